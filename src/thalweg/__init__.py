@@ -1,0 +1,1 @@
+"""Thalweg: a stream reasoner that knows until when each conclusion holds."""

@@ -1,0 +1,1 @@
+"""Published benchmarks behind `thalweg bench`."""

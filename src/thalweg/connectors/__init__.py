@@ -1,0 +1,1 @@
+"""One transport a file, source and sink together."""

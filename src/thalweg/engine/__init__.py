@@ -1,0 +1,1 @@
+"""Incremental evaluation: no I/O, no clock, no threads."""

@@ -1,0 +1,1 @@
+"""The one representation that every language lowers to."""

@@ -1,0 +1,228 @@
+"""The whole intermediate representation.
+
+    head :- body.            a Rule: an Atom (at a time), and literals
+    p(X)                     Now
+    p(X) at U, … in W        At
+    p(X) in W                InWindow
+    p(X) always in W         Always
+    not F                    Not
+    X < Y+1                  Comparison
+    N = count{X : F, …}      Aggregate
+
+Every node is a small frozen value. It knows where it was written, and forgets that when it is compared.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from thalweg.diagnostics import NOWHERE, Span
+from thalweg.model.fact import Fact
+
+
+def _span() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`X`. A lone `_` gets a name of its own from its reader, `_'1`, that nobody can type."""
+
+    name: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A term in its canonical spelling: `x1`, `3`, `"b c"`."""
+
+    term: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`left operator right`, the operator one of `+ - * / mod`."""
+
+    operator: str
+    left: "Expression"
+    right: "Expression"
+    span: Span = _span()
+
+
+Expression = Variable | Constant | Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`speed(R,V)`. In a body the arguments are variables and constants; in a head they may be expressions."""
+
+    predicate: str
+    args: tuple[Expression, ...] = ()
+    span: Span = _span()
+
+    @property
+    def signature(self) -> str:
+        return f"{self.predicate}/{len(self.args)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """`[size]`, or hopping `[size step step]`; in ticks."""
+
+    size: int
+    step: int | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class TupleWindow:
+    """`[size #]`, or `[size # of]` counting the facts of one signature only."""
+
+    size: int
+    of: str | None = None
+    span: Span = _span()
+
+
+Window = TimeWindow | TupleWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """`speed(R,V)`: holds at the tick of evaluation, or is background."""
+
+    atom: Atom
+    stream: str | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """`speed(R,V) at U`, `speed(R,V) at U in [10 s]`."""
+
+    atom: Atom
+    time: Variable | Constant
+    window: Window | None = None
+    stream: str | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class InWindow:
+    """At some tick of the window: `speed(R,V) in [10 s]`."""
+
+    atom: Atom
+    window: Window
+    stream: str | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """At every tick of the window: `speed(R,V) always in [10 s]`."""
+
+    atom: Atom
+    window: Window
+    stream: str | None = None
+    span: Span = _span()
+
+
+Formula = Now | At | InWindow | Always
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """`not F`; its variables are bound by the positive part, a lone `_` means "any"."""
+
+    formula: Formula
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left operator right`, the operator one of `= != < <= > >=`; `=` may bind a variable on either side."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`result = function{terms : body}`, grouped by the variables shared with the rest of the rule.
+
+    The value is taken over the distinct tuples of `terms`; `sum min max avg` look at the first term of each.
+    """
+
+    result: Variable
+    function: str
+    terms: tuple[Expression, ...]
+    body: tuple["Literal", ...]
+    span: Span = _span()
+
+
+Literal = Formula | Not | Comparison | Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`head :- body.`, or `head at time :- body.`"""
+
+    head: Atom
+    body: tuple[Literal, ...] = ()
+    time: Expression | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Rules, and the facts that hold at every tick."""
+
+    rules: tuple[Rule, ...] = ()
+    background: tuple[Fact, ...] = ()
+
+    @property
+    def derived(self) -> frozenset[str]:
+        """The signatures that rules derive."""
+        return frozenset(rule.head.signature for rule in self.rules)
+
+
+def variables(*nodes: Expression | Atom | Literal | None) -> Iterator[Variable]:
+    """Every occurrence of a variable in the nodes, in the order they are written.
+
+    >>> [v.name for v in variables(Atom("p", (Variable("X"), Variable("Y"))))]
+    ['X', 'Y']
+    """
+    for node in nodes:
+        match node:
+            case Variable():
+                yield node
+            case Operation(_, left, right) | Comparison(_, left, right):
+                yield from variables(left, right)
+            case Atom(_, args):
+                yield from variables(*args)
+            case Now(atom) | InWindow(atom) | Always(atom):
+                yield from variables(atom)
+            case At(atom, time):
+                yield from variables(atom, time)
+            case Not(formula):
+                yield from variables(formula)
+            case Aggregate(result, _, terms, body):
+                yield from variables(result, *terms, *body)
+
+
+def names(*nodes: Expression | Atom | Literal | None) -> frozenset[str]:
+    """The names of the variables in the nodes."""
+    return frozenset(variable.name for variable in variables(*nodes))
+
+
+def global_names(rule: Rule, aggregate: Aggregate) -> frozenset[str]:
+    """The variables of an aggregate that it shares with the rest of its rule: its groups."""
+    rest = names(rule.head, rule.time, *(literal for literal in rule.body if literal is not aggregate))
+    inside = names(*aggregate.terms, *aggregate.body)
+    return (inside & rest) | (inside & {aggregate.result.name})
+
+
+def is_anonymous(name: str) -> bool:
+    """Whether a variable was written as a lone `_`."""
+    return name.startswith("_'")

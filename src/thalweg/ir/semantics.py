@@ -1,0 +1,292 @@
+"""What a program means, slow and obviously right. Every other evaluator answers to this file.
+
+At tick `t` the model is a set of pairs (fact, tick): the input up to `t`, and what the rules derive *at t*. What was
+derived at an earlier tick is not in it. The rules are applied stratum by stratum until nothing new comes; the output
+is what they derived for `t` itself.
+
+Three decisions where the page is silent: a hopping window whose hop lies before `t1` has not opened, so nothing holds
+in it; a head whose time lies outside the timeline `[t1, t]` derives nothing; an event is a set, so the same fact twice
+at one tick (of one stream) is one fact, at the place of the first.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from thalweg.ir.dependency import strata
+from thalweg.ir.nodes import (
+    Aggregate,
+    Always,
+    At,
+    Comparison,
+    Constant,
+    Expression,
+    Formula,
+    InWindow,
+    Literal,
+    Not,
+    Now,
+    Operation,
+    Program,
+    Rule,
+    TimeWindow,
+    TupleWindow,
+    Variable,
+    Window,
+    global_names,
+    is_anonymous,
+    names,
+)
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.model.number import (
+    COMPARISONS,
+    DIVIDE,
+    NO_VALUE,
+    OPERATORS,
+    calculate,
+    compare,
+    order,
+    read_number,
+    show_number,
+    total,
+)
+from thalweg.model.term import is_number
+
+Binding = dict[str, str]
+Pair = tuple[tuple[str, ...], int]
+
+
+@dataclass(slots=True)
+class Timeline:
+    """The input up to a tick, and what has been derived at it."""
+
+    first: int
+    now: int
+    arrivals: list[tuple[Fact, int, str | None]]
+    background: dict[str, set[tuple[str, ...]]]
+    derived: dict[str, set[Pair]] = field(default_factory=dict)
+
+    def input(self, stream: str | None) -> list[tuple[Fact, int]]:
+        """The facts of one stream, or of all, in the order of arrival; a fact counts once a tick."""
+        return list(dict.fromkeys((fact, tick) for fact, tick, name in self.arrivals if stream in (None, name)))
+
+    def view(self, window: Window | None, signature: str, stream: str | None) -> tuple[range, set[Pair]]:
+        """The ticks of a window, and the pairs of one predicate inside them."""
+        facts = self.input(stream)
+        end = self.now
+        start = self.first
+        match window:
+            case TimeWindow(size, None):
+                start = max(self.first, end - size)
+            case TimeWindow(size, step) if step is not None:
+                end = end // step * step
+                start = max(self.first, end - size)
+            case TupleWindow(size, of):
+                counted = [(fact, tick) for fact, tick in facts if of in (None, fact.signature)]
+                facts = counted[-size:]
+                start = facts[0][1] if len(counted) > size else self.first
+        ticks = range(start, end + 1)
+        pairs = {(fact.args, tick) for fact, tick in facts if fact.signature == signature}
+        if stream is None and not isinstance(window, TupleWindow):
+            pairs |= self.derived.get(signature, set())
+        return ticks, {(args, tick) for args, tick in pairs if tick in ticks}
+
+
+def answers(program: Program, events: Iterable[Event], first: int | None = None, last: int | None = None) -> Iterator[
+    tuple[int, frozenset[Fact]]
+]:
+    """The output at every tick from `first` to `last`.
+
+    >>> from thalweg.ir.nodes import Atom
+    >>> rule = Rule(Atom("q"), (InWindow(Atom("p"), TimeWindow(1)),))
+    >>> [(t, sorted(map(str, out))) for t, out in answers(Program((rule,)), [Event(3, (Fact("p"),))], last=5)]
+    [(3, ['q']), (4, ['q']), (5, [])]
+    """
+    arrived = sorted(events, key=lambda event: event.tick)
+    if not arrived and (first is None or last is None):
+        return
+    start = arrived[0].tick if first is None else first
+    end = max(start, arrived[-1].tick) if last is None else last
+    for tick in range(start, end + 1):
+        seen = [(fact, event.tick, event.stream) for event in arrived if start <= event.tick <= tick for fact in event.facts]
+        yield tick, output(program, start, tick, seen)
+
+
+def output(program: Program, first: int, now: int, arrivals: list[tuple[Fact, int, str | None]]) -> frozenset[Fact]:
+    """The intensional facts that hold at tick `now`."""
+    derived = evaluate(program, first, now, arrivals).derived
+    return frozenset(
+        Fact(signature.rpartition("/")[0], args) for signature, pairs in derived.items() for args, tick in pairs if tick == now
+    )
+
+
+def evaluate(program: Program, first: int, now: int, arrivals: list[tuple[Fact, int, str | None]]) -> Timeline:
+    """The least model at tick `now`, stratum by stratum."""
+    background: dict[str, set[tuple[str, ...]]] = {}
+    for fact in program.background:
+        background.setdefault(fact.signature, set()).add(fact.args)
+    timeline = Timeline(first, now, arrivals, background)
+    level = strata(program)
+    assert level is not None, "an unstratified program has no meaning here"
+    for stratum in sorted(set(level.values())):
+        rules = [rule for rule in program.rules if level[rule.head.signature] == stratum]
+        while any([_apply(rule, timeline) for rule in rules]):
+            pass
+    return timeline
+
+
+def _apply(rule: Rule, timeline: Timeline) -> bool:
+    """Derives what one rule gives now; whether anything was new."""
+    known = timeline.derived.setdefault(rule.head.signature, set())
+    before = len(known)
+    for binding in list(solve(rule, rule.body, {}, timeline)):
+        args = tuple(value(arg, binding) for arg in rule.head.args)
+        tick = str(timeline.now) if rule.time is None else value(rule.time, binding)
+        if None in args or tick is None or not tick.lstrip("-").isdigit():
+            continue
+        if timeline.first <= int(tick) <= timeline.now:
+            known.add((args, int(tick)))  # type: ignore[arg-type]
+    return len(known) > before
+
+
+def solve(rule: Rule, body: tuple[Literal, ...], binding: Binding, timeline: Timeline) -> Iterator[Binding]:
+    """Every way to satisfy a body, starting from a binding."""
+    if not body:
+        yield binding
+        return
+    chosen = next(literal for literal in body if _ready(rule, literal, binding))
+    rest = tuple(literal for literal in body if literal is not chosen)
+    for extended in _satisfy(rule, chosen, binding, timeline):
+        yield from solve(rule, rest, extended, timeline)
+
+
+def _ready(rule: Rule, literal: Literal, binding: Binding) -> bool:
+    """Whether a literal can be decided: positive formulas always, the others when what they need is bound."""
+    bound = binding.keys()
+    match literal:
+        case Not(formula):
+            return all(name in bound or is_anonymous(name) for name in names(formula))
+        case Comparison("=", left, right):
+            return (
+                names(left, right) <= bound
+                or (isinstance(left, Variable) and names(right) <= bound)
+                or (isinstance(right, Variable) and names(left) <= bound)
+            )
+        case Comparison(_, left, right):
+            return names(left, right) <= bound
+        case Aggregate():
+            return global_names(rule, literal) - {literal.result.name} <= bound
+    return True
+
+
+def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline) -> Iterator[Binding]:
+    match literal:
+        case Not(formula):
+            if not any(matches(formula, binding, timeline)):
+                yield binding
+        case Comparison(operator, left, right):
+            first, second = value(left, binding), value(right, binding)
+            if isinstance(left, Variable) and first is None and second is not None:
+                yield binding | {left.name: second}
+            elif isinstance(right, Variable) and second is None and first is not None:
+                yield binding | {right.name: first}
+            elif first is not None and second is not None and _compares(operator, first, second):
+                yield binding
+        case Aggregate(result, function, terms, body):
+            tuples = {
+                tuple(value(term, inner) for term in terms)
+                for inner in solve(rule, body, {k: v for k, v in binding.items() if k != result.name}, timeline)
+            }
+            found = aggregate(function, {row for row in tuples if None not in row})  # type: ignore[arg-type]
+            if found is not None and (result.name not in binding or _compares("=", binding[result.name], found)):
+                yield {result.name: found} | binding
+        case _:
+            yield from matches(literal, binding, timeline)
+
+
+def matches(formula: Formula, binding: Binding, timeline: Timeline) -> Iterator[Binding]:
+    """Every way in which a formula holds now that agrees with a binding."""
+    signature = formula.atom.signature
+    always_true = timeline.background.get(signature, set()) if formula.stream is None else set()
+    match formula:
+        case Now():
+            ticks, pairs = timeline.view(None, signature, formula.stream)
+            rows = always_true | {args for args, tick in pairs if tick == timeline.now}
+        case InWindow(window=window):
+            ticks, pairs = timeline.view(window, signature, formula.stream)
+            rows = ({args for args, _ in pairs} | always_true) if ticks else set()
+        case Always(window=window):
+            ticks, pairs = timeline.view(window, signature, formula.stream)
+            candidates = {args for args, _ in pairs}
+            rows = {args for args in candidates if all((args, tick) in pairs for tick in ticks)}
+            rows = (rows | always_true) if ticks else set()
+        case At(window=window, time=time):
+            ticks, pairs = timeline.view(window, signature, formula.stream)
+            pairs |= {(args, tick) for args in always_true for tick in ticks}
+            for args, tick in pairs:
+                yield from _unify((*formula.atom.args, time), (*args, str(tick)), binding)
+            return
+    for args in rows:
+        yield from _unify(formula.atom.args, args, binding)
+
+
+def _unify(patterns: tuple[Expression, ...], terms: tuple[str, ...], binding: Binding) -> Iterator[Binding]:
+    extended = dict(binding)
+    for pattern, term in zip(patterns, terms, strict=True):
+        expected = extended.setdefault(pattern.name, term) if isinstance(pattern, Variable) else value(pattern, extended)
+        if expected != term:
+            return
+    yield extended
+
+
+def value(expression: Expression, binding: Binding) -> str | None:
+    """The term that an expression stands for, or None where it has no value."""
+    match expression:
+        case Variable(name):
+            return binding.get(name)
+        case Constant(term):
+            return term
+        case Operation(operator, left, right):
+            first, second = value(left, binding), value(right, binding)
+            if first is None or second is None:
+                return None
+            result = calculate(OPERATORS[operator], _word(first), _word(second))
+            return None if result == NO_VALUE else show_number(result)
+
+
+def _word(term: str) -> int:
+    word = read_number(term) if is_number(term) else None
+    return NO_VALUE if word is None else word
+
+
+def _compares(operator: str, first: str, second: str) -> bool:
+    if is_number(first) and is_number(second):
+        return compare(COMPARISONS[operator], _word(first), _word(second))
+    return (operator == "=" and first == second) or (operator == "!=" and first != second)
+
+
+def aggregate(function: str, tuples: set[tuple[str, ...]]) -> str | None:
+    """The value of an aggregate over distinct tuples: nothing has no least, greatest or average value.
+
+    >>> aggregate("avg", {("1", "a"), ("2", "b")})
+    '1.5'
+    """
+    if function == "count":
+        return str(len(tuples))
+    words = [_word(row[0]) for row in tuples if is_number(row[0])]
+    if function == "sum":
+        found = total(words)
+    elif not words:
+        return None
+    elif function == "avg":
+        found = calculate(DIVIDE, total(words), read_number(str(len(words))) or NO_VALUE)
+    else:
+        found = words[0]
+        for word in words[1:]:
+            sign = order(word, found)
+            # Equal numbers of different spelling: the shorter word wins, so that the answer does not depend on order.
+            if (sign < 0) if function == "min" else (sign > 0):
+                found = word
+            elif sign == 0:
+                found = min(found, word)
+    return None if found == NO_VALUE else show_number(found)

@@ -1,0 +1,1 @@
+"""One folder a language; each lowers to the intermediate representation."""

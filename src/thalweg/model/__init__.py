@@ -1,0 +1,1 @@
+"""What flows through everything: terms, facts, time, events."""

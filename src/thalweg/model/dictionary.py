@@ -1,0 +1,80 @@
+"""Terms to words and back.
+
+Numbers are their own words; every other term gets an entry. Entries are given back when nothing that lives uses them,
+so that the dictionary follows the window and not the run: `collect` is told what is still in use.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.model.fact import Fact
+from thalweg.model.number import read_number, show_number
+from thalweg.model.term import is_number
+
+
+class Dictionary:
+    """One for each engine.
+
+    >>> words = Dictionary()
+    >>> words.spell(words.code("road1")), words.spell(words.code("12.50"))
+    ('road1', '12.50')
+    """
+
+    def __init__(self) -> None:
+        self.words: dict[str, int] = {}
+        self._spellings: list[str | None] = []
+        self._free: list[int] = []
+        self._after_collection = 0
+
+    def __len__(self) -> int:
+        return len(self._spellings) - len(self._free)
+
+    def code(self, term: str) -> int:
+        """The word of a term; a new term gets an entry."""
+        word = self.words.get(term)
+        if word is not None:
+            return word
+        if is_number(term):
+            number = read_number(term)
+            if number is not None:
+                return number
+        if self._free:
+            entry = self._free.pop()
+            self._spellings[entry] = term
+        else:
+            entry = len(self._spellings)
+            self._spellings.append(term)
+        self.words[term] = entry << 2
+        return entry << 2
+
+    def spell(self, word: int) -> str:
+        """The term of a word."""
+        if word & 3:
+            return show_number(word)
+        spelling = self._spellings[word >> 2]
+        assert spelling is not None, "a word outlived its entry"
+        return spelling
+
+    def fact(self, predicate: str, words: Iterable[int]) -> Fact:
+        """A fact from its words."""
+        return Fact(predicate, tuple(self.spell(word) for word in words))
+
+    @property
+    def wants_collection(self) -> bool:
+        """Whether so much has been added since the last collection that another one pays."""
+        return len(self) > 2 * self._after_collection + 65_536
+
+    def collect(self, in_use: NDArray[np.int64]) -> None:
+        """Frees every entry whose word is not in use."""
+        live = np.zeros(len(self._spellings), dtype=bool)
+        live[in_use[in_use & 3 == 0] >> 2] = True
+        live[self._free] = True
+        for entry in np.flatnonzero(~live).tolist():
+            spelling = self._spellings[entry]
+            assert spelling is not None
+            del self.words[spelling]
+            self._spellings[entry] = None
+            self._free.append(entry)
+        self._after_collection = len(self)

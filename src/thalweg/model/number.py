@@ -1,0 +1,245 @@
+"""Numbers as single machine words, and exact decimal arithmetic on them.
+
+The same functions serve the naive interpreter, as plain Python, and the kernels, compiled: what they compute cannot
+differ. A term is coded in one 64-bit word whose lowest two bits say what it is:
+
+    …00   an entry of the dictionary (a constant, a string, an IRI)
+    …01   an integer of 62 bits
+    …10   a decimal: 56 bits of mantissa, 6 bits of scale; 12.50 is 1250 at scale 2
+    …11   no value: what arithmetic gives that has no answer (division by zero, overflow, a word that is no number)
+
+Numbers that were read keep their spelling (12.50 stays 12.50); numbers that were computed are as short as they can
+be (12.25 + 0.25 is 12.5, 0.5 + 0.5 is 1). What does not fit is rounded to 16 significant digits where it has a
+fraction, and is no value where it has none. Python's integers never overflow and a kernel's do, so every operation
+checks its operands first; that is also what keeps both readings of this file equal.
+"""
+
+from typing import Final
+
+from numba.extending import register_jitable
+
+NO_VALUE: Final = 3
+LARGEST_INTEGER: Final = 2**61 - 1
+LARGEST_MANTISSA: Final = 2**55 - 1
+LARGEST_SCALE: Final = 63
+_WORD: Final = 2**62
+
+ADD: Final = 0
+SUBTRACT: Final = 1
+MULTIPLY: Final = 2
+DIVIDE: Final = 3
+MODULO: Final = 4
+OPERATORS: Final = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "mod": MODULO}
+
+EQUAL: Final = 0
+UNEQUAL: Final = 1
+LESS: Final = 2
+AT_MOST: Final = 3
+GREATER: Final = 4
+AT_LEAST: Final = 5
+COMPARISONS: Final = {"=": EQUAL, "!=": UNEQUAL, "<": LESS, "<=": AT_MOST, ">": GREATER, ">=": AT_LEAST}
+
+
+@register_jitable
+def mantissa(word: int) -> int:
+    return word >> 2 if word & 3 == 1 else word >> 8
+
+
+@register_jitable
+def scale(word: int) -> int:
+    return 0 if word & 3 == 1 else (word >> 2) & 63
+
+
+@register_jitable
+def word_of(digits: int, places: int) -> int:
+    """The shortest word for `digits * 10**-places`, rounded where it has too many digits."""
+    while places > 0 and digits % 10 == 0:
+        digits //= 10
+        places -= 1
+    while places > 0 and (abs(digits) > LARGEST_MANTISSA or places > LARGEST_SCALE):
+        digits = (digits + 5) // 10
+        places -= 1
+    while places > 0 and digits % 10 == 0:
+        digits //= 10
+        places -= 1
+    if places > 0:
+        return (digits << 8) | (places << 2) | 2
+    if abs(digits) > LARGEST_INTEGER:
+        return NO_VALUE
+    return (digits << 2) | 1
+
+
+@register_jitable
+def as_float(word: int) -> float:
+    return float(mantissa(word)) / 10.0 ** scale(word)
+
+
+@register_jitable
+def _fits(digits: int, places: int) -> bool:
+    """Whether `digits * 10**places` stays inside a machine word."""
+    return places <= 18 and abs(digits) <= _WORD // 10**places
+
+
+@register_jitable
+def order(left: int, right: int) -> int:
+    """-1, 0 or 1 as one number is below, equal to or above the other."""
+    first, second = mantissa(left), mantissa(right)
+    shift = scale(left) - scale(right)
+    if shift < 0:
+        if not _fits(first, -shift):
+            return -1 if first < 0 else 1
+        first *= 10 ** (-shift)
+    elif shift > 0:
+        if not _fits(second, shift):
+            return 1 if second < 0 else -1
+        second *= 10**shift
+    if first < second:
+        return -1
+    return 1 if first > second else 0
+
+
+@register_jitable
+def compare(operator: int, left: int, right: int) -> bool:
+    """Whether the comparison holds. Order is for numbers only; equality is for every term, by value for numbers."""
+    if left & 3 == 3 or right & 3 == 3:
+        return False
+    if left & 3 == 0 or right & 3 == 0:
+        if operator == EQUAL:
+            return left == right
+        return operator == UNEQUAL and left != right
+    sign = order(left, right)
+    if operator == EQUAL:
+        return sign == 0
+    if operator == UNEQUAL:
+        return sign != 0
+    if operator == LESS:
+        return sign < 0
+    if operator == AT_MOST:
+        return sign <= 0
+    if operator == GREATER:
+        return sign > 0
+    return sign >= 0
+
+
+@register_jitable
+def _sum(left: int, right: int, sign: int) -> int:
+    first, second = mantissa(left), mantissa(right) * sign
+    places_first, places_second = scale(left), scale(right)
+    while places_first != places_second:
+        if places_first < places_second:
+            if _fits(first, 1):
+                first *= 10
+                places_first += 1
+            else:
+                second = (second + 5) // 10
+                places_second -= 1
+        elif _fits(second, 1):
+            second *= 10
+            places_second += 1
+        else:
+            first = (first + 5) // 10
+            places_first -= 1
+    if abs(first) > LARGEST_INTEGER or abs(second) > LARGEST_INTEGER:
+        if places_first == 0:
+            return NO_VALUE
+        first, second, places_first = (first + 5) // 10, (second + 5) // 10, places_first - 1
+    return word_of(first + second, places_first)
+
+
+@register_jitable
+def _product(left: int, right: int) -> int:
+    first, second = mantissa(left), mantissa(right)
+    places_first, places_second = scale(left), scale(right)
+    while second != 0 and abs(first) > _WORD // abs(second):
+        if places_first > 0 and (abs(first) >= abs(second) or places_second == 0):
+            first = (first + 5) // 10
+            places_first -= 1
+        elif places_second > 0:
+            second = (second + 5) // 10
+            places_second -= 1
+        else:
+            return NO_VALUE
+    return word_of(first * second, places_first + places_second)
+
+
+@register_jitable
+def _quotient(left: int, right: int) -> int:
+    top, bottom = mantissa(left), mantissa(right)
+    places = scale(left) - scale(right)
+    if bottom == 0:
+        return NO_VALUE
+    if places < 0 and _fits(top, -places):
+        top *= 10 ** (-places)
+        places = 0
+    negative = (top < 0) != (bottom < 0)
+    top, bottom = abs(top), abs(bottom)
+    digits, rest = top // bottom, top % bottom
+    # Long division by hand: one more digit at a time, because a kernel has no wider word to divide in.
+    while (rest != 0 or places < 0) and places < LARGEST_SCALE and digits <= LARGEST_MANTISSA // 100:
+        rest *= 10
+        digits = digits * 10 + rest // bottom
+        rest %= bottom
+        places += 1
+    if rest * 2 >= bottom:
+        digits += 1
+    while places < 0:
+        if not _fits(digits, 1):
+            return NO_VALUE
+        digits *= 10
+        places += 1
+    return word_of(-digits if negative else digits, places)
+
+
+@register_jitable
+def calculate(operator: int, left: int, right: int) -> int:
+    """`left operator right` as a word, or NO_VALUE."""
+    if left & 3 == 0 or right & 3 == 0 or left & 3 == 3 or right & 3 == 3:
+        return NO_VALUE
+    if operator == ADD:
+        return _sum(left, right, 1)
+    if operator == SUBTRACT:
+        return _sum(left, right, -1)
+    if operator == MULTIPLY:
+        return _product(left, right)
+    if operator == DIVIDE:
+        return _quotient(left, right)
+    if left & 3 != 1 or right & 3 != 1 or right >> 2 == 0:
+        return NO_VALUE
+    return ((left >> 2) % (right >> 2)) << 2 | 1
+
+
+def read_number(text: str) -> int | None:
+    """The word for a spelled number, or None where it is too large to be one.
+
+    >>> show_number(read_number("12.50")), show_number(read_number("2.5e-3"))
+    ('12.50', '0.0025')
+    """
+    digits, _, exponent = text.lower().partition("e")
+    whole, _, fraction = digits.partition(".")
+    value, places = int(whole + fraction), len(fraction) - int(exponent or 0)
+    if places < 0:
+        value, places = value * 10 ** min(-places, 30), 0
+    if places == 0:
+        return (value << 2) | 1 if abs(value) <= LARGEST_INTEGER else None
+    if abs(value) > LARGEST_MANTISSA or places > LARGEST_SCALE:
+        word = word_of(value, places)
+        return None if word == NO_VALUE else word
+    return (value << 8) | (places << 2) | 2
+
+
+def show_number(word: int) -> str:
+    """The spelling of a number's word.
+
+    >>> show_number(calculate(DIVIDE, read_number("1"), read_number("8")))
+    '0.125'
+    """
+    value, places = mantissa(word), scale(word)
+    if places == 0:
+        return str(value)
+    digits = str(abs(value)).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def total(words: "list[int]") -> int:
+    """The exact sum of numbers, rounded once at the end."""
+    return word_of(sum(mantissa(word) * 10 ** (LARGEST_SCALE - scale(word)) for word in words), LARGEST_SCALE)

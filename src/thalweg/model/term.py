@@ -1,0 +1,53 @@
+"""A term is its canonical spelling.
+
+    x1   "b c"   3   20.5   <http://example.org/x>   _:b0   "chat"@en   "P1D"^^<http://…#duration>
+
+Two terms are the same when they are spelled the same, so a term needs no class of its own: it is the string that a
+user reads and writes. `20` and `20.0` are therefore two terms (as they are two RDF literals) that compare as equal
+numbers; see `number`.
+"""
+
+import re
+from typing import Final
+
+BARE: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
+NUMERIC: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+
+_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_UNESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+def is_number(term: str) -> bool:
+    """Whether the term is spelled as a number.
+
+    >>> is_number("-3.5"), is_number("x3"), is_number('"3"')
+    (True, False, False)
+    """
+    return term[0].isdigit() or term[0] == "-"
+
+
+def quote(text: str) -> str:
+    """The string term for a text.
+
+    >>> quote('say "hi"')
+    '"say \\\\"hi\\\\""'
+    """
+    return '"' + re.sub(r'[\\"\n\r\t]', lambda found: _ESCAPES[found.group()], text) + '"'
+
+
+def unquote(term: str) -> str:
+    """The text of a string term; the inverse of `quote`.
+
+    >>> unquote(quote("a\\nb"))
+    'a\\nb'
+    """
+    return re.sub(r"\\(.)", lambda found: _UNESCAPES.get(found.group(1), found.group(1)), term[1:-1])
+
+
+def constant(text: str) -> str:
+    """The term for any text: bare where the spelling allows it, quoted elsewhere.
+
+    >>> constant("road1"), constant("Main Street")
+    ('road1', '"Main Street"')
+    """
+    return text if BARE.match(text) else quote(text)

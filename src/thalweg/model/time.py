@@ -1,0 +1,44 @@
+"""Ticks, durations and the clock that turns timestamps into ticks."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+UNITS: Final = {
+    "ms": 1, "s": 1_000, "sec": 1_000, "m": 60_000, "min": 60_000,
+    "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000,
+}  # fmt: skip
+FOREVER: Final = 2**62
+NEVER: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Maps timestamps to ticks: `floor((timestamp - epoch) / tick_length)`, both in milliseconds.
+
+    >>> Clock(tick_length=1000).tick("1970-01-01T00:01:30Z")
+    90
+    """
+
+    tick_length: int = 1_000
+    epoch: int = 0
+
+    def tick(self, timestamp: str) -> int:
+        """The tick of an `xsd:dateTime`; one without a zone is read as UTC."""
+        moment = datetime.fromisoformat(timestamp)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        milliseconds = round(moment.timestamp() * 1_000)
+        return (milliseconds - self.epoch) // self.tick_length
+
+
+def milliseconds(text: str) -> int:
+    """A duration as typed on the command line or in a window.
+
+    >>> milliseconds("1s"), milliseconds("10 min")
+    (1000, 600000)
+    """
+    found = re.fullmatch(r"\s*([0-9]+)\s*([a-z]+)\s*", text)
+    if not found or found.group(2) not in UNITS:
+        raise ValueError(f"`{text}` is not a duration; write a number and one of {' '.join(UNITS)}, as in `10 s`")
+    return int(found.group(1)) * UNITS[found.group(2)]

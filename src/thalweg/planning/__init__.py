@@ -1,0 +1,1 @@
+"""From a program to a plan: pure functions, one idea a file."""

@@ -1,0 +1,1 @@
+"""Move events from connectors through engines."""
