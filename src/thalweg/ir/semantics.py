@@ -12,6 +12,7 @@ at one tick (of one stream) is one fact, at the place of the first.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from thalweg.ir.binding import binders
 from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import (
     Aggregate,
@@ -92,9 +93,9 @@ class Timeline:
         return ticks, {(args, tick) for args, tick in pairs if tick in ticks}
 
 
-def answers(program: Program, events: Iterable[Event], first: int | None = None, last: int | None = None) -> Iterator[
-    tuple[int, frozenset[Fact]]
-]:
+def answers(
+    program: Program, events: Iterable[Event], first: int | None = None, last: int | None = None
+) -> Iterator[tuple[int, frozenset[Fact]]]:
     """The output at every tick from `first` to `last`.
 
     >>> from thalweg.ir.nodes import Atom
@@ -108,7 +109,9 @@ def answers(program: Program, events: Iterable[Event], first: int | None = None,
     start = arrived[0].tick if first is None else first
     end = max(start, arrived[-1].tick) if last is None else last
     for tick in range(start, end + 1):
-        seen = [(fact, event.tick, event.stream) for event in arrived if start <= event.tick <= tick for fact in event.facts]
+        seen = [
+            (fact, event.tick, event.stream) for event in arrived if start <= event.tick <= tick for fact in event.facts
+        ]
         yield tick, output(program, start, tick, seen)
 
 
@@ -116,7 +119,10 @@ def output(program: Program, first: int, now: int, arrivals: list[tuple[Fact, in
     """The intensional facts that hold at tick `now`."""
     derived = evaluate(program, first, now, arrivals).derived
     return frozenset(
-        Fact(signature.rpartition("/")[0], args) for signature, pairs in derived.items() for args, tick in pairs if tick == now
+        Fact(signature.rpartition("/")[0], args)
+        for signature, pairs in derived.items()
+        for args, tick in pairs
+        if tick == now
     )
 
 
@@ -130,13 +136,13 @@ def evaluate(program: Program, first: int, now: int, arrivals: list[tuple[Fact, 
     assert level is not None, "an unstratified program has no meaning here"
     for stratum in sorted(set(level.values())):
         rules = [rule for rule in program.rules if level[rule.head.signature] == stratum]
-        while any([_apply(rule, timeline) for rule in rules]):
+        while sum(_apply(rule, timeline) for rule in rules):
             pass
     return timeline
 
 
-def _apply(rule: Rule, timeline: Timeline) -> bool:
-    """Derives what one rule gives now; whether anything was new."""
+def _apply(rule: Rule, timeline: Timeline) -> int:
+    """Derives what one rule gives now; how much was new."""
     known = timeline.derived.setdefault(rule.head.signature, set())
     before = len(known)
     for binding in list(solve(rule, rule.body, {}, timeline)):
@@ -146,34 +152,34 @@ def _apply(rule: Rule, timeline: Timeline) -> bool:
             continue
         if timeline.first <= int(tick) <= timeline.now:
             known.add((args, int(tick)))  # type: ignore[arg-type]
-    return len(known) > before
+    return len(known) - before
 
 
 def solve(rule: Rule, body: tuple[Literal, ...], binding: Binding, timeline: Timeline) -> Iterator[Binding]:
     """Every way to satisfy a body, starting from a binding."""
+    yield from _solve(rule, body, binders(body, frozenset(binding)), binding, timeline)
+
+
+def _solve(
+    rule: Rule, body: tuple[Literal, ...], binds: dict[int, str], binding: Binding, timeline: Timeline
+) -> Iterator[Binding]:
     if not body:
         yield binding
         return
-    chosen = next(literal for literal in body if _ready(rule, literal, binding))
+    chosen = next(literal for literal in body if _ready(rule, literal, binds, binding))
     rest = tuple(literal for literal in body if literal is not chosen)
     for extended in _satisfy(rule, chosen, binding, timeline):
-        yield from solve(rule, rest, extended, timeline)
+        yield from _solve(rule, rest, binds, extended, timeline)
 
 
-def _ready(rule: Rule, literal: Literal, binding: Binding) -> bool:
+def _ready(rule: Rule, literal: Literal, binds: dict[int, str], binding: Binding) -> bool:
     """Whether a literal can be decided: positive formulas always, the others when what they need is bound."""
     bound = binding.keys()
     match literal:
         case Not(formula):
             return all(name in bound or is_anonymous(name) for name in names(formula))
-        case Comparison("=", left, right):
-            return (
-                names(left, right) <= bound
-                or (isinstance(left, Variable) and names(right) <= bound)
-                or (isinstance(right, Variable) and names(left) <= bound)
-            )
         case Comparison(_, left, right):
-            return names(left, right) <= bound
+            return names(left, right) - {binds.get(id(literal), "")} <= bound
         case Aggregate():
             return global_names(rule, literal) - {literal.result.name} <= bound
     return True
@@ -182,7 +188,7 @@ def _ready(rule: Rule, literal: Literal, binding: Binding) -> bool:
 def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline) -> Iterator[Binding]:
     match literal:
         case Not(formula):
-            if not any(matches(formula, binding, timeline)):
+            if next(matches(formula, binding, timeline), None) is None:
                 yield binding
         case Comparison(operator, left, right):
             first, second = value(left, binding), value(right, binding)
@@ -193,11 +199,9 @@ def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline)
             elif first is not None and second is not None and _compares(operator, first, second):
                 yield binding
         case Aggregate(result, function, terms, body):
-            tuples = {
-                tuple(value(term, inner) for term in terms)
-                for inner in solve(rule, body, {k: v for k, v in binding.items() if k != result.name}, timeline)
-            }
-            found = aggregate(function, {row for row in tuples if None not in row})  # type: ignore[arg-type]
+            outer = {name: term for name, term in binding.items() if name != result.name}
+            rows = ([value(term, inner) for term in terms] for inner in solve(rule, body, outer, timeline))
+            found = aggregate(function, {tuple(term for term in row if term) for row in rows if None not in row})
             if found is not None and (result.name not in binding or _compares("=", binding[result.name], found)):
                 yield {result.name: found} | binding
         case _:
@@ -233,7 +237,9 @@ def matches(formula: Formula, binding: Binding, timeline: Timeline) -> Iterator[
 def _unify(patterns: tuple[Expression, ...], terms: tuple[str, ...], binding: Binding) -> Iterator[Binding]:
     extended = dict(binding)
     for pattern, term in zip(patterns, terms, strict=True):
-        expected = extended.setdefault(pattern.name, term) if isinstance(pattern, Variable) else value(pattern, extended)
+        expected = (
+            extended.setdefault(pattern.name, term) if isinstance(pattern, Variable) else value(pattern, extended)
+        )
         if expected != term:
             return
     yield extended

@@ -31,6 +31,11 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self._spellings) - len(self._free)
 
+    @property
+    def capacity(self) -> int:
+        """How many entries there have ever been at once."""
+        return len(self._spellings)
+
     def code(self, term: str) -> int:
         """The word of a term; a new term gets an entry."""
         word = self.words.get(term)

@@ -1,0 +1,454 @@
+"""Kernels for the arena: rows, their indexes and the calendar of their ends.
+
+Nothing here knows a rule. A function that may run out of room asks `has_room` first and changes nothing if it has
+none; the caller comes back to Python, which enlarges the arrays, and is called again.
+"""
+
+from typing import Any
+
+from numba import njit
+
+from thalweg.engine.layout import (
+    ARITY,
+    BEGUN,
+    BORN,
+    COLUMNS,
+    COUNTED,
+    COUNTS_INTO,
+    DEAD,
+    DIED,
+    EARLIER,
+    ENDED,
+    ENTRIES,
+    EXPIRING,
+    FLAG,
+    FLAGS,
+    FREE,
+    HEADS,
+    HEAP,
+    HEAP_LENGTH,
+    HIGH,
+    IN_CALENDAR,
+    IN_EXPIRING,
+    IS_CONSUMED,
+    IS_COUNTER,
+    IS_OUTPUT,
+    IS_WATCHED,
+    KEY,
+    LATER,
+    LENGTHS,
+    LIST_LENGTH,
+    LIVE,
+    LOG,
+    LOW,
+    LOWERED,
+    NEED,
+    NEEDS_HEADS,
+    NEEDS_HEAP,
+    NEEDS_LISTS,
+    NEEDS_ROWS,
+    NOW,
+    QUEUED,
+    RECORD,
+    RELATION,
+    ROWS,
+    SLOT_COLUMNS,
+    SLOTS,
+    STRIDE,
+    TABLE_BUCKET,
+    TABLE_HEAD,
+    TABLE_LINKS,
+    TABLE_WAKE,
+    TUPLE,
+    Store,
+    view,
+    words_at,
+)
+from thalweg.model.time import FOREVER, NEVER
+
+_FACTOR = -7046029254386353131
+_SPARE_ROWS = 4
+_SPARE_ENTRIES = 4
+
+
+@njit(cache=True, inline="always")
+def record(table: Any, relation: int) -> int:
+    return TABLE_HEAD + relation * RECORD
+
+
+@njit(cache=True, inline="always")
+def _mix(code: int, word: int) -> int:
+    code = (code ^ word) * _FACTOR
+    return code ^ (code >> 31)
+
+
+@njit(cache=True)
+def has_room(table: Any, store: Store) -> bool:
+    """Whether a row, its ring and its entries in every list can be added; says what is missing otherwise."""
+    scalars = store.scalars
+    if scalars[LIVE] + _SPARE_ROWS > scalars[ROWS]:
+        scalars[NEED] = NEEDS_ROWS
+    elif scalars[ENTRIES] + _SPARE_ROWS > scalars[HEADS]:
+        scalars[NEED] = NEEDS_HEADS
+    elif scalars[HEAP_LENGTH] + _SPARE_ENTRIES > scalars[HEAP]:
+        scalars[NEED] = NEEDS_HEAP
+    else:
+        limit = scalars[LIST_LENGTH] - _SPARE_ENTRIES
+        for each in range(ENDED + 1):
+            if scalars[LENGTHS + each] > limit:
+                scalars[NEED] = NEEDS_LISTS
+                return False
+        return True
+    return False
+
+
+@njit(cache=True, inline="always")
+def append(store: Store, which: int, row: int) -> None:
+    length = store.scalars[LENGTHS + which]
+    store.lists[which * store.scalars[LIST_LENGTH] + length] = row
+    store.scalars[LENGTHS + which] = length + 1
+
+
+@njit(cache=True, inline="always")
+def listed(store: Store, which: int, place: int) -> int:
+    return store.lists[which * store.scalars[LIST_LENGTH] + place]
+
+
+# Rows and indexes ---------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def _take_row(store: Store) -> int:
+    scalars = store.scalars
+    row = scalars[FREE]
+    if row >= 0:
+        scalars[FREE] = store.halves[2 * row + LATER]
+    else:
+        row = scalars[HIGH]
+        scalars[HIGH] = row + scalars[STRIDE]
+    scalars[LIVE] += 1
+    store.halves[2 * row + FLAG] = 0
+    return row
+
+
+@njit(cache=True)
+def _link(table: Any, store: Store, row: int) -> None:
+    relation = store.halves[2 * row + RELATION]
+    at = record(table, relation)
+    heads = store.scalars[HEADS]
+    for slot in range(table[at + SLOTS]):
+        columns = table[table[at + SLOT_COLUMNS] + slot]
+        code = relation
+        for each in range(table[columns]):
+            code = _mix(code, store.words[row + COLUMNS + table[columns + 1 + each]])
+        head = slot * heads + (code & (heads - 1))
+        link = 2 * (table[TABLE_LINKS] + slot)
+        first = store.heads[head]
+        store.halves[2 * row + link] = first
+        store.halves[2 * row + link + 1] = ~head
+        if first >= 0:
+            store.halves[2 * first + link + 1] = row
+        store.heads[head] = row
+    store.scalars[ENTRIES] += 1
+
+
+@njit(cache=True)
+def _unlink(table: Any, store: Store, row: int) -> None:
+    at = record(table, store.halves[2 * row + RELATION])
+    for slot in range(table[at + SLOTS]):
+        link = 2 * (table[TABLE_LINKS] + slot)
+        after, before = store.halves[2 * row + link], store.halves[2 * row + link + 1]
+        if before >= 0:
+            store.halves[2 * before + link] = after
+        else:
+            store.heads[~before] = after
+        if after >= 0:
+            store.halves[2 * after + link + 1] = before
+    store.scalars[ENTRIES] -= 1
+
+
+@njit(cache=True)
+def relink(table_words: Any, scalars: Any) -> None:
+    """Fills an empty hash table with every row that lives."""
+    table, store = words_at(table_words), view(scalars)
+    store.scalars[ENTRIES] = 0
+    for row in range(0, store.scalars[HIGH], store.scalars[STRIDE]):
+        if store.halves[2 * row + RELATION] >= 0:
+            _link(table, store, row)
+
+
+@njit(cache=True)
+def release(table: Any, store: Store, row: int) -> None:
+    """Gives a row back."""
+    _unlink(table, store, row)
+    if store.halves[2 * row + FLAG] & IN_CALENDAR:
+        _leave_calendar(store, row)
+    store.halves[2 * row + RELATION] = -1
+    store.words[row] = NEVER
+    store.halves[2 * row + FLAG] = 0
+    store.halves[2 * row + LATER] = store.scalars[FREE]
+    store.scalars[FREE] = row
+    store.scalars[LIVE] -= 1
+
+
+@njit(cache=True)
+def first_row(store: Store, relation: int, slot: int, keys: int) -> int:
+    """The first row of the chain in which those stand whose columns of an index are the words at KEY."""
+    code = relation
+    for each in range(keys):
+        code = _mix(code, store.scratch[KEY + each])
+    heads = store.scalars[HEADS]
+    return store.heads[slot * heads + (code & (heads - 1))]
+
+
+@njit(cache=True)
+def find(table: Any, store: Store, relation: int) -> int:
+    """The row of the words at TUPLE, or -1."""
+    arity = table[record(table, relation) + ARITY]
+    code = relation
+    for each in range(arity):
+        code = _mix(code, store.scratch[TUPLE + each])
+    link = 2 * table[TABLE_LINKS]
+    row = store.heads[code & (store.scalars[HEADS] - 1)]
+    while row >= 0:
+        if store.halves[2 * row + RELATION] == relation:
+            same = True
+            for each in range(arity):
+                if store.words[row + COLUMNS + each] != store.scratch[TUPLE + each]:
+                    same = False
+                    break
+            if same:
+                return row
+        row = store.halves[2 * row + link]
+    return -1
+
+
+# The calendar: a heap of ticks, and for each a ring of the rows to look at then -------------------------------------
+
+
+@njit(cache=True)
+def _push_tick(store: Store, tick: int) -> None:
+    heap = store.heap
+    place = store.scalars[HEAP_LENGTH]
+    store.scalars[HEAP_LENGTH] = place + 1
+    while place > 0:
+        parent = (place - 1) >> 1
+        if heap[parent] <= tick:
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = tick
+
+
+@njit(cache=True)
+def _pop_tick(store: Store) -> None:
+    heap = store.heap
+    length = store.scalars[HEAP_LENGTH] - 1
+    store.scalars[HEAP_LENGTH] = length
+    moved = heap[length]
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= length:
+            break
+        if child + 1 < length and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= moved:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = moved
+
+
+@njit(cache=True)
+def _bucket(table: Any, store: Store, tick: int) -> int:
+    """The header of a tick's ring, or -1."""
+    relation = table[TABLE_BUCKET]
+    link = 2 * table[TABLE_LINKS]
+    row = store.heads[_mix(relation, tick) & (store.scalars[HEADS] - 1)]
+    while row >= 0:
+        if store.halves[2 * row + RELATION] == relation and store.words[row + COLUMNS] == tick:
+            return row
+        row = store.halves[2 * row + link]
+    return -1
+
+
+@njit(cache=True)
+def schedule(table: Any, store: Store, row: int, tick: int) -> None:
+    """Has the row looked at when `tick` begins."""
+    header = _bucket(table, store, tick)
+    if header < 0:
+        header = _take_row(store)
+        store.halves[2 * header + RELATION] = table[TABLE_BUCKET]
+        store.words[header] = FOREVER
+        store.words[header + COLUMNS] = tick
+        store.halves[2 * header + LATER] = header
+        store.halves[2 * header + EARLIER] = header
+        _link(table, store, header)
+        _push_tick(store, tick)
+    after = store.halves[2 * header + LATER]
+    store.halves[2 * row + LATER] = after
+    store.halves[2 * row + EARLIER] = header
+    store.halves[2 * after + EARLIER] = row
+    store.halves[2 * header + LATER] = row
+    store.halves[2 * row + FLAG] |= IN_CALENDAR
+
+
+@njit(cache=True)
+def _leave_calendar(store: Store, row: int) -> None:
+    before, after = store.halves[2 * row + EARLIER], store.halves[2 * row + LATER]
+    store.halves[2 * before + LATER] = after
+    store.halves[2 * after + EARLIER] = before
+    store.halves[2 * row + FLAG] &= ~IN_CALENDAR
+
+
+@njit(cache=True)
+def reschedule(table: Any, store: Store, row: int) -> None:
+    """Moves a row whose horizon has come nearer."""
+    if store.halves[2 * row + FLAG] & IN_CALENDAR:
+        _leave_calendar(store, row)
+    if store.words[row] < FOREVER and not store.halves[2 * row + FLAG] & IN_EXPIRING:
+        schedule(table, store, row, store.words[row] + 1)
+
+
+@njit(cache=True)
+def wake(table: Any, store: Store, row: int, tick: int) -> bool:
+    """Has the row fire its rules again when `tick` begins; False when there is no room."""
+    if not has_room(table, store):
+        return False
+    proxy = _take_row(store)
+    store.halves[2 * proxy + RELATION] = table[TABLE_WAKE]
+    store.words[proxy] = NEVER
+    store.words[proxy + COLUMNS] = row
+    schedule(table, store, proxy, tick)
+    return True
+
+
+@njit(cache=True)
+def begin(table: Any, store: Store, tick: int) -> bool:
+    """Starts a tick: frees what died in the last one and collects what may end; False when there is no room."""
+    scalars = store.scalars
+    if scalars[NOW] != tick:
+        for place in range(scalars[LENGTHS + LOW]):
+            row = listed(store, LOW, place)
+            if row >= 0:
+                store.halves[2 * row + FLAG] &= ~LOWERED
+        for place in range(scalars[LENGTHS + DIED]):
+            row = listed(store, DIED, place)
+            at = record(table, store.halves[2 * row + RELATION])
+            if table[at + FLAGS] & IS_COUNTER and store.words[row + COLUMNS + table[at + ARITY]] > 0:
+                store.halves[2 * row + FLAG] &= ~DEAD
+            else:
+                release(table, store, row)
+        for which in range(ENDED + 1):
+            scalars[LENGTHS + which] = 0
+        scalars[NOW] = tick
+    while scalars[HEAP_LENGTH] > 0 and store.heap[0] <= tick:
+        header = _bucket(table, store, store.heap[0])
+        while store.halves[2 * header + LATER] != header:
+            if not has_room(table, store):
+                return False
+            row = store.halves[2 * header + LATER]
+            _leave_calendar(store, row)
+            if store.halves[2 * row + RELATION] == table[TABLE_WAKE]:
+                target = store.words[row + COLUMNS]
+                release(table, store, row)
+                enqueue(table, store, target)
+            elif store.words[row] >= tick:
+                reschedule(table, store, row)
+            else:
+                store.halves[2 * row + FLAG] |= IN_EXPIRING
+                append(store, EXPIRING, row)
+                uncount(table, store, row)
+        release(table, store, header)
+        _pop_tick(store)
+    return True
+
+
+# Horizons -----------------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def enqueue(table: Any, store: Store, row: int) -> None:
+    """Has the rules see the row, once."""
+    relation = store.halves[2 * row + RELATION]
+    if relation < 0 or store.words[row] < store.scalars[NOW] or store.halves[2 * row + FLAG] & QUEUED:
+        return
+    if table[record(table, relation) + FLAGS] & IS_CONSUMED:
+        store.halves[2 * row + FLAG] |= QUEUED
+        append(store, LOG, row)
+
+
+@njit(cache=True)
+def lift(table: Any, store: Store, relation: int, horizon: int) -> int:
+    """Guarantees the fact at TUPLE until `horizon`; its row, or -1 when there is no room."""
+    row = find(table, store, relation)
+    if row >= 0 and horizon <= store.words[row]:
+        return row
+    if not has_room(table, store):
+        return -1
+    if row >= 0:
+        raise_row(table, store, row, horizon)
+        return row
+    row = _take_row(store)
+    at = record(table, relation)
+    for each in range(table[at + ARITY]):
+        store.words[row + COLUMNS + each] = store.scratch[TUPLE + each]
+    store.halves[2 * row + RELATION] = relation
+    store.words[row] = horizon
+    _link(table, store, row)
+    if horizon < FOREVER:
+        schedule(table, store, row, horizon + 1)
+    flags = table[at + FLAGS]
+    if flags & IS_WATCHED:
+        append(store, BORN, row)
+    if flags & IS_OUTPUT:
+        append(store, BEGUN, row)
+    enqueue(table, store, row)
+    return row
+
+
+@njit(cache=True)
+def raise_row(table: Any, store: Store, row: int, horizon: int) -> None:
+    """A longer guarantee for a row that exists. The calendar finds out when it comes to the row."""
+    store.words[row] = horizon
+    if horizon < FOREVER and not store.halves[2 * row + FLAG] & (IN_CALENDAR | IN_EXPIRING):
+        schedule(table, store, row, horizon + 1)
+    enqueue(table, store, row)
+
+
+@njit(cache=True)
+def lower(table: Any, store: Store, row: int) -> None:
+    """Takes a guarantee back; whether anything remains of it is found out by deriving the row again."""
+    store.olds[store.scalars[LENGTHS + LOW]] = store.words[row]
+    append(store, LOW, row)
+    store.words[row] = NEVER
+    store.halves[2 * row + FLAG] |= LOWERED
+    uncount(table, store, row)
+
+
+@njit(cache=True)
+def uncount(table: Any, store: Store, row: int) -> None:
+    """One tick less for the counter that the row was counted in."""
+    if not store.halves[2 * row + FLAG] & COUNTED:
+        return
+    store.halves[2 * row + FLAG] &= ~COUNTED
+    at = record(table, store.halves[2 * row + RELATION])
+    counter_relation = table[table[at + COUNTS_INTO]]
+    for each in range(table[at + ARITY] - 1):
+        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
+    counter = find(table, store, counter_relation)
+    place = counter + COLUMNS + table[at + ARITY] - 1
+    store.words[place] -= 1
+    if store.words[place] == 0 and not store.halves[2 * counter + FLAG] & DEAD:
+        store.halves[2 * counter + FLAG] |= DEAD
+        append(store, DIED, counter)
+
+
+@njit(cache=True)
+def die(table: Any, store: Store, row: int) -> None:
+    """The row does not hold any more; its place is given back when the next tick begins."""
+    store.halves[2 * row + FLAG] |= DEAD
+    append(store, DIED, row)
+    if table[record(table, store.halves[2 * row + RELATION]) + FLAGS] & IS_OUTPUT:
+        append(store, ENDED, row)

@@ -1,0 +1,276 @@
+"""A plan becomes the integer table that the kernels interpret.
+
+Every rule has one variant for each row that it can be fired from: each positive atom, each negated atom, and, where
+its head can be taken back, the head itself. A variant is the columns of that row, then steps (see `layout`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.engine.layout import (
+    ARITY,
+    BIND,
+    COLUMNS,
+    COUNT_HOP,
+    COUNT_TIME,
+    COUNT_TUPLE,
+    COUNTS_INTO,
+    EQUALS,
+    FLAGS,
+    IS_CONSUMED,
+    IS_COUNTER,
+    IS_OUTPUT,
+    IS_WATCHED,
+    KEY,
+    LEVEL,
+    LITERAL,
+    ON_COUNT,
+    ON_GROWTH,
+    ON_HEAD,
+    ON_NEGATED,
+    RECORD,
+    REGISTER,
+    SAME,
+    SLOT_COLUMNS,
+    SLOTS,
+    STEP_ABSENT,
+    STEP_CALCULATE,
+    STEP_CLIP,
+    STEP_EMIT,
+    STEP_HOP,
+    STEP_MOVE,
+    STEP_PROBE,
+    STEP_TEST,
+    TABLE_BUCKET,
+    TABLE_HEAD,
+    TABLE_LINKS,
+    TABLE_RELATIONS,
+    TABLE_SLOTS,
+    TABLE_STRATA,
+    TABLE_TAKEN_BACK,
+    TABLE_WAKE,
+)
+from thalweg.ir.nodes import Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
+from thalweg.model.number import COMPARISONS, OPERATORS
+from thalweg.planning.order_joins import order_joins
+from thalweg.planning.plan import Count, Plan, PlanRule, RelationAtom
+
+Code = Callable[[str], int]
+
+
+@dataclass(slots=True)
+class Table:
+    """The integers, and how many words a row has."""
+
+    words: NDArray[np.int64]
+    stride: int
+
+
+@dataclass(slots=True)
+class _Lists:
+    """What is fired when a row of a relation grows, negates or must be derived again: (stratum, steps)."""
+
+    growth: list[tuple[int, list[int]]] = field(default_factory=list)
+    negated: list[tuple[int, list[int]]] = field(default_factory=list)
+    head: list[tuple[int, list[int]]] = field(default_factory=list)
+
+
+def assemble(plan: Plan, code: Code) -> Table:
+    """The table of a plan; `code` gives the word of a term."""
+    slots: list[list[tuple[int, ...]]] = [[tuple(range(each.arity))] for each in plan.relations]
+    lists = [_Lists() for _ in plan.relations]
+    for rule in plan.rules:
+        level = plan.strata[rule.head.relation.number]
+        for atom in rule.positive:
+            steps = _Variant(slots, code).from_row(rule, atom)
+            lists[atom.relation.number].growth.append((level, steps))
+        for atom in rule.negative:
+            steps = _Variant(slots, code).from_row(rule, atom)
+            lists[atom.relation.number].negated.append((level, steps))
+        if plan.retractable[rule.head.relation.number]:
+            lists[rule.head.relation.number].head.append((level, _Variant(slots, code).from_row(rule, rule.head)))
+    return _lay_out(plan, slots, lists)
+
+
+def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]) -> Table:
+    relations = len(plan.relations)
+    counters = {each.counter.number for each in plan.counts}
+    runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
+    table = [0] * (TABLE_HEAD + (relations + 2) * RECORD)
+
+    def place(words: list[int]) -> int:
+        table.extend(words)
+        return len(table) - len(words)
+
+    def place_list(variants: list[tuple[int, list[int]]], *more: int) -> int:
+        pairs = [word for level, steps in variants for word in (level, place(steps))]
+        return place([len(variants), *pairs, *more])
+
+    count_places = {each.source.number: place(_count_words(each, plan)) for each in plan.counts}
+    count_targets = {each.target.number: count_places[each.source.number] for each in plan.counts}
+    for number, relation in enumerate(plan.relations):
+        at = TABLE_HEAD + number * RECORD
+        table[at + ARITY] = relation.arity
+        table[at + SLOTS] = len(slots[number])
+        table[at + LEVEL] = plan.strata[number]
+        table[at + FLAGS] = _flags(plan, number, lists[number], number in counters)
+        table[at + SLOT_COLUMNS] = place([place([len(columns), *columns]) for columns in slots[number]])
+        table[at + ON_GROWTH] = place_list(lists[number].growth)
+        table[at + ON_NEGATED] = place_list(lists[number].negated)
+        table[at + ON_HEAD] = place_list(lists[number].head, count_targets.get(number, -1))
+        table[at + ON_COUNT] = table[at + COUNTS_INTO] = count_places.get(number, -1)
+    bucket, wake = TABLE_HEAD + relations * RECORD, TABLE_HEAD + (relations + 1) * RECORD
+    table[bucket + ARITY] = table[bucket + SLOTS] = table[wake + ARITY] = 1
+    table[bucket + SLOT_COLUMNS] = place([place([1, 0])])
+    empty = place([0, -1])
+    for at in (bucket, wake):
+        table[at + ON_GROWTH] = table[at + ON_NEGATED] = table[at + ON_HEAD] = empty
+        table[at + ON_COUNT] = table[at + COUNTS_INTO] = -1
+    taken_back = [0] * plan.depth
+    for number, retractable in enumerate(plan.retractable):
+        taken_back[plan.strata[number]] |= int(retractable)
+    table[TABLE_RELATIONS] = relations
+    table[TABLE_STRATA] = plan.depth
+    table[TABLE_SLOTS] = max((len(each) for each in slots), default=1)
+    table[TABLE_TAKEN_BACK] = place(taken_back)
+    table[TABLE_BUCKET], table[TABLE_WAKE] = relations, relations + 1
+    extra = counters | runs
+    width = max(1, *(each.arity + (each.number in extra) for each in plan.relations), 1)
+    table[TABLE_LINKS] = COLUMNS + width
+    return Table(np.array(table, dtype=np.int64), COLUMNS + width + table[TABLE_SLOTS])
+
+
+def _flags(plan: Plan, number: int, lists: _Lists, counter: bool) -> int:
+    output = any(relation.number == number for relation in plan.outputs.values())
+    grouped = any(each.elements.number == number for each in plan.groupings)
+    counted = any(each.source.number == number for each in plan.counts)
+    return (
+        (IS_OUTPUT if output else 0)
+        | (IS_WATCHED if lists.negated or grouped else 0)
+        | (IS_CONSUMED if lists.growth or counted else 0)
+        | (IS_COUNTER if counter else 0)
+    )
+
+
+def _count_words(count: Count, plan: Plan) -> list[int]:
+    """(counter, source, target, stratum, kind, size, hop)."""
+    shared = [count.counter.number, count.source.number, count.target.number, plan.strata[count.target.number]]
+    match count.window:
+        case TimeWindow(size, None):
+            return [*shared, COUNT_TIME, size, 0]
+        case TimeWindow(size, step):
+            assert step is not None
+            return [*shared, COUNT_HOP, size, step]
+        case TupleWindow():
+            return [*shared, COUNT_TUPLE, count.tuples, 0]
+
+
+class _Variant:
+    """Writes the steps of one variant; registers are given out in the order in which variables are met."""
+
+    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code) -> None:
+        self.slots = slots
+        self.code = code
+        self.registers: dict[str, int] = {}
+        self.words: list[int] = []
+
+    def from_row(self, rule: PlanRule, start: RelationAtom) -> list[int]:
+        """The steps that find every answer in which a row of `start` takes part."""
+        columns = [self.start_column(rule, arg) for arg in start.args]
+        self.words += [len(columns), *(word for column in columns for word in column)]
+        positive = [atom for atom in rule.positive if atom is not start]
+        clipped = rule.clip is not None and start is rule.positive[0]
+        if clipped:
+            self.clip(rule)
+        return self.join(rule, positive, clip=rule.clip is not None and not clipped)
+
+    def start_column(self, rule: PlanRule, arg: Expression) -> list[int]:
+        """A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise."""
+        if isinstance(arg, Variable) and arg.name not in names(*(each for atom in rule.positive for each in atom.args)):
+            return [BIND, self.fresh()]
+        return self.column(arg)
+
+    def join(self, rule: PlanRule, positive: list[RelationAtom], clip: bool) -> list[int]:
+        for step in order_joins(positive, rule.negative, rule.tests, rule.binds, frozenset(self.registers)):
+            if isinstance(step, Comparison):
+                self.test(step, rule.binds.get(id(step)))
+            elif any(step is atom for atom in rule.negative):
+                self.absent(step)
+            else:
+                self.probe(step)
+                if clip:
+                    self.clip(rule)
+                    clip = False
+        operands = [word for arg in rule.head.args for word in self.operand(arg)]
+        self.words += [STEP_EMIT, rule.head.relation.number, len(rule.head.args), int(rule.timed), *operands]
+        return self.words
+
+    def register(self, name: str) -> int:
+        number = self.registers.setdefault(name, len(self.registers))
+        assert number < KEY, "a rule has more variables than the engine has registers"
+        return number
+
+    def fresh(self) -> int:
+        return self.register(f"''{len(self.registers)}")
+
+    def column(self, arg: Expression) -> list[int]:
+        match arg:
+            case Constant(term):
+                return [EQUALS, self.code(term)]
+            case Variable(name) if name in self.registers:
+                return [SAME, self.registers[name]]
+            case Variable(name):
+                return [BIND, self.register(name)]
+            case Operation():
+                return [BIND, self.fresh()]
+
+    def operand(self, expression: Expression) -> list[int]:
+        """Where the value of an expression is found; writes the steps that compute it."""
+        match expression:
+            case Constant(term):
+                return [LITERAL, self.code(term)]
+            case Variable(name):
+                return [REGISTER, self.registers[name]]
+            case Operation(operator, left, right):
+                first, second = self.operand(left), self.operand(right)
+                result = self.fresh()
+                self.words += [STEP_CALCULATE, result, OPERATORS[operator], *first, *second]
+                return [REGISTER, result]
+
+    def test(self, test: Comparison, bound: str | None) -> None:
+        if bound is not None:
+            known = test.right if test.left == Variable(bound) else test.left
+            found = self.operand(known)
+            self.words += [STEP_MOVE, self.register(bound), *found]
+            return
+        left, right = self.operand(test.left), self.operand(test.right)
+        self.words += [STEP_TEST, COMPARISONS[test.operator], *left, *right]
+
+    def absent(self, atom: RelationAtom) -> None:
+        operands = [word for arg in atom.args for word in self.operand(arg)]
+        self.words += [STEP_ABSENT, atom.relation.number, len(atom.args), *operands]
+
+    def probe(self, atom: RelationAtom) -> None:
+        known = tuple(
+            column
+            for column, arg in enumerate(atom.args)
+            if isinstance(arg, Constant) or (isinstance(arg, Variable) and arg.name in self.registers)
+        )
+        indexes = self.slots[atom.relation.number]
+        if known not in indexes:
+            indexes.append(known)
+        keys = [word for column in known for word in self.operand(atom.args[column])]
+        columns = [self.column(arg) for arg in atom.args]
+        self.words += [STEP_PROBE, atom.relation.number, indexes.index(known), len(known), len(columns), *keys]
+        self.words += [word for column in columns for word in column]
+
+    def clip(self, rule: PlanRule) -> None:
+        assert rule.clip is not None
+        window = rule.clip.window
+        tick = rule.positive[0].args[-1]
+        assert isinstance(tick, Variable)
+        kind = STEP_CLIP if window.step is None else STEP_HOP
+        self.words += [kind, self.registers[tick.name], window.size, window.step or 0]

@@ -1,0 +1,444 @@
+"""The engine: facts in, what began and ended out.
+
+`advance` moves the clock to a tick, stopping wherever something ends by itself on the way, and evaluates each stop with
+the kernel of `tick`. Everything is kept in one arena (`layout`); what a plan needs besides (tuple windows, aggregates)
+is kept here and fed to the kernel as rows.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.engine.assemble import assemble
+from thalweg.engine.groups import GroupState
+from thalweg.engine.layout import (
+    BEGUN,
+    BORN,
+    DIED,
+    ENDED,
+    FEED_FOREVER,
+    FEED_RETRACT,
+    FEED_RUN,
+    FEED_SEEN,
+    FEED_TIMED,
+    FIRST,
+    LENGTHS,
+    LIVE,
+    TUPLE_STARTS,
+)
+from thalweg.engine.memory import enlarge, new_arrays, next_end, size_of
+from thalweg.engine.tick import step
+from thalweg.engine.tuples import TupleState
+from thalweg.ir.nodes import Program
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.planning.plan import Relation, make_plan
+
+Rows = NDArray[np.int64]
+_KINDS = {"seen": FEED_SEEN, "timed": FEED_TIMED, "run": FEED_RUN}
+_NO_WORDS: Rows = np.zeros(0, dtype=np.int64)
+_NO_FEEDS: Rows = np.zeros((0, 7), dtype=np.int64)
+
+
+@dataclass(eq=False, weakref_slot=True, slots=True)
+class Change:
+    """What began and what ended at one tick. Facts are spelled when they are asked for."""
+
+    tick: int
+    partial: bool
+    _engine: "Engine" = field(repr=False)
+    _begun: list[tuple[str, Rows]] = field(repr=False)
+    _ended: list[tuple[str, Rows]] = field(repr=False)
+    _begin: list[Fact] | None = None
+    _end: list[Fact] | None = None
+
+    @property
+    def begin(self) -> list[Fact]:
+        if self._begin is None:
+            self._begin = self._engine.spell(self._begun)
+        return self._begin
+
+    @property
+    def end(self) -> list[Fact]:
+        if self._end is None:
+            self._end = self._engine.spell(self._ended)
+        return self._end
+
+    @property
+    def begin_text(self) -> list[str]:
+        return self._engine.spell_text(self._begun) if self._begin is None else [str(fact) for fact in self._begin]
+
+    @property
+    def end_text(self) -> list[str]:
+        return self._engine.spell_text(self._ended) if self._end is None else [str(fact) for fact in self._end]
+
+
+class Feeds:
+    """Rows on their way into the kernel."""
+
+    def __init__(self) -> None:
+        self.words: list[Any] = []
+        self.index: list[tuple[int, ...]] = []
+        self.length = 0
+
+    def add(self, kind: int, relation: int, size: int, target: int, words: Any, rows: int, wide: int) -> None:
+        self.index.append((kind, relation, size, target, self.length, rows, wide))
+        self.keep(words)
+
+    def keep(self, words: Any) -> None:
+        self.words.append(words)
+        self.length += len(words)
+
+    def arrays(self) -> tuple[Rows, Rows]:
+        if not self.index:
+            return _NO_WORDS, _NO_FEEDS
+        if len(self.words) == 1:
+            words = np.asarray(self.words[0], dtype=np.int64)
+        else:
+            words = np.concatenate([np.asarray(each, dtype=np.int64) for each in self.words])
+        return words, np.array(self.index, dtype=np.int64)
+
+
+class Engine:
+    """Evaluates one program incrementally.
+
+    >>> from thalweg.ir.nodes import Atom, InWindow, Rule, TimeWindow, Variable
+    >>> slow = Rule(Atom("slow", (Variable("S"),)), (InWindow(Atom("stop", (Variable("S"),)), TimeWindow(2)),))
+    >>> engine = Engine(Program((slow,)))
+    >>> [str(fact) for change in engine.advance(to=5, facts=[Fact("stop", ("a",))]) for fact in change.begin]
+    ['slow(a)']
+    >>> [(change.tick, str(fact)) for change in engine.advance(to=9) for fact in change.end]
+    [(8, 'slow(a)')]
+    """
+
+    def __init__(self, program: Program, first: int | None = None, memory: int | None = None) -> None:
+        self.program = program
+        self.first = first
+        self.now: int | None = None
+        self.memory = memory
+        self.mixed: frozenset[str] = frozenset()
+        self.dictionary = Dictionary()
+        self.partial_until = -1
+        self._changes: WeakSet[Change] = WeakSet()
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Makes the plan, the table and empty arrays."""
+        self.plan = plan = make_plan(self.program, self.mixed)
+        self.table = assemble(plan, self.dictionary.code)
+        self.arrays = new_arrays(self.table)
+        self.tuples = [TupleState(feed) for feed in plan.tuples]
+        self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
+        self._feeds = {
+            key: [
+                (_KINDS[feed.kind], feed.relation.number, feed.size, feed.target.number if feed.target else -1)
+                for feed in feeds
+            ]
+            for key, feeds in plan.feeds.items()
+        }
+        self._derived = self.program.derived
+        self._names = {relation.number: signature for signature, relation in plan.outputs.items()}
+        self._predicates = {number: signature.rpartition("/")[0] for number, signature in self._names.items()}
+        self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0], dtype=np.int64)
+        self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
+        self._plain = not (self._every_tick or plan.openings or plan.tuples)
+
+    # Time -----------------------------------------------------------------------------------------------------------
+
+    def advance(self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = ()) -> list[Change]:
+        """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change."""
+        batches = self._batches(facts)
+        for batch in batches:
+            self._admit(batch)
+        changes: list[Change] = []
+        while self.now is None or self.now < to:
+            tick = self._next_stop(to)
+            words, feeds = self._feeds_at(tick, batches if tick == to else ()).arrays()
+            self.now = tick
+            self._evaluate(tick, words, feeds)
+            self._collect_change(tick, changes)
+            if self.memory is not None and self.size > self.memory:
+                self._forget(changes)
+        return changes
+
+    def _next_stop(self, to: int) -> int:
+        if self.now is None:
+            self.first = to if self.first is None else self.first
+            self.arrays.scalars[FIRST] = self.first
+            return self.first
+        if self._every_tick:
+            return self.now + 1
+        stops = [to]
+        end = next_end(self.arrays)
+        if end is not None and end > self.now:
+            stops.append(end)
+        assert self.first is not None
+        for hop in self.plan.openings:
+            opening = -(-self.first // hop) * hop
+            if opening > self.now:
+                stops.append(opening)
+        return min(stops)
+
+    def _evaluate(self, tick: int, words: Rows, feeds: Rows) -> None:
+        last = self.plan.depth - 1
+        if not self.groups:
+            self._step(tick, words, feeds, 0, last)
+            return
+        for level in range(last + 1):
+            more = Feeds()
+            for grouping, state in zip(self.plan.groupings, self.groups, strict=True):
+                if self.plan.strata[grouping.value.number] == level:
+                    self._regroup(grouping.elements, grouping.value, state, more)
+            if level:
+                words, feeds = more.arrays()
+            self._step(tick, words, feeds, level, level)
+
+    def _step(self, tick: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
+        again = False
+        while not step(self.table.words, self.arrays.scalars, tick, words, feeds, first, last, again):
+            self.arrays = enlarge(self.table, self.arrays)
+            again = True
+
+    # Input ----------------------------------------------------------------------------------------------------------
+
+    def _batches(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> list[Batch]:
+        if isinstance(facts, Batch):
+            return [facts]
+        given = list(facts)
+        if given and isinstance(given[0], Batch):
+            return given  # type: ignore[return-value]
+        if not given:
+            return []
+        if self.dictionary.wants_collection:
+            self.collect()
+        batch, code = Batch(), self.dictionary.code
+        for fact in given:
+            assert isinstance(fact, Fact)
+            batch.add(fact.signature, [code(term) for term in fact.args])
+        return [batch]
+
+    def _admit(self, batch: Batch) -> None:
+        """A derived predicate that turns out to be streamed as well needs another plan."""
+        met = (self._derived & batch.rows.keys()) - self.mixed
+        if met:
+            self.mixed |= met
+            if self.now is not None:
+                from thalweg.engine.checkpoint import rebuild
+
+                rebuild(self)
+            else:
+                self._prepare()
+
+    def _feeds_at(self, tick: int, batches: Sequence[Batch]) -> Feeds:
+        feeds = Feeds()
+        if tick == self.first:
+            self._feed_background(feeds)
+        for batch in batches:
+            for signature, words in batch.rows.items():
+                specs = list(self._feeds.get((signature, None), ()))
+                if batch.stream is not None:
+                    specs += self._feeds.get((signature, batch.stream), ())
+                if specs:
+                    wide = int(signature.rpartition("/")[2])
+                    flat = words.reshape(-1) if isinstance(words, np.ndarray) else words
+                    for kind, relation, length, target in specs:
+                        rows = len(flat) // wide if wide else 1
+                        feeds.index.append((kind, relation, length, target, feeds.length, rows, wide))
+                    feeds.keep(flat)
+        if not self._plain:
+            self._feed_time(tick, feeds)
+            self._feed_tuples(tick, batches, feeds)
+        return feeds
+
+    def _feed_background(self, feeds: Feeds) -> None:
+        if self.plan.truth is not None:
+            feeds.add(FEED_FOREVER, self.plan.truth.number, 0, -1, [], 1, 0)
+        words: dict[str, list[int]] = {}
+        for fact in dict.fromkeys(self.program.background):
+            words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.args)
+        for relation, signature in self.plan.background:
+            flat, wide = words[signature], relation.arity
+            feeds.add(FEED_FOREVER, relation.number, 0, -1, flat, len(flat) // wide if wide else 1, wide)
+
+    def _feed_time(self, tick: int, feeds: Feeds) -> None:
+        assert self.first is not None
+        for length, clock in self.plan.clocks.items():
+            feeds.add(FEED_SEEN, clock.number, length, -1, [tick << 2 | 1], 1, 1)
+        for hop, beat in self.plan.beats.items():
+            if tick % hop == 0:
+                feeds.add(FEED_SEEN, beat.number, 0, -1, [], 1, 0)
+        for hop, opening in self.plan.openings.items():
+            if tick == -(-self.first // hop) * hop:
+                feeds.add(FEED_FOREVER, opening.number, 0, -1, [], 1, 0)
+
+    def _feed_tuples(self, tick: int, batches: Sequence[Batch], feeds: Feeds) -> None:
+        assert self.first is not None
+        for number, state in enumerate(self.tuples):
+            before = state.start(self.first)
+            entered, left = state.advance(tick, (each for batch in batches for each in _in_order(batch)))
+            for kind, arrivals in ((FEED_FOREVER, entered), (FEED_RETRACT, left)):
+                for signature, words, when in arrivals:
+                    relation = state.feed.relations.get(signature)
+                    if relation is not None:
+                        feeds.add(kind, relation.number, 0, -1, [*words, when << 2 | 1], 1, len(words) + 1)
+            start = state.start(self.first)
+            self.arrays.scalars[TUPLE_STARTS + number] = start
+            if state.feed.ticks is not None:
+                feeds.add(FEED_FOREVER, state.feed.ticks.number, 0, -1, [tick << 2 | 1], 1, 1)
+                for gone in range(before, start):
+                    feeds.add(FEED_RETRACT, state.feed.ticks.number, 0, -1, [gone << 2 | 1], 1, 1)
+
+    def _regroup(self, elements: Relation, value: Relation, state: GroupState, feeds: Feeds) -> None:
+        """Tells an aggregate which elements came and went in the strata below."""
+        came, went = (self._rows_of(elements, which) for which in (BORN, DIED))
+        old, new = state.change(came, went)
+        for kind, rows in ((FEED_RETRACT, old), (FEED_FOREVER, new)):
+            if rows:
+                flat = [word for row in rows for word in row]
+                feeds.add(kind, value.number, 0, -1, flat, len(rows), value.arity)
+
+    def _rows_of(self, relation: Relation, which: int) -> list[list[int]]:
+        rows = self.arrays.listed(which)
+        rows = rows[self.arrays.relations[rows] == relation.number]
+        found: list[list[int]] = self.arrays.columns[rows, : relation.arity].tolist()
+        return found
+
+    # Output ---------------------------------------------------------------------------------------------------------
+
+    def _collect_change(self, tick: int, changes: list[Change]) -> None:
+        scalars = self.arrays.scalars
+        if scalars[LENGTHS + BEGUN] or scalars[LENGTHS + ENDED]:
+            begun, ended = self._by_signature(self.arrays.listed(BEGUN)), self._by_signature(self.arrays.listed(ENDED))
+            change = Change(tick, self.partial, self, begun, ended)
+            self._changes.add(change)
+            changes.append(change)
+
+    def _by_signature(self, rows: NDArray[Any]) -> list[tuple[str, Rows]]:
+        if not len(rows):
+            return []
+        relations, columns = self.arrays.relations[rows], self.arrays.columns
+        if len(self._names) == 1 or (relations == relations[0]).all():
+            number = int(relations[0])
+            return [(self._predicates[number], columns[rows, : self._arities[number]])]
+        return [
+            (self._predicates[number], columns[rows[relations == number], : self._arities[number]])
+            for number in np.unique(relations).tolist()
+        ]
+
+    def spell(self, parts: list[tuple[str, Rows]]) -> list[Fact]:
+        """Facts from their words."""
+        spell = self.dictionary.spell
+        return [Fact(predicate, tuple(map(spell, row))) for predicate, rows in parts for row in rows.tolist()]
+
+    def spell_text(self, parts: list[tuple[str, Rows]]) -> list[str]:
+        """Facts as text, from their words."""
+        texts: list[str] = []
+        for predicate, rows in parts:
+            if rows.shape[1] == 0:
+                texts += [predicate] * len(rows)
+                continue
+            columns = [map(self.dictionary.spell, column) for column in rows.T.tolist()]
+            texts += [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
+        return texts
+
+    def _output_rows(self) -> list[tuple[str, Rows]]:
+        wanted = np.isin(self.arrays.relations, list(self._names)) & (self.arrays.horizons >= (self.now or 0))
+        return self._by_signature(np.flatnonzero(wanted))
+
+    def facts(self) -> list[Fact]:
+        """The output at `now`."""
+        return [] if self.now is None else self.spell(self._output_rows())
+
+    @property
+    def partial(self) -> bool:
+        """Whether facts that the windows should hold were forgotten for want of memory."""
+        return self.now is not None and self.now <= self.partial_until
+
+    # Memory ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """Memory held by the arrays."""
+        return size_of(self.arrays)
+
+    @property
+    def live(self) -> int:
+        """Rows that live: facts in windows, conclusions, and the calendar's headers."""
+        return int(self.arrays.scalars[LIVE])
+
+    def words_in_use(self) -> Rows:
+        """Every word of a term that the engine would miss."""
+        relations, columns = self.arrays.relations, self.arrays.columns
+        arity = np.where(relations >= 0, self._arities[relations], 0)
+        held = [columns[arity > column, column] for column in range(columns.shape[1])]
+        held.append(self.table.words[self.table.words >= 0])
+        others = [word for state in self.tuples for _, words, _ in state.inside for word in words]
+        others += [word for state in self.groups for key, value in state.values.items() for word in (*key, value)]
+        held.append(np.array(others, dtype=np.int64))
+        return np.concatenate(held)
+
+    def collect(self, waiting: Iterable[Batch] = ()) -> None:
+        """Frees the terms that neither the engine nor the batches that wait for it use."""
+        for change in self._changes:
+            change.begin, change.end  # noqa: B018  spelled now, because their words may be given away
+        held = [self.words_in_use()]
+        held += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
+        in_use = np.concatenate(held)
+        self.dictionary.collect(in_use[in_use >> 2 < self.dictionary.capacity])
+
+    def tell(self, before: set[Fact], changes: list[Change]) -> None:
+        """Adds what changed in the output since `before`, within the tick, to the changes told."""
+        assert self.now is not None
+        after = set(self.facts())
+        if before == after:
+            return
+        last = changes.pop() if changes and changes[-1].tick == self.now else None
+        begun, ended = (set(last.begin), set(last.end)) if last else (set(), set())
+        begin = sorted((begun | (after - before)) - (before - after))
+        end = sorted((ended | (before - after)) - begun - (after - before))
+        changes.append(Change(self.now, self.partial, self, [], [], begin, end))
+
+    def _forget(self, changes: list[Change]) -> None:
+        from thalweg.engine.checkpoint import forget_oldest
+
+        forget_oldest(self, changes)
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """What the windows still need, as an Arrow file; everything derived is left out."""
+        from thalweg.engine.checkpoint import snapshot
+
+        return snapshot(self)
+
+    @classmethod
+    def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "Engine":
+        """An engine that goes on where `snapshot` was taken."""
+        from thalweg.engine.checkpoint import restore
+
+        return restore(cls(program, memory=memory), data)
+
+
+def _in_order(batch: Batch) -> Iterator[tuple[str, tuple[int, ...], str | None]]:
+    """The facts of a batch in the order of arrival."""
+    widths = {signature: int(signature.rpartition("/")[2]) for signature in batch.rows}
+    order = batch.order
+    if not order:
+        order = [
+            signature
+            for signature, words in batch.rows.items()
+            for _ in range(np.size(words) // widths[signature] if widths[signature] else 1)
+        ]
+    places = dict.fromkeys(batch.rows, 0)
+    flat = {
+        signature: np.asarray(words, dtype=np.int64).reshape(-1).tolist() for signature, words in batch.rows.items()
+    }
+    for signature in order:
+        place, wide = places[signature], widths[signature]
+        places[signature] = place + wide
+        yield signature, tuple(flat[signature][place : place + wide]), batch.stream

@@ -1,0 +1,240 @@
+"""Where things stand in the arrays that Python and the kernels share."""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+
+class Arrays(NamedTuple):
+    """The state of an engine: one arena of rows, its hash table, its calendar and the lists of the current tick.
+
+    A row is a few words side by side, so that looking at it costs one cache line:
+
+        horizon · relation, flags · later, earlier · columns … · one (next, previous) for each index
+
+    The horizon is the last tick for which the row is guaranteed. Later and earlier link it into one ring of the
+    calendar, whose header is itself a row of the relation BUCKET. The other pairs link it into chains of the hash
+    table, which has a part for each index number. Rows are named by the place of their first word.
+    """
+
+    rows: NDArray[np.int64]
+    heads: NDArray[np.int32]
+    lists: NDArray[np.int32]
+    olds: NDArray[np.int64]
+    heap: NDArray[np.int64]
+    scratch: NDArray[np.int64]
+    scalars: NDArray[np.int64]
+
+    @property
+    def stride(self) -> int:
+        return self.rows.shape[1]
+
+    @property
+    def used(self) -> int:
+        """How many rows have ever been in use at once."""
+        return int(self.scalars[HIGH]) // self.stride
+
+    @property
+    def horizons(self) -> NDArray[np.int64]:
+        return self.rows[: self.used, 0]
+
+    @property
+    def relations(self) -> NDArray[np.int32]:
+        return self.rows.view(np.int32)[: self.used, RELATION]
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        return self.rows[: self.used, COLUMNS : int(self.scalars[LINKS])]
+
+    def listed(self, which: int) -> NDArray[np.int32]:
+        """The rows of a list, counted from 0."""
+        return self.lists[which, : self.scalars[LENGTHS + which]] // self.stride
+
+
+class Store(NamedTuple):
+    """The same as kernels see it: bare pointers, to the rows by words and by half words.
+
+    Arrays would be counted as references at every call between kernels, which costs more than the calls. The addresses
+    stand in the scalars, so that a call from Python unpacks one array and not seven.
+    """
+
+    words: Any
+    halves: Any
+    heads: Any
+    lists: Any
+    olds: Any
+    heap: Any
+    scratch: Any
+    scalars: Any
+
+
+def _pointer(element: Any) -> Any:
+    @intrinsic
+    def pointer(typing_context: Any, address: Any) -> Any:
+        """The memory at an address."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], ir.IntType(element.bitwidth).as_pointer())
+
+        return types.CPointer(element)(types.int64), generate
+
+    return pointer
+
+
+_words = _pointer(types.int64)
+_numbers = _pointer(types.int32)
+
+
+# Places in a row: the horizon is its first word, the next four are half words.
+RELATION: Final = 2
+FLAG: Final = 3
+LATER: Final = 4
+EARLIER: Final = 5
+COLUMNS: Final = 3
+
+# Scalars.
+NOW: Final = 0
+FIRST: Final = 1
+FREE: Final = 2
+HIGH: Final = 3
+LIVE: Final = 4
+ENTRIES: Final = 5
+HEAP_LENGTH: Final = 6
+NEED: Final = 7
+STRATUM: Final = 8
+PHASE: Final = 9
+POSITION: Final = 10
+FEED_BATCH: Final = 11
+FEED_ROW: Final = 12
+BEST: Final = 13
+ROWS: Final = 16
+HEADS: Final = 17
+LIST_LENGTH: Final = 18
+HEAP: Final = 19
+STRIDE: Final = 20
+LINKS: Final = 21
+LENGTHS: Final = 24
+ADDRESSES: Final = 32
+TUPLE_STARTS: Final = 48
+SCALARS: Final = 112
+
+# Lists of the current tick; their lengths are the scalars from LENGTHS on.
+LOG: Final = 0
+LOW: Final = 1
+BORN: Final = 2
+DIED: Final = 3
+EXPIRING: Final = 4
+BEGUN: Final = 5
+ENDED: Final = 6
+LISTS: Final = 7
+
+# What a kernel lacked when it came back early.
+NEEDS_ROWS: Final = 1
+NEEDS_LISTS: Final = 2
+NEEDS_HEADS: Final = 3
+NEEDS_HEAP: Final = 4
+
+# Flags of a row.
+QUEUED: Final = 1
+IN_CALENDAR: Final = 2
+IN_EXPIRING: Final = 4
+LOWERED: Final = 8
+COUNTED: Final = 16
+DEAD: Final = 32
+
+# Flags of a relation.
+IS_OUTPUT: Final = 1
+IS_WATCHED: Final = 2
+IS_CONSUMED: Final = 4
+IS_COUNTER: Final = 8
+
+# The table: its head, then a record for each relation.
+TABLE_RELATIONS: Final = 0
+TABLE_STRATA: Final = 1
+TABLE_SLOTS: Final = 2
+TABLE_TAKEN_BACK: Final = 3
+TABLE_BUCKET: Final = 4
+TABLE_WAKE: Final = 5
+TABLE_LINKS: Final = 6
+TABLE_HEAD: Final = 8
+
+RECORD: Final = 10
+ARITY: Final = 0
+SLOTS: Final = 1
+LEVEL: Final = 2
+FLAGS: Final = 3
+SLOT_COLUMNS: Final = 4
+ON_GROWTH: Final = 5
+ON_NEGATED: Final = 6
+ON_HEAD: Final = 7
+ON_COUNT: Final = 8
+COUNTS_INTO: Final = 9
+
+# Steps of a rule.
+STEP_PROBE: Final = 1
+STEP_TEST: Final = 2
+STEP_CALCULATE: Final = 3
+STEP_ABSENT: Final = 4
+STEP_CLIP: Final = 5
+STEP_HOP: Final = 6
+STEP_EMIT: Final = 7
+STEP_MOVE: Final = 8
+
+# What a step does with a column of a row.
+BIND: Final = 0
+SAME: Final = 1
+EQUALS: Final = 2
+
+# Kinds of operands.
+LITERAL: Final = 0
+REGISTER: Final = 1
+
+# What a rule is fired for.
+GROW: Final = 0
+DELETE: Final = 1
+REDERIVE: Final = 2
+
+# Scratch.
+REGISTERS: Final = 0
+KEY: Final = 64
+TUPLE: Final = 96
+STACK: Final = 128
+FRAME: Final = 3
+SCRATCH: Final = 128 + 3 * 64
+
+# Kinds of feeds.
+FEED_SEEN: Final = 0
+FEED_TIMED: Final = 1
+FEED_RUN: Final = 2
+FEED_FOREVER: Final = 3
+FEED_RETRACT: Final = 4
+
+# Windows of a count.
+COUNT_TIME: Final = 0
+COUNT_HOP: Final = 1
+COUNT_TUPLE: Final = 2
+
+
+@njit(cache=True)
+def words_at(array: Any) -> Any:
+    """The bare pointer to an array of words."""
+    return _words(np.int64(array.ctypes.data))
+
+
+@njit(cache=True)
+def view(scalars: Any) -> Store:
+    """The store behind the addresses in the scalars."""
+    return Store(
+        _words(scalars[ADDRESSES]),
+        _numbers(scalars[ADDRESSES]),
+        _numbers(scalars[ADDRESSES + 1]),
+        _numbers(scalars[ADDRESSES + 2]),
+        _words(scalars[ADDRESSES + 3]),
+        _words(scalars[ADDRESSES + 4]),
+        _words(scalars[ADDRESSES + 5]),
+        words_at(scalars),
+    )

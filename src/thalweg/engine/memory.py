@@ -1,0 +1,98 @@
+"""The arrays of an engine: made, and enlarged when a kernel asks for it."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg.engine.arena import relink
+from thalweg.engine.assemble import Table
+from thalweg.engine.layout import (
+    ADDRESSES,
+    FREE,
+    HEAP_LENGTH,
+    LINKS,
+    LISTS,
+    NEED,
+    NEEDS_HEADS,
+    NEEDS_HEAP,
+    NEEDS_ROWS,
+    NOW,
+    ROWS,
+    SCALARS,
+    SCRATCH,
+    TABLE_LINKS,
+    TABLE_SLOTS,
+    Arrays,
+)
+
+_BEFORE_TIME = -(2**62)
+_ROWS = 256
+
+
+def new_arrays(table: Table) -> Arrays:
+    """Empty arrays for a table's relations."""
+    scalars = np.zeros(SCALARS, dtype=np.int64)
+    scalars[FREE] = -1
+    scalars[NOW] = _BEFORE_TIME
+    scalars[LINKS] = table.words[TABLE_LINKS]
+    return _addressed(
+        Arrays(
+            rows=np.full((_ROWS, table.stride), -1, dtype=np.int64),
+            heads=_no_heads(table, _ROWS),
+            lists=np.zeros((LISTS, _ROWS), dtype=np.int32),
+            olds=np.zeros(_ROWS, dtype=np.int64),
+            heap=np.zeros(64, dtype=np.int64),
+            scratch=np.zeros(SCRATCH, dtype=np.int64),
+            scalars=scalars,
+        )
+    )
+
+
+def _no_heads(table: Table, length: int) -> np.ndarray[Any, Any]:
+    return np.full((int(table.words[TABLE_SLOTS]), length), -1, dtype=np.int32)
+
+
+def _addressed(arrays: Arrays) -> Arrays:
+    """Writes addresses and sizes into the scalars, where the kernels look for them."""
+    sizes = (len(arrays.rows), arrays.heads.shape[1], arrays.lists.shape[1], len(arrays.heap), arrays.stride)
+    arrays.scalars[ROWS : ROWS + len(sizes)] = sizes
+    addresses = [array.ctypes.data for array in arrays[:-1]]
+    arrays.scalars[ADDRESSES : ADDRESSES + len(addresses)] = addresses
+    return arrays
+
+
+def enlarge(table: Table, arrays: Arrays) -> Arrays:
+    """The same state with more of what the last kernel call lacked."""
+    larger = _addressed(_larger(table, arrays))
+    if larger.heads is not arrays.heads:
+        relink(table.words, larger.scalars)
+    return larger
+
+
+def _larger(table: Table, arrays: Arrays) -> Arrays:
+    need = int(arrays.scalars[NEED])
+    if need == NEEDS_ROWS:
+        return arrays._replace(rows=_longer(arrays.rows, len(arrays.rows) * 3 // 2))
+    if need == NEEDS_HEADS:
+        return arrays._replace(heads=_no_heads(table, arrays.heads.shape[1] * 2))
+    if need == NEEDS_HEAP:
+        return arrays._replace(heap=_longer(arrays.heap, len(arrays.heap) * 2))
+    lists = np.zeros((LISTS, arrays.lists.shape[1] * 2), dtype=np.int32)
+    lists[:, : arrays.lists.shape[1]] = arrays.lists
+    return arrays._replace(lists=lists, olds=_longer(arrays.olds, lists.shape[1]))
+
+
+def _longer(array: np.ndarray[Any, Any], length: int) -> np.ndarray[Any, Any]:
+    larger = np.full((length, *array.shape[1:]), -1, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def size_of(arrays: Arrays) -> int:
+    """Bytes held."""
+    return sum(array.nbytes for array in arrays)
+
+
+def next_end(arrays: Arrays) -> int | None:
+    """The next tick at which something may end by itself."""
+    return int(arrays.heap[0]) if arrays.scalars[HEAP_LENGTH] else None

@@ -1,0 +1,270 @@
+"""Kernels that fire rules: a rule is a table of steps, and this is the machine that runs it.
+
+A rule starts from one row (of a positive atom, of a negated atom, or of its head) and joins the others by nested
+look-ups, carrying the least horizon met so far. What it does with an answer depends on why it was fired:
+
+    GROW       the head is guaranteed until that horizon
+    DELETE     the head loses its guarantee if it rested on this answer
+    REDERIVE   the best horizon over all answers for one head row is noted
+"""
+
+from typing import Any
+
+from numba import njit
+
+from thalweg.engine.arena import find, first_row, has_room, lift, lower, record, wake
+from thalweg.engine.layout import (
+    ARITY,
+    BEST,
+    BIND,
+    COLUMNS,
+    COUNT_HOP,
+    COUNT_TIME,
+    COUNTED,
+    DELETE,
+    FIRST,
+    FLAG,
+    FRAME,
+    GROW,
+    KEY,
+    LOWERED,
+    NOW,
+    REDERIVE,
+    REGISTER,
+    RELATION,
+    SAME,
+    STACK,
+    STEP_ABSENT,
+    STEP_CALCULATE,
+    STEP_CLIP,
+    STEP_HOP,
+    STEP_MOVE,
+    STEP_PROBE,
+    STEP_TEST,
+    TABLE_LINKS,
+    TUPLE,
+    TUPLE_STARTS,
+    Store,
+)
+from thalweg.model.number import NO_VALUE, calculate, compare
+from thalweg.model.time import FOREVER, NEVER
+
+
+@njit(cache=True, inline="always")
+def _operand(table: Any, store: Store, place: int) -> int:
+    word = table[place + 1]
+    return store.scratch[word] if table[place] == REGISTER else word
+
+
+@njit(cache=True)
+def _fits(table: Any, store: Store, row: int, place: int, columns: int) -> bool:
+    """Whether a row agrees with what is bound; binds the rest."""
+    start = row + COLUMNS
+    for column in range(columns):
+        word = store.words[start + column]
+        what, which = table[place + 2 * column], table[place + 2 * column + 1]
+        if what == BIND:
+            store.scratch[which] = word
+        elif (store.scratch[which] if what == SAME else which) != word:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: int) -> bool:
+    """Does with an answer what the rule was fired for; False when there is no room."""
+    relation, columns, timed = table[step + 1], table[step + 2], table[step + 3]
+    for column in range(columns):
+        store.scratch[TUPLE + column] = _operand(table, store, step + 4 + 2 * column)
+    if timed:
+        tick = store.scratch[TUPLE + columns - 1]
+        if tick & 3 != 1 or (tick >> 2) < store.scalars[FIRST]:
+            return True
+    if why == GROW:
+        return lift(table, store, relation, horizon) >= 0
+    if why == REDERIVE:
+        for column in range(columns):
+            if store.words[trigger + COLUMNS + column] != store.scratch[TUPLE + column]:
+                return True
+        store.scalars[BEST] = max(store.scalars[BEST], horizon)
+        return True
+    row = find(table, store, relation)
+    if row >= 0 and store.words[row] >= store.scalars[NOW] and horizon >= store.words[row]:
+        if not has_room(table, store):
+            return False
+        lower(table, store, row)
+    return True
+
+
+@njit(cache=True)
+def _absent(table: Any, store: Store, step: int) -> bool:
+    for column in range(table[step + 2]):
+        store.scratch[TUPLE + column] = _operand(table, store, step + 3 + 2 * column)
+    row = find(table, store, table[step + 1])
+    return row < 0 or store.words[row] < store.scalars[NOW]
+
+
+@njit(cache=True)
+def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon: int) -> bool:
+    """Runs one variant of a rule from one row; False when there is no room (nothing is lost by running it again)."""
+    scratch, now = store.scratch, store.scalars[NOW]
+    columns = table[variant]
+    if not _fits(table, store, trigger, variant + 1, columns):
+        return True
+    step = variant + 1 + 2 * columns
+    depth = 0
+    while True:
+        backtrack = False
+        code = table[step]
+        if code == STEP_PROBE:
+            keys = table[step + 3]
+            for each in range(keys):
+                scratch[KEY + each] = _operand(table, store, step + 5 + 2 * each)
+            frame = STACK + FRAME * depth
+            depth += 1
+            scratch[frame] = step
+            scratch[frame + 1] = first_row(store, table[step + 1], table[step + 2], keys)
+            scratch[frame + 2] = horizon
+            backtrack = True
+        elif code == STEP_TEST:
+            if compare(table[step + 1], _operand(table, store, step + 2), _operand(table, store, step + 4)):
+                step += 6
+            else:
+                backtrack = True
+        elif code == STEP_CALCULATE:
+            word = calculate(table[step + 2], _operand(table, store, step + 3), _operand(table, store, step + 5))
+            scratch[table[step + 1]] = word
+            if word == NO_VALUE:
+                backtrack = True
+            else:
+                step += 7
+        elif code == STEP_MOVE:
+            scratch[table[step + 1]] = _operand(table, store, step + 2)
+            step += 4
+        elif code == STEP_ABSENT:
+            # Taking back must find every answer that may have rested on the old state, so it ignores negation.
+            if why == DELETE or _absent(table, store, step):
+                step += 3 + 2 * table[step + 2]
+            else:
+                backtrack = True
+        elif code in (STEP_CLIP, STEP_HOP):
+            tick, size, hop = scratch[table[step + 1]] >> 2, table[step + 2], table[step + 3]
+            start, end = tick, min(tick + size, FOREVER)
+            if code == STEP_HOP:
+                start = -((-tick) // hop) * hop
+                last = (tick + size) // hop * hop
+                end = last + hop - 1 if last >= start else NEVER
+            if end < now:
+                backtrack = True
+            elif start > now:
+                if why == GROW and not wake(table, store, trigger, start):
+                    return False
+                backtrack = True
+            else:
+                horizon = min(horizon, end)
+                step += 4
+        else:
+            if not _emit(table, store, step, horizon, why, trigger):
+                return False
+            backtrack = True
+        while backtrack:
+            if depth == 0:
+                return True
+            frame = STACK + FRAME * (depth - 1)
+            probe, row, before = scratch[frame], scratch[frame + 1], scratch[frame + 2]
+            relation, slot, keys, wide = table[probe + 1], table[probe + 2], table[probe + 3], table[probe + 4]
+            after = probe + 5 + 2 * keys
+            link = 2 * (table[TABLE_LINKS] + slot)
+            while row >= 0:
+                following = store.halves[2 * row + link]
+                if store.halves[2 * row + RELATION] == relation:
+                    until = store.words[row]
+                    if why == DELETE and store.halves[2 * row + FLAG] & LOWERED:
+                        until = FOREVER
+                    if until >= now and _fits(table, store, row, after, wide):
+                        scratch[frame + 1] = following
+                        horizon = min(before, until)
+                        step = after + 2 * wide
+                        backtrack = False
+                        break
+                row = following
+            if backtrack:
+                depth -= 1
+
+
+# Counting the ticks of a window -------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def _complete(table: Any, store: Store, count: int, ticks: int) -> int:
+    """Until when `always` holds for the fact at TUPLE if `ticks` ticks of it are there; NEVER if it does not."""
+    now, first = store.scalars[NOW], store.scalars[FIRST]
+    kind, size, hop = table[count + 4], table[count + 5], table[count + 6]
+    if kind == COUNT_TIME:
+        return now if ticks == min(size, now - first) + 1 else NEVER
+    if kind != COUNT_HOP:
+        return now if ticks == now - store.scalars[TUPLE_STARTS + size] + 1 else NEVER
+    end = now // hop * hop
+    start = max(first, end - size)
+    if end < first or ticks != end - start + 1:
+        return NEVER
+    until = end + hop - 1
+    source = table[count + 1]
+    place = table[record(table, source) + ARITY] - 1
+    for tick in range(start, end + 1):
+        store.scratch[TUPLE + place] = (tick << 2) | 1
+        row = find(table, store, source)
+        if row < 0:
+            return NEVER
+        until = min(until, store.words[row])
+    return until if until >= now else NEVER
+
+
+@njit(cache=True)
+def _counted(table: Any, store: Store, count: int) -> int:
+    """How many ticks of the fact at TUPLE are there."""
+    counter = find(table, store, table[count])
+    if counter < 0:
+        return 0
+    return store.words[counter + COLUMNS + table[record(table, table[count]) + ARITY]]
+
+
+@njit(cache=True)
+def count_up(table: Any, store: Store, count: int, row: int) -> bool:
+    """Counts a row (X,U) once, and lifts X when its window is complete; False when there is no room."""
+    counter_relation = table[count]
+    arity = table[record(table, counter_relation) + ARITY]
+    for each in range(arity):
+        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
+    if not store.halves[2 * row + FLAG] & COUNTED:
+        known = find(table, store, counter_relation)
+        counter = lift(table, store, counter_relation, FOREVER)
+        if counter < 0:
+            return False
+        place = counter + COLUMNS + arity
+        store.words[place] = 1 if known < 0 else store.words[place] + 1
+        store.halves[2 * row + FLAG] |= COUNTED
+    until = _complete(table, store, count, _counted(table, store, count))
+    return until == NEVER or lift(table, store, table[count + 2], until) >= 0
+
+
+@njit(cache=True)
+def uncomplete(table: Any, store: Store, count: int, row: int) -> bool:
+    """Takes X back because a row (X,U) was; False when there is no room."""
+    target = table[count + 2]
+    for each in range(table[record(table, target) + ARITY]):
+        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
+    found = find(table, store, target)
+    if found >= 0 and store.words[found] >= store.scalars[NOW]:
+        if not has_room(table, store):
+            return False
+        lower(table, store, found)
+    return True
+
+
+@njit(cache=True)
+def recount(table: Any, store: Store, count: int, row: int) -> None:
+    """Notes until when `always` holds for a row that was taken back."""
+    for each in range(table[record(table, table[count + 2]) + ARITY]):
+        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
+    store.scalars[BEST] = max(store.scalars[BEST], _complete(table, store, count, _counted(table, store, count)))

@@ -1,0 +1,352 @@
+"""Whether every rule can be evaluated as it is written.
+
+A variable gets its values from a positive formula (its arguments, and the time of `at`), from `=` with a side that has
+a value, or as the result of an aggregate. Everything else only tests values: heads, negation, comparisons, groups.
+
+    jam(S) :- not slow(S,T).     has nothing that says which S and T to look at
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from thalweg.diagnostics import NOWHERE, Diagnostic, Span
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import (
+    Aggregate,
+    At,
+    Atom,
+    Comparison,
+    Constant,
+    Expression,
+    Formula,
+    Literal,
+    Not,
+    Now,
+    Operation,
+    Program,
+    Rule,
+    TimeWindow,
+    TupleWindow,
+    Variable,
+    global_names,
+    is_anonymous,
+    names,
+    variables,
+)
+from thalweg.ir.text import show
+from thalweg.model.term import NUMERIC, is_number
+
+
+def check_safety(program: Program) -> list[Diagnostic]:
+    """Everything that keeps the rules from being evaluated, in the order in which they are written.
+
+    >>> unsafe = Rule(Atom("jam", (Variable("S"),)), (Not(Now(Atom("slow", (Variable("S"),)))),))
+    >>> [(found.code, found.message) for found in check_safety(Program((unsafe,)))]
+    [('E203', 'variable `S` is not bound by a positive atom')]
+    """
+    found = [diagnostic for check in CHECKS for diagnostic in check(program)]
+    return sorted(found, key=lambda diagnostic: (diagnostic.span.source.name, diagnostic.span.start))
+
+
+def check_arities(program: Program) -> Iterator[Diagnostic]:
+    """E201: one name, one number of arguments; IRIs are free, since a class may be a property too."""
+    first: dict[str, tuple[int, str]] = {}
+    for fact in program.background:
+        first.setdefault(fact.predicate, (len(fact.args), f"in the fact `{fact}`"))
+    for atom in _atoms(program):
+        arity, where = first.setdefault(atom.predicate, (len(atom.args), f"at {_place(atom.span)}"))
+        if arity != len(atom.args) and not atom.predicate.startswith("<"):
+            yield Diagnostic(
+                "E201",
+                f"`{atom.predicate}` has {_arguments(len(atom.args))} here and {arity} elsewhere",
+                atom.span,
+                help="use another name for one of them, or `_` for an argument that does not matter",
+                notes=(f"`{atom.predicate}/{arity}` {where}",),
+            )
+
+
+def check_binding(program: Program) -> Iterator[Diagnostic]:
+    """E202 and E203: each variable has a source of values."""
+    for rule in program.rules:
+        times = list(variables(rule.time))
+        for use in _unbound(rule):
+            if any(use.variable is variable for variable in times):
+                yield _unbound_time(rule, use.variable)
+            else:
+                yield _unbound_variable(program, rule, use)
+
+
+def check_windows(program: Program) -> Iterator[Diagnostic]:
+    """E205, E206 and E208: windows that cannot be, or cannot hold what is sought in them."""
+    for formula in _formulas(program):
+        window = None if isinstance(formula, Now) else formula.window
+        match window:
+            case TimeWindow(size, step) if size < 0 or (step is not None and step <= 0):
+                message = f"the window `{show(window)}` is negative or never moves"
+                help_ = "a window reaches back from now, in steps of at least one tick"
+                yield Diagnostic("E206", message, window.span, help=help_)
+            case TupleWindow(size):
+                if size <= 0:
+                    message = f"the tuple window `{show(window)}` is empty"
+                    yield Diagnostic("E206", message, window.span, help="it holds at least one fact, as in `[1 #]`")
+                yield from _tuple_window(formula, window, program.derived)
+
+
+def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[str]) -> Iterator[Diagnostic]:
+    signature, of = formula.atom.signature, window.of
+    if signature in derived and formula.stream is None:
+        yield Diagnostic(
+            "E205",
+            f"a tuple window counts what arrives, but `{signature}` is derived by rules",
+            formula.span,
+            help=f"use a time window, as in `{show(formula.atom)} in [10 sec]`, or the facts that it is derived from",
+        )
+    if of is not None and of != signature:
+        yield Diagnostic(
+            "E208",
+            f"the window counts facts of `{of}`, so there is none of `{signature}` in it",
+            window.span,
+            help=f"write `[{window.size} # {signature}]`, or `[{window.size} #]` to count all facts",
+        )
+
+
+def check_arithmetic(program: Program) -> Iterator[Diagnostic]:
+    """E207: `+ - * / mod`, `sum` and `avg` take numbers."""
+    for rule in program.rules:
+        words = _words(rule)
+        for operand in _operands(rule):
+            term = _constant(operand, words)
+            if term is not None and not is_number(term):
+                which = f"`{term}`" if isinstance(operand, Constant) else f"`{show(operand)}`, which is `{term}`,"
+                yield Diagnostic("E207", f"{which} is not a number", operand.span, help=_number_help(term))
+
+
+def check_memory(program: Program) -> Iterator[Diagnostic]:
+    """W201: a time that nothing bounds asks for every fact since the stream began."""
+    derived = program.derived
+    for rule in program.rules:
+        bounded = {name for formula, settled in formulas(rule.body) if not settled for name in _bounds(formula)}
+        for formula, _ in formulas(rule.body):
+            match formula:
+                case At(atom, Variable(name) as time, None) if name not in bounded and atom.signature not in derived:
+                    yield Diagnostic(
+                        "W201",
+                        f"all facts of `{atom.signature}` must be kept for ever",
+                        formula.span,
+                        help=f"say how far back `{_text(time)}` may lie, as in `{_text(formula)} in [1 hour]`",
+                    )
+
+
+CHECKS: tuple[Callable[[Program], Iterator[Diagnostic]], ...] = (
+    check_arities,
+    check_binding,
+    check_windows,
+    check_arithmetic,
+    check_memory,
+)
+
+
+def _bounds(formula: Formula) -> frozenset[str]:
+    """The time that a formula keeps from lying further back than its window."""
+    match formula:
+        case At(_, Variable(name), TimeWindow(_, None)):
+            return frozenset((name,))
+    return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A variable without a value, where it is used: in a literal, inside its braces, or in the head."""
+
+    variable: Variable
+    literal: Literal | None = None
+    inside: bool = False
+
+
+def bound_names(rule: Rule, body: tuple[Literal, ...], bound: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The variables that have values once a body of the rule is satisfied.
+
+    >>> rule = Rule(Atom("a"), (Comparison("=", Variable("Y"), Variable("X")), Now(Atom("p", (Variable("X"),)))))
+    >>> sorted(bound_names(rule, rule.body))
+    ['X', 'Y']
+    """
+    while True:
+        extended = bound.union(*(_binds(rule, literal, bound) for literal in body))
+        if extended == bound:
+            return bound
+        bound = extended
+
+
+def _binds(rule: Rule, literal: Literal, bound: frozenset[str]) -> frozenset[str]:
+    """The variables that a literal gives values to when some have one."""
+    match literal:
+        case Comparison("=", left, right):
+            return frozenset(to.name for to, value in _ways(left, right) if names(value) <= bound)
+        case Not() | Comparison():
+            return frozenset()
+        case Aggregate(result):
+            return frozenset((result.name,)) if global_names(rule, literal) - {result.name} <= bound else frozenset()
+    return names(literal)
+
+
+def _ways(left: Expression, right: Expression) -> Iterator[tuple[Variable, Expression]]:
+    """The ways in which `left = right` may set a variable."""
+    if isinstance(left, Variable):
+        yield left, right
+    if isinstance(right, Variable):
+        yield right, left
+
+
+def _unbound(rule: Rule) -> list[_Use]:
+    """Where the rule uses variables without values: the first use of each that does not merely wait for another."""
+    bound = bound_names(rule, rule.body)
+    in_head = (_Use(variable) for variable in variables(rule.head, rule.time) if variable.name not in bound)
+    first: dict[str, _Use] = {}
+    for use in (*in_head, *_uses(rule, rule.body, bound)):
+        first.setdefault(use.variable.name, use)
+    causes = first.keys() - _waiting(rule, bound)
+    return [use for name, use in first.items() if name in causes or not causes]
+
+
+def _uses(rule: Rule, body: tuple[Literal, ...], bound: frozenset[str]) -> Iterator[_Use]:
+    for literal in body:
+        match literal:
+            case Not(formula):
+                used = (variable for variable in variables(formula) if not is_anonymous(variable.name))
+                yield from (_Use(variable, literal) for variable in used if variable.name not in bound)
+            case Comparison():
+                yield from (_Use(variable, literal) for variable in variables(literal) if variable.name not in bound)
+            case Aggregate(result, _, terms, inner):
+                groups = global_names(rule, literal) - {result.name} - bound
+                yield from (_Use(v, literal) for v in variables(*terms, *inner) if v.name in groups)
+                known = bound_names(rule, inner, bound) | groups
+                yield from (_Use(v, literal, inside=True) for v in variables(*terms) if v.name not in known)
+                yield from (_Use(use.variable, literal, inside=True) for use in _uses(rule, inner, known))
+
+
+def _waiting(rule: Rule, bound: frozenset[str]) -> set[str]:
+    """The variables that would have a value if others had one."""
+    waiting = set()
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            waiting.add(literal.result.name)
+        elif isinstance(literal, Comparison) and literal.operator == "=":
+            waiting |= {to.name for to, value in _ways(literal.left, literal.right) if names(value) - bound - {to.name}}
+    return waiting
+
+
+def _unbound_time(rule: Rule, variable: Variable) -> Diagnostic:
+    name = _shown(variable.name)
+    atoms = [formula.atom for formula, settled in formulas(rule.body) if not settled]
+    example = f"{_text(atoms[0]) if atoms else 'p(X)'} at {name} in [10 sec]"
+    message = f"the time `{name}` of the head is not bound"
+    return Diagnostic("E202", message, variable.span, help=f"bind it in the body, for example `{example}`")
+
+
+def _unbound_variable(program: Program, rule: Rule, use: _Use) -> Diagnostic:
+    message = f"variable `{_shown(use.variable.name)}` is not bound by a positive atom"
+    return Diagnostic("E203", message, use.variable.span, help=_way_out(program, rule, use))
+
+
+def _way_out(program: Program, rule: Rule, use: _Use) -> str:
+    """An example that would do, made from what the rule says."""
+    name = use.variable.name
+    if is_anonymous(name):
+        return "a lone `_` stands for any value; use a variable that the body binds"
+    if use.literal is None:
+        return f"bind it in the body, for example `{_text(rule.head)} :- {_example(program, rule, [name])}, …`"
+    if use.inside:
+        return f"bind it inside the braces, for example `{{… : {_example(program, rule, [name])}, …}}`"
+    here = names(use.literal)
+    causes = (cause.variable.name for cause in _unbound(rule) if not cause.inside)
+    missing = [cause for cause in causes if cause in here and not is_anonymous(cause)]
+    return f"bind it first, for example `{_example(program, rule, missing)}, {_text(use.literal)}`"
+
+
+def _example(program: Program, rule: Rule, missing: list[str]) -> str:
+    """A positive atom for some variables: of a predicate that the program knows, where one fits."""
+    tested = {formula.atom.signature for formula, settled in formulas(rule.body) if settled}
+    known = [fact.signature for fact in program.background]
+    known += [formula.atom.signature for formula in _formulas(program)]
+    avoid = tested | program.derived
+    fitting = (name for name in known if name.endswith(f"/{len(missing)}") and name not in avoid and name[0] != "<")
+    predicate = next(fitting, "known/0").rpartition("/")[0]
+    return f"{predicate}({', '.join(missing)})"
+
+
+def _operands(rule: Rule) -> Iterator[Expression]:
+    """What the rule calculates with."""
+    yield from _within(*rule.head.args, rule.time)
+    yield from _calculated(rule.body)
+
+
+def _calculated(body: tuple[Literal, ...]) -> Iterator[Expression]:
+    for literal in body:
+        match literal:
+            case Comparison(_, left, right):
+                yield from _within(left, right)
+            case Aggregate(_, function, terms, inner):
+                yield from _within(*terms)
+                if function in ("sum", "avg") and not isinstance(terms[0], Operation):
+                    yield terms[0]
+                yield from _calculated(inner)
+
+
+def _within(*expressions: Expression | None) -> Iterator[Expression]:
+    for expression in expressions:
+        if isinstance(expression, Operation):
+            for side in (expression.left, expression.right):
+                yield from _within(side) if isinstance(side, Operation) else (side,)
+
+
+def _words(rule: Rule) -> dict[str, str]:
+    """The variables that the rule sets equal to a constant."""
+    equal = (one for one in rule.body if isinstance(one, Comparison) and one.operator == "=")
+    ways = (way for one in equal for way in _ways(one.left, one.right))
+    return {to.name: value.term for to, value in ways if isinstance(value, Constant)}
+
+
+def _constant(operand: Expression, words: dict[str, str]) -> str | None:
+    """The term that an operand visibly stands for."""
+    match operand:
+        case Constant(term):
+            return term
+        case Variable(name):
+            return words.get(name)
+    return None
+
+
+def _number_help(term: str) -> str:
+    if term[0] == '"' and NUMERIC.match(term[1:-1]):
+        return f"write `{term[1:-1]}` without quotes for the number"
+    return "calculate with numbers only; `=` and `!=` compare anything"
+
+
+def _atoms(program: Program) -> Iterator[Atom]:
+    for rule in program.rules:
+        yield rule.head
+        yield from (formula.atom for formula, _ in formulas(rule.body))
+
+
+def _formulas(program: Program) -> Iterator[Formula]:
+    return (formula for rule in program.rules for formula, _ in formulas(rule.body))
+
+
+def _arguments(number: int) -> str:
+    return "1 argument" if number == 1 else f"{number} arguments"
+
+
+def _shown(name: str) -> str:
+    return "_" if is_anonymous(name) else name
+
+
+def _text(node: Atom | Literal | Expression) -> str:
+    """A node as it was written, on one line."""
+    if node.span is NOWHERE:
+        return show(node)
+    return " ".join(node.span.source.text[node.span.start : node.span.end].split())
+
+
+def _place(span: Span) -> str:
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"

@@ -1,0 +1,128 @@
+"""Rules in the few shapes that the engine knows.
+
+n(R,N) :- road(R), N = count{C : at(C,R) in [5]}.      becomes     '1(R,C) :- at(C,R) in [5].
+'1v(R,N) is the count of '1, grouped by R
+n(R,N) :- road(R), '1v(R,N).
+'1s(R) :- '1v(R,_).
+n(R,N) :- road(R), not '1s(R), N = 0.
+
+a(X) :- p(X), not q(X,_) in [3].                       becomes     '1(X) :- q(X,_) in [3].
+a(X) :- p(X), not '1(X).
+
+c(X) :- p(X) at U in [9], q(X) at U.                   becomes     c(X) :- p(X) at U in [9], q(X) at U in [9].
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from thalweg.ir.binding import bound_by_formulas
+from thalweg.ir.nodes import (
+    Aggregate,
+    At,
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    Not,
+    Now,
+    Rule,
+    TimeWindow,
+    Variable,
+    global_names,
+    is_anonymous,
+    variables,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The predicate `value` holds the `function` of the rows of `elements`, grouped by its first `width` arguments."""
+
+    elements: str
+    value: str
+    function: str
+    width: int
+
+
+def normalise(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[Group, ...]]:
+    """The same rules in simpler shapes, and the aggregates that they need."""
+    groups: list[Group] = []
+    split = [simple for rule in rules for simple in _split_aggregates(rule, groups)]
+    projected = [simple for number, rule in enumerate(split) for simple in _project_negation(rule, f"'n{number}")]
+    return tuple(bound_times(rule) for rule in projected), tuple(groups)
+
+
+def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
+    found = next((literal for literal in rule.body if isinstance(literal, Aggregate)), None)
+    if found is None:
+        yield rule
+        return
+    name = f"'a{len(groups)}"
+    rest = tuple(literal for literal in rule.body if literal is not found)
+    keys = tuple(Variable(key) for key in sorted(global_names(rule, found) - {found.result.name}))
+    width = len(keys)
+    groups.append(Group(f"{name}/{width + len(found.terms)}", f"{name}v/{width + 1}", found.function, width))
+    bound = bound_by_formulas(found.body) >= {key.name for key in keys}
+    inner = found.body if bound else (*_positive(rest), *found.body)
+    elements = Rule(Atom(name, (*keys, *found.terms)), inner, span=rule.span)
+    yield from _split_aggregates(elements, groups)
+    yield from _split_aggregates(replace(rule, body=_with_value(found, name, keys, rest)), groups)
+    if found.function in ("count", "sum"):
+        nothing = Not(Now(Atom(f"{name}v", (*keys, Variable("_'v")))), span=found.span)
+        zero = Comparison("=", found.result, Constant("0"), span=found.span)
+        yield from _split_aggregates(replace(rule, body=(zero, *rest, nothing)), groups)
+
+
+def _with_value(
+    found: Aggregate, name: str, keys: tuple[Variable, ...], rest: tuple[Literal, ...]
+) -> tuple[Literal, ...]:
+    """A body in which an aggregate's value stands for the aggregate."""
+    if found.result.name not in bound_by_formulas(rest):
+        return (*rest, Now(Atom(f"{name}v", (*keys, found.result)), span=found.span))
+    # Bound elsewhere too: numbers are equal by value, so compare instead of joining on the spelling.
+    result = Variable(f"{found.result.name}'{name}")
+    value = Now(Atom(f"{name}v", (*keys, result)), span=found.span)
+    return (*rest, value, Comparison("=", found.result, result, span=found.span))
+
+
+def _positive(body: Iterable[Literal]) -> tuple[Literal, ...]:
+    """The part of a body that can bind variables."""
+    return tuple(
+        literal
+        for literal in body
+        if (literal.operator == "=" if isinstance(literal, Comparison) else not isinstance(literal, Not | Aggregate))
+    )
+
+
+def _project_negation(rule: Rule, name: str) -> Iterator[Rule]:
+    body: list[Literal] = []
+    for number, literal in enumerate(rule.body):
+        if isinstance(literal, Not) and any(is_anonymous(variable.name) for variable in variables(literal)):
+            named = dict.fromkeys(variable.name for variable in variables(literal) if not is_anonymous(variable.name))
+            kept = tuple(Variable(each) for each in named)
+            shadow = Atom(f"{name}'{number}", kept)
+            yield Rule(shadow, (literal.formula,), span=literal.span)
+            literal = Not(Now(shadow), span=literal.span)
+        body.append(literal)
+    yield replace(rule, body=tuple(body))
+
+
+def bound_times(rule: Rule) -> Rule:
+    """Gives `p(X) at U` the window of another atom at the same `U`, so that it need not be kept for ever."""
+    sizes: dict[str, int] = {}
+    for literal in rule.body:
+        match literal:
+            case At(time=Variable(name), window=TimeWindow(size, None)):
+                sizes[name] = min(size, sizes.get(name, size))
+    return replace(
+        rule,
+        body=tuple(
+            replace(literal, window=TimeWindow(sizes[literal.time.name]))
+            if isinstance(literal, At)
+            and literal.window is None
+            and isinstance(literal.time, Variable)
+            and literal.time.name in sizes
+            else literal
+            for literal in rule.body
+        ),
+    )

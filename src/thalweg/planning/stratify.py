@@ -1,0 +1,102 @@
+"""Strata: what must be settled before what.
+
+A rule with `not b` or an aggregate over `b` can only be applied when all of `b` is known, so `b` lies in a lower
+stratum. Where such a need runs in a circle there is no order, and the program belongs to the answer-set tier.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from thalweg.diagnostics import Diagnostic, Span
+from thalweg.ir.dependency import strata
+from thalweg.ir.nodes import Aggregate, Comparison, Literal, Not, Program
+
+
+class Need(NamedTuple):
+    """`head` needs `needed`, in words such as `not b/1`; settled first, or growing together with it."""
+
+    head: str
+    needed: str
+    settled: bool
+    words: str
+    span: Span
+
+
+def stratify(program: Program) -> list[list[str]]:
+    """The derived signatures of each stratum, lowest first.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Rule
+    >>> stratify(Program((Rule(Atom("a"), (Not(Now(Atom("b"))),)), Rule(Atom("b"), (Now(Atom("c")),)))))
+    [['b/0'], ['a/0']]
+    """
+    level = strata(program)
+    assert level is not None, "`check_strata` rejects a program without strata"
+    return [sorted(name for name in level if level[name] == stratum) for stratum in sorted(set(level.values()))]
+
+
+def check_strata(program: Program) -> list[Diagnostic]:
+    """E204 for each circle that runs through negation or an aggregate.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Rule
+    >>> [found.notes for found in check_strata(Program((Rule(Atom("a"), (Not(Now(Atom("a"))),)),)))]
+    [('a/0 → not a/0',)]
+    """
+    needs = [need for need in _needs(program) if need.needed in program.derived]
+    found, shown = [], set[Need]()
+    for need in needs:
+        if not need.settled or need in shown:
+            continue
+        circle = _circle(need, needs)
+        if circle:
+            shown.update(circle)
+            found.append(_unstratified(circle))
+    return sorted(found, key=lambda diagnostic: (diagnostic.span.source.name, diagnostic.span.start))
+
+
+def _needs(program: Program) -> Iterator[Need]:
+    for rule in program.rules:
+        yield from (Need(rule.head.signature, *need) for need in _needed(rule.body, ""))
+
+
+def _needed(body: tuple[Literal, ...], function: str) -> Iterator[tuple[str, bool, str, Span]]:
+    """What a body needs; inside an aggregate, in the words of its function."""
+    for literal in body:
+        match literal:
+            case Not(formula):
+                words = f"not {formula.atom.signature}"
+                yield formula.atom.signature, True, f"{function}{{{words}}}" if function else words, literal.span
+            case Aggregate(_, name, _, inner):
+                yield from _needed(inner, name)
+            case Comparison():
+                pass
+            case formula:
+                signature = formula.atom.signature
+                yield signature, bool(function), f"{function}{{{signature}}}" if function else signature, literal.span
+
+
+def _circle(start: Need, needs: list[Need]) -> list[Need]:
+    """The shortest way from what is needed back to the head that needs it; nothing where there is none."""
+    ways = {start.needed: [start]}
+    queue = deque(ways)
+    while queue:
+        at = queue.popleft()
+        if at == start.head:
+            return ways[at]
+        for need in needs:
+            if need.head == at and need.needed not in ways:
+                ways[need.needed] = [*ways[at], need]
+                queue.append(need.needed)
+    return []
+
+
+def _unstratified(circle: list[Need]) -> Diagnostic:
+    first = circle[0]
+    verb = "negation" if first.words.startswith("not ") else "an aggregate"
+    return Diagnostic(
+        "E204",
+        f"`{first.head}` depends on itself through {verb}",
+        first.span,
+        help="break the circle, or put the program in an answer set program (`.lp`), where it has a meaning",
+        notes=(" → ".join([first.head, *(need.words for need in circle)]),),
+    )
