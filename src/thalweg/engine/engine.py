@@ -7,7 +7,7 @@ is kept here and fed to the kernel as rows.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import numpy as np
@@ -18,6 +18,7 @@ from thalweg.engine.groups import GroupState
 from thalweg.engine.layout import (
     BEGUN,
     BORN,
+    COLUMNS,
     DIED,
     ENDED,
     FEED_FOREVER,
@@ -26,8 +27,8 @@ from thalweg.engine.layout import (
     FEED_SEEN,
     FEED_TIMED,
     FIRST,
-    LENGTHS,
     LIVE,
+    RELATION,
     TUPLE_STARTS,
 )
 from thalweg.engine.memory import enlarge, new_arrays, next_end, size_of
@@ -37,7 +38,10 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.planning.plan import Relation, make_plan
+from thalweg.planning.plan import Feed, Relation, make_plan
+
+if TYPE_CHECKING:
+    from thalweg.engine.proof import Proof
 
 Rows = NDArray[np.int64]
 _KINDS = {"seen": FEED_SEEN, "timed": FEED_TIMED, "run": FEED_RUN}
@@ -52,8 +56,8 @@ class Change:
     tick: int
     partial: bool
     _engine: "Engine" = field(repr=False)
-    _begun: list[tuple[str, Rows]] = field(repr=False)
-    _ended: list[tuple[str, Rows]] = field(repr=False)
+    _begun: Rows | None = field(repr=False)
+    _ended: Rows | None = field(repr=False)
     _begin: list[Fact] | None = None
     _end: list[Fact] | None = None
 
@@ -79,29 +83,31 @@ class Change:
 
 
 class Feeds:
-    """Rows on their way into the kernel."""
+    """Rows on their way into the kernel: words, and for each feed (kind, relation, size, target, start, rows, wide)."""
 
     def __init__(self) -> None:
-        self.words: list[Any] = []
-        self.index: list[tuple[int, ...]] = []
+        self.words: list[Rows] = []
+        self.index: list[Rows] = []
         self.length = 0
 
-    def add(self, kind: int, relation: int, size: int, target: int, words: Any, rows: int, wide: int) -> None:
-        self.index.append((kind, relation, size, target, self.length, rows, wide))
-        self.keep(words)
+    def add(self, kind: int, relation: int, size: int, target: int, words: list[int], rows: int, wide: int) -> None:
+        self.put(np.array([(kind, relation, size, target, 0, 0, wide)]), np.array(words, dtype=np.int64), rows)
 
-    def keep(self, words: Any) -> None:
+    def put(self, feeds: Rows, words: Rows, rows: int) -> None:
+        """The same rows for several feeds."""
+        feeds = feeds.copy()
+        feeds[:, 4] = self.length
+        feeds[:, 5] = rows
+        self.index.append(feeds)
         self.words.append(words)
         self.length += len(words)
 
     def arrays(self) -> tuple[Rows, Rows]:
         if not self.index:
             return _NO_WORDS, _NO_FEEDS
-        if len(self.words) == 1:
-            words = np.asarray(self.words[0], dtype=np.int64)
-        else:
-            words = np.concatenate([np.asarray(each, dtype=np.int64) for each in self.words])
-        return words, np.array(self.index, dtype=np.int64)
+        if len(self.index) == 1:
+            return self.words[0], self.index[0]
+        return np.concatenate(self.words), np.concatenate(self.index)
 
 
 class Engine:
@@ -135,15 +141,10 @@ class Engine:
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {
-            key: [
-                (_KINDS[feed.kind], feed.relation.number, feed.size, feed.target.number if feed.target else -1)
-                for feed in feeds
-            ]
-            for key, feeds in plan.feeds.items()
+            (signature, stream): _index(signature, feeds) for (signature, stream), feeds in plan.feeds.items()
         }
         self._derived = self.program.derived
-        self._names = {relation.number: signature for signature, relation in plan.outputs.items()}
-        self._predicates = {number: signature.rpartition("/")[0] for number, signature in self._names.items()}
+        self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
         self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0], dtype=np.int64)
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._plain = not (self._every_tick or plan.openings or plan.tuples)
@@ -240,20 +241,20 @@ class Engine:
             self._feed_background(feeds)
         for batch in batches:
             for signature, words in batch.rows.items():
-                specs = list(self._feeds.get((signature, None), ()))
+                self._feed_rows(feeds, signature, None, words)
                 if batch.stream is not None:
-                    specs += self._feeds.get((signature, batch.stream), ())
-                if specs:
-                    wide = int(signature.rpartition("/")[2])
-                    flat = words.reshape(-1) if isinstance(words, np.ndarray) else words
-                    for kind, relation, length, target in specs:
-                        rows = len(flat) // wide if wide else 1
-                        feeds.index.append((kind, relation, length, target, feeds.length, rows, wide))
-                    feeds.keep(flat)
+                    self._feed_rows(feeds, signature, batch.stream, words)
         if not self._plain:
             self._feed_time(tick, feeds)
             self._feed_tuples(tick, batches, feeds)
         return feeds
+
+    def _feed_rows(self, feeds: Feeds, signature: str, stream: str | None, words: list[int] | Rows) -> None:
+        index = self._feeds.get((signature, stream))
+        if index is not None:
+            flat = words.reshape(-1) if isinstance(words, np.ndarray) else np.array(words, dtype=np.int64)
+            wide = int(index[0, 6])
+            feeds.put(index, flat, len(flat) // wide if wide else 1)
 
     def _feed_background(self, feeds: Feeds) -> None:
         if self.plan.truth is not None:
@@ -311,44 +312,44 @@ class Engine:
     # Output ---------------------------------------------------------------------------------------------------------
 
     def _collect_change(self, tick: int, changes: list[Change]) -> None:
-        scalars = self.arrays.scalars
-        if scalars[LENGTHS + BEGUN] or scalars[LENGTHS + ENDED]:
-            begun, ended = self._by_signature(self.arrays.listed(BEGUN)), self._by_signature(self.arrays.listed(ENDED))
+        begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
+        if begun is not None or ended is not None:
             change = Change(tick, self.partial, self, begun, ended)
             self._changes.add(change)
             changes.append(change)
 
-    def _by_signature(self, rows: NDArray[Any]) -> list[tuple[str, Rows]]:
-        if not len(rows):
-            return []
-        relations, columns = self.arrays.relations[rows], self.arrays.columns
-        if len(self._names) == 1 or (relations == relations[0]).all():
-            number = int(relations[0])
-            return [(self._predicates[number], columns[rows, : self._arities[number]])]
+    def _by_predicate(self, rows: Rows | None) -> Iterator[tuple[str, Rows]]:
+        """The columns of rows, predicate by predicate."""
+        if rows is None:
+            return
+        relations = rows.view(np.int32)[:, RELATION]
+        for number in np.unique(relations).tolist():
+            chosen = rows[relations == number]
+            yield self._predicates[number], chosen[:, COLUMNS : COLUMNS + self._arities[number]]
+
+    def spell(self, rows: Rows | None) -> list[Fact]:
+        """Facts from their rows."""
+        spell = self.dictionary.spell
         return [
-            (self._predicates[number], columns[rows[relations == number], : self._arities[number]])
-            for number in np.unique(relations).tolist()
+            Fact(predicate, tuple(map(spell, row)))
+            for predicate, part in self._by_predicate(rows)
+            for row in part.tolist()
         ]
 
-    def spell(self, parts: list[tuple[str, Rows]]) -> list[Fact]:
-        """Facts from their words."""
-        spell = self.dictionary.spell
-        return [Fact(predicate, tuple(map(spell, row))) for predicate, rows in parts for row in rows.tolist()]
-
-    def spell_text(self, parts: list[tuple[str, Rows]]) -> list[str]:
-        """Facts as text, from their words."""
+    def spell_text(self, rows: Rows | None) -> list[str]:
+        """Facts as text, from their rows."""
         texts: list[str] = []
-        for predicate, rows in parts:
-            if rows.shape[1] == 0:
-                texts += [predicate] * len(rows)
+        for predicate, part in self._by_predicate(rows):
+            if part.shape[1] == 0:
+                texts += [predicate] * len(part)
                 continue
-            columns = [map(self.dictionary.spell, column) for column in rows.T.tolist()]
+            columns = [map(self.dictionary.spell, column) for column in part.T.tolist()]
             texts += [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
         return texts
 
-    def _output_rows(self) -> list[tuple[str, Rows]]:
-        wanted = np.isin(self.arrays.relations, list(self._names)) & (self.arrays.horizons >= (self.now or 0))
-        return self._by_signature(np.flatnonzero(wanted))
+    def _output_rows(self) -> Rows:
+        wanted = np.isin(self.arrays.relations, list(self._predicates)) & (self.arrays.horizons >= (self.now or 0))
+        return self.arrays.rows[np.flatnonzero(wanted)]
 
     def facts(self) -> list[Fact]:
         """The output at `now`."""
@@ -401,12 +402,18 @@ class Engine:
         begun, ended = (set(last.begin), set(last.end)) if last else (set(), set())
         begin = sorted((begun | (after - before)) - (before - after))
         end = sorted((ended | (before - after)) - begun - (after - before))
-        changes.append(Change(self.now, self.partial, self, [], [], begin, end))
+        changes.append(Change(self.now, self.partial, self, None, None, begin, end))
 
     def _forget(self, changes: list[Change]) -> None:
         from thalweg.engine.checkpoint import forget_oldest
 
         forget_oldest(self, changes)
+
+    def why(self, fact: Fact) -> "Proof | None":
+        """A derivation of a fact of the output at `now`, or None where it does not hold."""
+        from thalweg.engine.proof import why
+
+        return why(self, fact)
 
     # State ----------------------------------------------------------------------------------------------------------
 
@@ -442,3 +449,15 @@ def _in_order(batch: Batch) -> Iterator[tuple[str, tuple[int, ...], str | None]]
         place, wide = places[signature], widths[signature]
         places[signature] = place + wide
         yield signature, tuple(flat[signature][place : place + wide]), batch.stream
+
+
+def _index(signature: str, feeds: list[Feed]) -> Rows:
+    """The feeds of one signature on one stream, as the kernel reads them."""
+    wide = int(signature.rpartition("/")[2])
+    return np.array(
+        [
+            (_KINDS[feed.kind], feed.relation.number, feed.size, feed.target.number if feed.target else -1, 0, 0, wide)
+            for feed in feeds
+        ],
+        dtype=np.int64,
+    )

@@ -54,6 +54,11 @@ class Arrays(NamedTuple):
         """The rows of a list, counted from 0."""
         return self.lists[which, : self.scalars[LENGTHS + which]] // self.stride
 
+    def rows_in(self, which: int) -> NDArray[np.int64] | None:
+        """A copy of the rows of a list, or None when it is empty."""
+        length = self.scalars[LENGTHS + which]
+        return self.rows.take(self.lists[which, :length] // self.rows.shape[1], axis=0) if length else None
+
 
 class Store(NamedTuple):
     """The same as kernels see it: bare pointers, to the rows by words and by half words.

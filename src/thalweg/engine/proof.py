@@ -1,0 +1,310 @@
+"""Why a fact holds: one derivation, rebuilt on demand from the rows that live.
+
+The engine keeps no derivations. A goal is a row; the rules that may derive it are run backwards from it over the rows
+that live now, the answer with the latest horizon first, and their premises become goals. A premise that is already
+being proved higher up is no reason, so the next answer is tried: what is shown never argues in a circle.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thalweg.ir.nodes import Aggregate, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
+from thalweg.ir.rewrite import substitute
+from thalweg.ir.text import show
+from thalweg.model.fact import Fact
+from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, compare
+from thalweg.model.time import FOREVER
+from thalweg.planning.order_joins import order_joins
+from thalweg.planning.plan import PlanRule, RelationAtom
+
+if TYPE_CHECKING:
+    from thalweg.engine.engine import Engine
+
+Words = tuple[int, ...]
+Goal = tuple[int, Words]
+Binding = dict[str, int]
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A step of a derivation: what holds, until when, by which rule, because of what.
+
+    `until` is the last tick for which it is guaranteed (None: for ever). What rests on something absent is guaranteed
+    now only; `unless` names what would end it before `until`.
+    """
+
+    claim: str
+    until: int | None
+    kind: str
+    rule: str = ""
+    place: str = ""
+    because: tuple["Proof", ...] = ()
+
+    @property
+    def unless(self) -> tuple[str, ...]:
+        """What must stay absent."""
+        if self.kind == "absent":
+            return (self.claim.removeprefix("not "),)
+        return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
+
+    def render(self, indent: str = "") -> str:
+        """The lines that a person reads."""
+        lines = [f"{indent}{self.claim}   {self._when()}"]
+        if self.rule:
+            lines.append(f"{indent}  by {self.rule}{f'   ({self.place})' if self.place else ''}")
+        lines += [step.render(indent + "    ") for step in self.because]
+        return "\n".join(lines)
+
+    def _when(self) -> str:
+        until = "for ever" if self.until is None else f"until {self.until}"
+        match self.kind:
+            case "stream" | "background" | "every tick":
+                return f"[{self.kind}] {until}"
+            case "absent":
+                return "[absent] now"
+        return f"{until} unless {', '.join(self.unless)}" if self.unless else until
+
+    def as_data(self) -> dict[str, object]:
+        """The same for programs to read."""
+        data: dict[str, object] = {"claim": self.claim, "kind": self.kind, "until": self.until}
+        if self.unless and self.kind != "absent":
+            data["unless"] = list(self.unless)
+        if self.rule:
+            data["rule"] = self.rule
+        if self.place:
+            data["place"] = self.place
+        if self.because:
+            data["because"] = [step.as_data() for step in self.because]
+        return data
+
+
+def why(engine: "Engine", fact: Fact) -> Proof | None:
+    """A derivation of a fact that holds now, or None where it does not hold."""
+    relation = engine.plan.outputs.get(fact.signature)
+    if relation is None or engine.now is None:
+        return None
+    goal = (relation.number, tuple(map(engine.dictionary.code, fact.args)))
+    return _Prover(engine).prove(goal, str(fact))
+
+
+@dataclass(slots=True)
+class _Prover:
+    engine: "Engine"
+    rows: dict[int, dict[Words, int]] = field(default_factory=dict)
+    indexes: dict[tuple[int, tuple[int, ...]], dict[Words, list[Words]]] = field(default_factory=dict)
+    pending: set[Goal] = field(default_factory=set)
+
+    def living(self, relation: int) -> dict[Words, int]:
+        """The rows of a relation that hold now, with their horizons."""
+        if relation not in self.rows:
+            arrays, arity = self.engine.arrays, self.engine.plan.relations[relation].arity
+            found = np.flatnonzero((arrays.relations == relation) & (arrays.horizons >= (self.engine.now or 0)))
+            words = arrays.columns[found, :arity].tolist()
+            self.rows[relation] = dict(zip(map(tuple, words), arrays.horizons[found].tolist(), strict=True))
+        return self.rows[relation]
+
+    def matching(self, relation: int, columns: tuple[int, ...], key: Words) -> list[Words]:
+        index = self.indexes.get((relation, columns))
+        if index is None:
+            index = self.indexes[relation, columns] = {}
+            for row in self.living(relation):
+                index.setdefault(tuple(row[column] for column in columns), []).append(row)
+        return index.get(key, [])
+
+    # Goals ----------------------------------------------------------------------------------------------------------
+
+    def prove(self, goal: Goal, claim: str) -> Proof | None:
+        relation, row = goal
+        horizon = self.living(relation).get(row)
+        if horizon is None or goal in self.pending:
+            return None
+        self.pending.add(goal)
+        proof = self.by_rule(goal, claim, horizon) or self.by_count(goal, claim, horizon)
+        self.pending.discard(goal)
+        return proof or self.given(goal, claim, horizon)
+
+    def given(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
+        """A row that no rule derives: it came from a stream or is background."""
+        plan = self.engine.plan
+        relation, row = goal
+        for (_, _), feeds in plan.feeds.items():
+            for feed in feeds:
+                if feed.relation.number == relation:
+                    if horizon >= FOREVER and feed.size < FOREVER:
+                        return Proof(claim, None, "background")
+                    tick = row[-1] >> 2 if feed.kind == "timed" else horizon - feed.size
+                    came = claim if feed.kind == "timed" else f"{claim} at {tick}"
+                    return Proof(came, _until(horizon), "stream")
+                if feed.target is not None and feed.target.number == relation:
+                    return Proof(claim, _until(horizon), "background" if horizon >= FOREVER else "every tick")
+        if any(relation == made.number for feed in plan.tuples for made in feed.relations.values()):
+            return Proof(f"{claim} at {row[-1] >> 2}", None, "stream")
+        if any(relation == made.number for made, _ in plan.background):
+            return Proof(claim, None, "background")
+        return self.by_group(goal, claim)
+
+    def by_count(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
+        """`always` over what is derived: every tick of the window is there; the last one is shown."""
+        relation, row = goal
+        for count in self.engine.plan.counts:
+            if count.target.number == relation:
+                ticks = [words for words in self.living(count.source.number) if words[:-1] == row]
+                if ticks:
+                    last = max(ticks, key=lambda words: words[-1])
+                    shown = self.prove(
+                        (count.source.number, last), f"{claim.partition(' always')[0]} at {last[-1] >> 2}"
+                    )
+                    return Proof(claim, _until(horizon), "every tick", because=(shown,) if shown else ())
+        return None
+
+    def by_group(self, goal: Goal, claim: str) -> Proof | None:
+        """The value of an aggregate, because of its elements."""
+        relation, row = goal
+        for grouping in self.engine.plan.groupings:
+            if grouping.value.number == relation:
+                key = row[: grouping.width]
+                elements = [each for each in self.living(grouping.elements.number) if each[: grouping.width] == key]
+                spell = self.engine.dictionary.spell
+                value = f"{grouping.function} = {spell(row[-1])} of {len(elements)}"
+                shown = [
+                    self.prove(
+                        (grouping.elements.number, each), f"element {','.join(map(spell, each[grouping.width :]))}"
+                    )
+                    for each in sorted(elements)[:_SHOWN]
+                ]
+                return Proof(value, self.engine.now, "aggregate", because=tuple(step for step in shown if step))
+        return Proof(claim, None, "background")
+
+    def by_rule(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
+        relation, row = goal
+        for rule in self.engine.plan.rules:
+            if rule.head.relation.number != relation:
+                continue
+            answers = sorted(self.answers(rule, row), key=lambda answer: -answer[1])
+            for binding, until in answers:
+                proof = self.from_answer(rule, binding, claim, min(until, horizon))
+                if proof is not None:
+                    return proof
+        return None
+
+    def from_answer(self, rule: PlanRule, binding: Binding, claim: str, horizon: int) -> Proof | None:
+        terms = {name: self.engine.dictionary.spell(word) for name, word in binding.items()}
+        formulas = _formulas(rule)
+        steps: list[Proof] = []
+        for number, atom in enumerate(rule.positive):
+            if atom.relation.name.startswith(("true", "clock", "hop of", "first hop", "ticks of")):
+                continue
+            goal = (atom.relation.number, self.words(atom.args, binding))
+            shown = show(substitute(formulas[number], terms)) if formulas else claim
+            proof = self.prove(goal, shown)
+            if proof is None:
+                return None
+            steps.append(proof)
+        if rule.origin is None:
+            # A copy into a memory is no step that a reader knows: its source speaks for it, within its horizon.
+            only = steps[0]
+            until = horizon if only.until is None else min(horizon, only.until)
+            return Proof(only.claim, _until(until), only.kind, only.rule, only.place, only.because)
+        negated = [literal.formula for literal in rule.origin.body if isinstance(literal, Not)]
+        steps += [Proof(f"not {show(substitute(each, terms))}", self.engine.now, "absent") for each in negated]
+        ends = [step.until for step in steps if step.until is not None and step.kind != "absent"]
+        until = _until(min(horizon, *ends, FOREVER))
+        if rule.origin.head.predicate.startswith("'"):
+            # A rule that planning made up: the reader knows its premises only.
+            return Proof(claim, until, "element", because=tuple(steps))
+        return Proof(claim, until, "rule", *_as_written(rule.origin), because=tuple(steps))
+
+    # Running a rule backwards -----------------------------------------------------------------------------------------
+
+    def answers(self, rule: PlanRule, row: Words) -> Iterator[tuple[Binding, int]]:
+        """Every way in which a rule derives a row now, with its horizon."""
+        known = {name for atom in rule.positive for name in _names(atom)}
+        start: Binding = {}
+        for arg, word in zip(rule.head.args, row, strict=True):
+            if isinstance(arg, Constant) and self.engine.dictionary.code(arg.term) != word:
+                return
+            if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
+                return
+        steps = order_joins(rule.positive, rule.negative, rule.tests, rule.binds, frozenset(start))
+        for binding, horizon in self.join(rule, steps, start, FOREVER):
+            if self.words(rule.head.args, binding) == row:
+                yield binding, horizon
+
+    def join(self, rule: PlanRule, steps: list[Any], binding: Binding, horizon: int) -> Iterator[tuple[Binding, int]]:
+        if not steps:
+            yield binding, horizon
+            return
+        step, rest = steps[0], steps[1:]
+        if isinstance(step, Comparison):
+            extended = self.compare(step, rule.binds.get(id(step)), binding)
+            if extended is not None:
+                yield from self.join(rule, rest, extended, horizon)
+        elif any(step is atom for atom in rule.negative):
+            if self.words(step.args, binding) not in self.living(step.relation.number):
+                yield from self.join(rule, rest, binding, horizon)
+        else:
+            for extended, until in self.probe(step, binding):
+                yield from self.join(rule, rest, extended, min(horizon, until))
+
+    def probe(self, atom: RelationAtom, binding: Binding) -> Iterator[tuple[Binding, int]]:
+        bound = tuple(column for column, arg in enumerate(atom.args) if _names_of(arg) <= binding.keys())
+        key = self.words(tuple(atom.args[column] for column in bound), binding)
+        living = self.living(atom.relation.number)
+        for row in self.matching(atom.relation.number, bound, key):
+            extended = dict(binding)
+            for arg, word in zip(atom.args, row, strict=True):
+                if isinstance(arg, Variable) and extended.setdefault(arg.name, word) != word:
+                    break
+            else:
+                yield extended, living[row]
+
+    def compare(self, test: Comparison, bound: str | None, binding: Binding) -> Binding | None:
+        if bound is not None:
+            other = test.right if test.left == Variable(bound) else test.left
+            word = self.value(other, binding)
+            return None if word == NO_VALUE else binding | {bound: word}
+        left, right = self.value(test.left, binding), self.value(test.right, binding)
+        return binding if compare(COMPARISONS[test.operator], left, right) else None
+
+    def words(self, args: tuple[Expression, ...], binding: Binding) -> Words:
+        return tuple(self.value(arg, binding) for arg in args)
+
+    def value(self, expression: Expression, binding: Binding) -> int:
+        match expression:
+            case Variable(name):
+                return binding[name]
+            case Constant(term):
+                return self.engine.dictionary.code(term)
+            case Operation(operator, left, right):
+                return calculate(OPERATORS[operator], self.value(left, binding), self.value(right, binding))
+
+
+def _formulas(rule: PlanRule) -> list[Formula]:
+    if rule.origin is None:
+        return []
+    return [literal for literal in rule.origin.body if not isinstance(literal, Not | Comparison | Aggregate)]
+
+
+def _names(atom: RelationAtom) -> set[str]:
+    return {arg.name for arg in atom.args if isinstance(arg, Variable)}
+
+
+def _names_of(arg: Expression) -> set[str]:
+    return {arg.name} if isinstance(arg, Variable) else set()
+
+
+def _until(horizon: int) -> int | None:
+    return None if horizon >= FOREVER else horizon
+
+
+def _as_written(rule: Rule) -> tuple[str, str]:
+    """The text of a rule and its place; a rule without a source is printed."""
+    source = rule.span.source
+    if not source.name:
+        return show(rule), ""
+    line, column = source.position(rule.span.start)
+    return " ".join(source.text[rule.span.start : rule.span.end].split()), f"{source.name}:{line}:{column}"

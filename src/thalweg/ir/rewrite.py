@@ -1,0 +1,33 @@
+"""Rewriting: the same node with variables replaced."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from thalweg.ir.nodes import At, Constant, Expression, Formula, Operation, Variable
+
+F = TypeVar("F", bound=Formula)
+
+
+def substitute(formula: F, terms: Mapping[str, str]) -> F:
+    """A formula with terms in the place of its variables.
+
+    >>> from thalweg.ir.text import show
+    >>> show(substitute(Now(Atom("p", (Variable("X"), Variable("Y")))), {"X": "a"}))
+    'p(a,Y)'
+    """
+    atom = replace(formula.atom, args=tuple(_term(arg, terms) for arg in formula.atom.args))
+    if isinstance(formula, At):
+        time = _term(formula.time, terms)
+        assert isinstance(time, Variable | Constant)
+        return replace(formula, atom=atom, time=time)
+    return replace(formula, atom=atom)
+
+
+def _term(expression: Expression, terms: Mapping[str, str]) -> Expression:
+    match expression:
+        case Variable(name) if name in terms:
+            return Constant(terms[name], expression.span)
+        case Operation(operator, left, right):
+            return Operation(operator, _term(left, terms), _term(right, terms), expression.span)
+    return expression
