@@ -1,5 +1,7 @@
 """Incremental evaluation: no I/O, no clock, no threads."""
 
 from thalweg.engine.engine import Change, Engine
+from thalweg.engine.proof import Proof
+from thalweg.engine.tick import kernels_ready
 
-__all__ = ["Change", "Engine"]
+__all__ = ["Change", "Engine", "Proof", "kernels_ready"]

@@ -61,6 +61,7 @@ from thalweg.engine.layout import (
     TABLE_WAKE,
     TUPLE,
     Store,
+    prefetch,
     view,
     words_at,
 )
@@ -69,6 +70,7 @@ from thalweg.model.time import FOREVER, NEVER
 _FACTOR = -7046029254386353131
 _SPARE_ROWS = 4
 _SPARE_ENTRIES = 4
+AHEAD = 6
 
 
 @njit(cache=True, inline="always")
@@ -189,6 +191,34 @@ def release(table: Any, store: Store, row: int) -> None:
     store.halves[2 * row + LATER] = store.scalars[FREE]
     store.scalars[FREE] = row
     store.scalars[LIVE] -= 1
+
+
+@njit(cache=True)
+def _foresee_release(table: Any, store: Store, row: int) -> None:
+    """Fetches the neighbours of a row that is soon to be given back."""
+    at = record(table, store.halves[2 * row + RELATION])
+    for slot in range(table[at + SLOTS]):
+        link = 2 * (table[TABLE_LINKS] + slot)
+        after, before = store.halves[2 * row + link], store.halves[2 * row + link + 1]
+        if before >= 0:
+            prefetch(store.words, before + table[TABLE_LINKS])
+        else:
+            prefetch(store.heads, ~before)
+        if after >= 0:
+            prefetch(store.words, after + table[TABLE_LINKS])
+
+
+@njit(cache=True)
+def foresee(table: Any, store: Store, relation: int, words: Any, place: int) -> None:
+    """Fetches the heads of the chains that a row is soon to be looked up in."""
+    at = record(table, relation)
+    heads = store.scalars[HEADS]
+    for slot in range(table[at + SLOTS]):
+        columns = table[table[at + SLOT_COLUMNS] + slot]
+        code = relation
+        for each in range(table[columns]):
+            code = _mix(code, words[place + table[columns + 1 + each]])
+        prefetch(store.heads, slot * heads + (code & (heads - 1)))
 
 
 @njit(cache=True)
@@ -334,6 +364,8 @@ def begin(table: Any, store: Store, tick: int) -> bool:
             if row >= 0:
                 store.halves[2 * row + FLAG] &= ~LOWERED
         for place in range(scalars[LENGTHS + DIED]):
+            if place + AHEAD < scalars[LENGTHS + DIED]:
+                _foresee_release(table, store, listed(store, DIED, place + AHEAD))
             row = listed(store, DIED, place)
             at = record(table, store.halves[2 * row + RELATION])
             if table[at + FLAGS] & IS_COUNTER and store.words[row + COLUMNS + table[at + ARITY]] > 0:

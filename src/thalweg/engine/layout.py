@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -222,6 +223,24 @@ FEED_RETRACT: Final = 4
 COUNT_TIME: Final = 0
 COUNT_HOP: Final = 1
 COUNT_TUPLE: Final = 2
+
+
+@intrinsic
+def _prefetch(typing_context: Any, pointer: Any, place: Any) -> Any:
+    """Asks for the memory at a place of a pointer, to be there when it is needed."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        at = builder.bitcast(builder.gep(args[0], [args[1]]), ir.IntType(8).as_pointer())
+        builder.call(function, [at, number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(pointer, types.int64), generate
+
+
+prefetch: Any = _prefetch
 
 
 @njit(cache=True)

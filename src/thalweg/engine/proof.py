@@ -212,11 +212,11 @@ class _Prover:
         negated = [literal.formula for literal in rule.origin.body if isinstance(literal, Not)]
         steps += [Proof(f"not {show(substitute(each, terms))}", self.engine.now, "absent") for each in negated]
         ends = [step.until for step in steps if step.until is not None and step.kind != "absent"]
-        until = _until(min(horizon, *ends, FOREVER))
+        end = _until(min(horizon, *ends, FOREVER))
         if rule.origin.head.predicate.startswith("'"):
             # A rule that planning made up: the reader knows its premises only.
-            return Proof(claim, until, "element", because=tuple(steps))
-        return Proof(claim, until, "rule", *_as_written(rule.origin), because=tuple(steps))
+            return Proof(claim, end, "element", because=tuple(steps))
+        return Proof(claim, end, "rule", *_as_written(rule.origin), because=tuple(steps))
 
     # Running a rule backwards -----------------------------------------------------------------------------------------
 

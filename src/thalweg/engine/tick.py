@@ -19,9 +19,11 @@ from typing import Any
 from numba import njit
 
 from thalweg.engine.arena import (
+    AHEAD,
     begin,
     die,
     find,
+    foresee,
     has_room,
     lift,
     listed,
@@ -44,6 +46,7 @@ from thalweg.engine.layout import (
     FEED_RETRACT,
     FEED_ROW,
     FEED_RUN,
+    FEED_SEEN,
     FEED_TIMED,
     FIRST,
     FLAG,
@@ -120,6 +123,8 @@ def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
         until = FOREVER if kind == FEED_FOREVER or size >= FOREVER else now + size
         while scalars[FEED_ROW] < rows:
             place = start + scalars[FEED_ROW] * wide
+            if kind == FEED_SEEN and scalars[FEED_ROW] + AHEAD < rows:
+                foresee(table, store, relation, words, place + AHEAD * wide)
             for each in range(wide):
                 store.scratch[TUPLE + each] = words[place + each]
             if kind == FEED_RUN:
@@ -295,3 +300,9 @@ def _settle_lowered(table: Any, store: Store, level: int) -> bool:
         else:
             reschedule(table, store, row)
     return True
+
+
+def kernels_ready() -> bool:
+    """Whether the kernels have been compiled before by this installation; else the first tick takes a while."""
+    compiled: Any = step
+    return bool(compiled._cache._cache_file._load_index())

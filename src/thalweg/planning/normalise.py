@@ -22,6 +22,7 @@ from thalweg.ir.nodes import (
     Atom,
     Comparison,
     Constant,
+    Formula,
     Literal,
     Not,
     Now,
@@ -114,15 +115,15 @@ def bound_times(rule: Rule) -> Rule:
         match literal:
             case At(time=Variable(name), window=TimeWindow(size, None)):
                 sizes[name] = min(size, sizes.get(name, size))
-    return replace(
-        rule,
-        body=tuple(
-            replace(literal, window=TimeWindow(sizes[literal.time.name]))
-            if isinstance(literal, At)
-            and literal.window is None
-            and isinstance(literal.time, Variable)
-            and literal.time.name in sizes
-            else literal
-            for literal in rule.body
-        ),
-    )
+    return replace(rule, body=tuple(_bounded(literal, sizes) for literal in rule.body))
+
+
+def _bounded(literal: Literal, sizes: dict[str, int]) -> Literal:
+    match literal:
+        case Not(formula):
+            bounded = _bounded(formula, sizes)
+            assert isinstance(bounded, Formula)
+            return replace(literal, formula=bounded)
+        case At(time=Variable(name), window=None) if name in sizes:
+            return replace(literal, window=TimeWindow(sizes[name]))
+    return literal

@@ -1,0 +1,302 @@
+"""Fact streams: `a(x1,y) at 36.`, as fast as pure Python reads them.
+
+Almost every fact of a stream has the same simple shape, so one regular expression takes it apart and its arguments are
+looked up in the dictionary as they stand: a text that the dictionary knows is a term in its canonical spelling. What
+does not fit (a comma inside a string, a comment, a prefix, a mistake) is looked at more closely, and only then by the
+parser. A fact ends on the line on which it begins; a line with a mistake costs the rest of that line and nothing else.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.ir.nodes import Constant, Rule, names
+from thalweg.languages.lars.lower import Lowering
+from thalweg.languages.lars.parser import BLANK, read_statement
+from thalweg.languages.lars.terms import GROUND, TERM, ReadingError, canonical
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.number import read_number
+from thalweg.model.time import Clock
+
+Item = tuple[int, Batch] | Diagnostic
+DEFAULT_CLOCK: Final = Clock()
+
+_TIME = r'[ \t]+at[ \t]+([0-9]{1,18}|"[^"\n]*")[ \t]*\.(?![0-9])'
+_SIMPLE: Final = re.compile(rf'\s*([a-z]\w*(?::\w+)?|<[^<>"{{}}|^`\\\s]+>)(?:\(([^()\n]*)\))?{_TIME}', re.ASCII)
+_FULL: Final = re.compile(GROUND + _TIME)
+_FACT: Final = re.compile(rf"\s*{GROUND}\s*\.?\s*")
+# Short enough to be in range without a closer look.
+_SHORT_NUMBER: Final = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
+_KEPT: Final = 65_536
+
+
+class _Stated(NamedTuple):
+    """A fact as it was written, its terms in canonical spelling."""
+
+    tick: int
+    predicate: str
+    terms: tuple[str, ...]
+
+
+class _Words(dict[str, int]):
+    """Words of arguments that the dictionary does not list as they stand: new terms, numbers, other spellings.
+
+    Only the words of numbers are remembered, for they have no entry; an entry may be given to another term between two
+    blocks, so of the other terms it is the spelling that is remembered.
+    """
+
+    def __init__(self, dictionary: Dictionary, prefixes: dict[str, str]) -> None:
+        self._code = dictionary.code
+        self._prefixes = prefixes
+        self._spellings: dict[str, str] = {}
+
+    def __missing__(self, text: str) -> int:
+        if _SHORT_NUMBER.fullmatch(text):
+            return self._remember(text, read_number(text) or 0)
+        spelling = self._spellings.get(text) or self._spell(text)
+        word = self._code(spelling)
+        return self._remember(text, word) if word & 3 else word
+
+    def _remember(self, text: str, word: int) -> int:
+        if len(self) >= _KEPT:
+            self.clear()
+        self[text] = word
+        return word
+
+    def _spell(self, text: str) -> str:
+        term = text.strip()
+        if not TERM.fullmatch(term):
+            raise ReadingError("E301", f"`{term}` is not a term", "")
+        spelling = canonical(term, self._prefixes)
+        if spelling != text:
+            if len(self._spellings) >= _KEPT:
+                self._spellings.clear()
+            self._spellings[text] = spelling
+        return spelling
+
+    def forget_prefixes(self) -> None:
+        self._spellings.clear()
+
+
+class FactReader:
+    """Reads a stream of facts block by block.
+
+    What comes out is, in the order of the text, batches of consecutive facts of one tick, and diagnostics. No fact is
+    coded before everything in front of it has been taken, so the dictionary may be collected between any two items.
+
+    >>> reader = FactReader("in.facts", Dictionary())
+    >>> [(tick, batch.order) for tick, batch in reader.feed("a(x,y) at 3. b at 3.\\na(x,z) at 4.\\na(x")]
+    [(3, ['a/2', 'b/0']), (4, ['a/2'])]
+    >>> [(tick, batch.order) for tick, batch in reader.feed(",y) at 5.\\n")]
+    [(5, ['a/2'])]
+    """
+
+    def __init__(
+        self, name: str, dictionary: Dictionary, clock: Clock = DEFAULT_CLOCK, stream: str | None = None
+    ) -> None:
+        self.name = name
+        self.dictionary = dictionary
+        self.clock = clock
+        self.stream = stream
+        self.prefixes: dict[str, str] = {}
+        self._words = _Words(dictionary, self.prefixes)
+        self._signatures: dict[tuple[str, int], str] = {}
+        self._pending = ""
+        self._line = 1
+
+    def feed(self, block: str) -> Iterator[Item]:
+        """The items of a block of text, all to be taken before the next block; a part of a line waits for it."""
+        text = self._pending + block
+        end = text.rfind("\n") + 1
+        self._pending = text[end:]
+        return self._items(text[:end]) if end else iter(())
+
+    def close(self) -> Iterator[Item]:
+        """The items of a last line that no line break ends."""
+        text, self._pending = self._pending, ""
+        yield from self._items(text)
+        if self._pending:
+            source = Source(self.name, self._pending.partition("\n")[0], self._line)
+            yield Diagnostic("E301", "the comment is not closed", Span(source, 0, 2), help="close it with `*/`")
+
+    def _items(self, text: str) -> Iterator[Item]:
+        simple, known, words_of, signatures = _SIMPLE.match, self.dictionary.words.get, self._words, self._signatures
+        batch = Batch(stream=self.stream)
+        rows, order = batch.rows, batch.order
+        tick, written, position = -1, "", 0
+        while position < len(text):
+            found = simple(text, position)
+            if found is not None:
+                predicate, args, time = found.groups()
+                try:
+                    if time != written:
+                        at = int(time) if time[0] != '"' else self._moment(time)
+                        if order:
+                            yield tick, batch
+                            batch = Batch(stream=self.stream)
+                            rows, order = batch.rows, batch.order
+                        tick, written = at, time
+                    words = [known(arg) or words_of[arg] for arg in args.split(",")] if args else []
+                    signature = signatures.get((predicate, len(words))) or self._signature(predicate, len(words))
+                    position = found.end()
+                except ReadingError:
+                    found = None
+            if found is None:
+                stated, position = self._look_closer(text, position)
+                if stated is None:
+                    continue
+                if order and (isinstance(stated, Diagnostic) or stated.tick != tick):
+                    yield tick, batch
+                    batch = Batch(stream=self.stream)
+                    rows, order = batch.rows, batch.order
+                if isinstance(stated, Diagnostic):
+                    yield stated
+                    continue
+                tick, written = stated.tick, ""
+                signature = self._signature(stated.predicate, len(stated.terms))
+                words = [self.dictionary.code(term) for term in stated.terms]
+            order.append(signature)
+            if signature in rows:
+                rows[signature] += words
+            else:
+                rows[signature] = words
+        if order:
+            yield tick, batch
+        self._line += text.count("\n")
+
+    def _signature(self, predicate: str, arity: int) -> str:
+        signature = f"{canonical(predicate, self.prefixes)}/{arity}"
+        self._signatures[predicate, arity] = signature
+        return signature
+
+    def _look_closer(self, text: str, position: int) -> tuple[_Stated | Diagnostic | None, int]:
+        """What stands at a position, if it is more than a blank, and where the next thing stands."""
+        blank = BLANK.match(text, position)
+        assert blank is not None
+        start = blank.end()
+        if start == len(text):
+            return None, start
+        if text.startswith("/*", start):
+            self._pending = text[start:] + self._pending
+            self._line -= text.count("\n", start)
+            return None, len(text)
+        full = _FULL.match(text, start)
+        if full:
+            try:
+                return self._stated(*full.groups()), full.end()
+            except ReadingError:
+                pass
+        return self._parse_line(text, start)
+
+    def _stated(self, predicate: str, args: str | None, time: str) -> _Stated:
+        terms = tuple(canonical(found.group(), self.prefixes) for found in TERM.finditer(args or ""))
+        tick = int(time) if time[0] != '"' else self._moment(time)
+        return _Stated(tick, canonical(predicate, self.prefixes), terms)
+
+    def _moment(self, time: str) -> int:
+        """The tick of a quoted timestamp."""
+        text = time[1 : time.rindex('"')]
+        try:
+            tick = self.clock.tick(text)
+        except (ValueError, OverflowError):
+            raise ReadingError(
+                "E301", f"`{text}` is not a timestamp", 'write it as in "2014-08-11T11:00:00Z"'
+            ) from None
+        if tick < 0:
+            raise ReadingError("E301", f"`{text}` lies before the first tick", "ticks are counted from the epoch on")
+        return tick
+
+    def _parse_line(self, text: str, start: int) -> tuple[_Stated | Diagnostic | None, int]:
+        begin, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
+        end = end if end >= 0 else len(text)
+        source = Source(self.name, text[begin:end].rstrip("\r"), self._line + text.count("\n", 0, begin))
+        tree, problem, stop = read_statement(source, start - begin)
+        if problem or tree is None:
+            assert problem is not None
+            return _malformed(problem), end
+        lowering = Lowering(source, self.clock.tick_length)
+        lowering.prefixes = self.prefixes
+        if tree.data == "prefix":
+            lowering.declare(tree)
+            self._words.forget_prefixes()
+            self._signatures.clear()
+            return None, begin + stop
+        rule = lowering.rule(tree)
+        found = _malformed(lowering.diagnostics[0]) if lowering.diagnostics else self._from_rule(rule)
+        return found, end if isinstance(found, Diagnostic) else begin + stop
+
+    def _from_rule(self, rule: Rule) -> _Stated | Diagnostic:
+        try:
+            if rule.time is None:
+                raise ReadingError("E301", "the fact has no time", f"write `{_written(rule)[:-1].rstrip()} at 36.`")
+            if not isinstance(rule.time, Constant):
+                raise ReadingError("E301", "the time is not a number", "write it as in `at 36`")
+            time = rule.time.term
+            if not time.isdigit() and time[0] != '"':
+                raise ReadingError("E301", f"`{time}` is not a tick", "ticks are the natural numbers 0, 1, 2, …")
+            fact = _ground(rule)
+            return _Stated(int(time) if time[0] != '"' else self._moment(time), *fact)
+        except ReadingError as bad:
+            return Diagnostic("E301", str(bad), rule.span, help=bad.way_out)
+
+
+def _ground(rule: Rule) -> Fact:
+    """The fact that a rule without a body states."""
+    if rule.body:
+        raise ReadingError("E301", "a rule stands where a fact should", "rules belong in the program")
+    args = [arg.term for arg in rule.head.args if isinstance(arg, Constant)]
+    if len(args) == len(rule.head.args):
+        return Fact(rule.head.predicate, tuple(args))
+    variables = sorted(names(rule.head))
+    if variables:
+        message = f"a fact has no variables such as `{variables[0]}`"
+        raise ReadingError("E301", message, "quote text that starts with a capital")
+    raise ReadingError("E301", "a fact has no arithmetic", "write its result")
+
+
+def _written(rule: Rule) -> str:
+    return rule.span.source.text[rule.span.start : rule.span.end]
+
+
+def _malformed(problem: Diagnostic) -> Diagnostic:
+    return Diagnostic("E301", problem.message, problem.span, problem.help, problem.notes)
+
+
+@lru_cache(maxsize=65_536)
+def read_fact(text: str, name: str = "fact") -> Fact:
+    """One fact without a time, as on the command line or in JSON; raises `Rejected`.
+
+    >>> read_fact('a(x1, "b c", 007)')
+    Fact(predicate='a', args=('x1', '"b c"', '7'))
+    """
+    found = _FACT.fullmatch(text)
+    if found:
+        try:
+            terms = tuple(canonical(term.group(), {}) for term in TERM.finditer(found[2] or ""))
+            return Fact(canonical(found[1], {}), terms)
+        except ReadingError:
+            pass
+    raise Rejected([_rejection(Source(name, text if text.rstrip().endswith(".") else f"{text}."))])
+
+
+def _rejection(source: Source) -> Diagnostic:
+    """Why a text is not a fact."""
+    tree, problem, _ = read_statement(source, len(source.text) - len(source.text.lstrip()))
+    if tree is None:
+        assert problem is not None
+        return problem
+    if tree.data == "prefix":
+        return Diagnostic("E101", "this is not a fact", Span(source, 0, len(source.text)), help="write `a(x1,y)`")
+    lowering = Lowering(source, 1_000)
+    rule = lowering.rule(tree)
+    if lowering.diagnostics:
+        return lowering.diagnostics[0]
+    try:
+        _ground(rule)
+    except ReadingError as bad:
+        return Diagnostic("E101", str(bad), rule.span, help=bad.way_out)
+    return Diagnostic("E101", "this is more than a fact", rule.span, help="write one fact, without a time: `a(x1,y)`")

@@ -1,0 +1,129 @@
+"""How long each memory keeps a row, and what may take it back before.
+
+A row is kept for a number of ticks after the one at which it was last fed or derived:
+
+    p(X) in [9], streamed           9
+    q(X) :- p(X) in [9], r in [4].  4, the earliest end of the premises; of several rules the latest
+    p(X) in [9 step 5]              13, because a fact just after a hop waits for the next one
+    p(X) always in [9], streamed    0, one tick at a time
+    b(X) in the background          for ever, and so is `p(X) at U` where nothing bounds U
+    p(X) in [3 #]                   until other facts push it out: for ever, as far as time goes
+
+Where a tuple window, an aggregate or negation takes part, a row may be taken back before its horizon, and its horizon
+promises nothing.
+"""
+
+from collections.abc import Iterator
+
+from thalweg.ir.nodes import TimeWindow
+from thalweg.model.time import FOREVER, NEVER
+from thalweg.planning.plan import Count, Plan, PlanRule
+
+NEGATION, AGGREGATE, TUPLES = "negation", "aggregate", "tuple window"
+
+
+def horizons(plan: Plan) -> list[int]:
+    """The most ticks that each relation keeps a row; FOREVER without an end, NEVER where no row can come to be.
+
+    >>> from thalweg.ir.nodes import Atom, InWindow, Program, Rule
+    >>> from thalweg.planning.plan import make_plan
+    >>> p, q = (InWindow(Atom(name), TimeWindow(size)) for name, size in (("p", 9), ("q", 4)))
+    >>> plan = make_plan(Program((Rule(Atom("a"), (p, q)),)))
+    >>> [(relation.name, kept) for relation, kept in zip(plan.relations, horizons(plan))]
+    [('p/0 in [9]', 9), ('q/0 in [4]', 4), ('a/0 derived', 4)]
+    """
+    kept = [NEVER] * len(plan.relations)
+    for number, ticks in _given(plan):
+        kept[number] = max(kept[number], ticks)
+    changed = True
+    while changed:
+        changed = False
+        for number, ticks in _passed_on(plan, kept):
+            if ticks > kept[number]:
+                kept[number], changed = ticks, True
+    return kept
+
+
+def _given(plan: Plan) -> Iterator[tuple[int, int]]:
+    """What comes from outside the rules."""
+    for feeds in plan.feeds.values():
+        for feed in feeds:
+            if feed.target is None:
+                yield feed.relation.number, min(feed.size, FOREVER)
+            else:
+                yield feed.relation.number, 1
+                yield feed.target.number, 0
+    for tuples in plan.tuples:
+        yield from ((relation.number, FOREVER) for relation in tuples.relations.values())
+        if tuples.ticks is not None:
+            yield tuples.ticks.number, FOREVER
+    yield from ((relation.number, FOREVER) for relation, _ in plan.background)
+    yield from ((relation.number, FOREVER) for relation in plan.openings.values())
+    yield from ((relation.number, size) for size, relation in plan.clocks.items())
+    yield from ((relation.number, 0) for relation in plan.beats.values())
+    if plan.truth is not None:
+        yield plan.truth.number, FOREVER
+
+
+def _passed_on(plan: Plan, kept: list[int]) -> Iterator[tuple[int, int]]:
+    """What follows for the relations that are filled from others."""
+    for rule in plan.rules:
+        yield rule.head.relation.number, min(_clipped(rule), *(kept[atom.relation.number] for atom in rule.positive))
+    for count in plan.counts:
+        source = kept[count.source.number]
+        yield count.target.number, min(_complete(count), source)
+        yield count.counter.number, source
+    for grouping in plan.groupings:
+        if kept[grouping.elements.number] > NEVER:
+            yield grouping.value.number, FOREVER
+
+
+def _clipped(rule: PlanRule) -> int:
+    if rule.clip is None:
+        return FOREVER
+    window = rule.clip.window
+    return window.size if window.step is None else window.size + window.step - 1
+
+
+def _complete(count: Count) -> int:
+    """A window that hops stays complete until it hops; any other may lack the next tick."""
+    match count.window:
+        case TimeWindow(step=int(step)):
+            return step - 1
+    return 0
+
+
+def taken_back(plan: Plan) -> list[frozenset[str]]:
+    """For each relation, what may end a row of it before its horizon.
+
+    >>> from thalweg.ir.nodes import Atom, Not, Now, Program, Rule
+    >>> from thalweg.planning.plan import make_plan
+    >>> plan = make_plan(Program((Rule(Atom("a"), (Now(Atom("p")), Not(Now(Atom("q"))))),)))
+    >>> [(relation.name, sorted(why)) for relation, why in zip(plan.relations, taken_back(plan))]
+    [('p/0 in [0]', []), ('q/0 in [0]', []), ('a/0 derived', ['negation'])]
+    """
+    reasons: list[set[str]] = [set() for _ in plan.relations]
+    for tuples in plan.tuples:
+        for relation in (*tuples.relations.values(), *filter(None, (tuples.ticks,))):
+            reasons[relation.number].add(TUPLES)
+    for grouping in plan.groupings:
+        reasons[grouping.value.number].add(AGGREGATE)
+    for rule in plan.rules:
+        if rule.negative:
+            reasons[rule.head.relation.number].add(NEGATION)
+    edges = list(_rests_on(plan))
+    changed = True
+    while changed:
+        changed = False
+        for head, body in edges:
+            if not reasons[body] <= reasons[head]:
+                reasons[head] |= reasons[body]
+                changed = True
+    return [frozenset(each) for each in reasons]
+
+
+def _rests_on(plan: Plan) -> Iterator[tuple[int, int]]:
+    for rule in plan.rules:
+        yield from ((rule.head.relation.number, atom.relation.number) for atom in (*rule.positive, *rule.negative))
+    yield from ((each.target.number, each.source.number) for each in plan.counts)
+    yield from ((each.value.number, each.elements.number) for each in plan.groupings)

@@ -1,0 +1,46 @@
+"""Every rejected program with everything that is said about it, word for word.
+
+`python tests/rejected/test_rejected.py` writes the pages anew; look at what changed before you keep it.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from thalweg.diagnostics import Diagnostic, Source
+from thalweg.languages.lars import parse
+from thalweg.planning.check_safety import check_safety
+from thalweg.planning.stratify import check_strata
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted(HERE.glob("*.lars"))
+
+
+def diagnostics(path: Path) -> list[Diagnostic]:
+    program, found = parse(Source(path.name, path.read_text(encoding="utf-8")))
+    return found or check_safety(program) + check_strata(program)
+
+
+def page(path: Path) -> str:
+    return "\n\n".join(found.render() for found in diagnostics(path)) + "\n"
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_what_is_said(path: Path) -> None:
+    assert page(path) == path.with_suffix(".txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_every_diagnostic_has_a_place_and_a_way_out(path: Path) -> None:
+    for found in diagnostics(path):
+        assert found.span.source.name == path.name
+        assert found.help
+
+
+def test_every_page_has_a_program() -> None:
+    assert {path.stem for path in HERE.glob("*.txt")} == {path.stem for path in PROGRAMS}
+
+
+if __name__ == "__main__":
+    for program in PROGRAMS:
+        program.with_suffix(".txt").write_text(page(program), encoding="utf-8")
