@@ -1,1 +1,60 @@
-"""Thalweg: a stream reasoner that knows until when each conclusion holds."""
+"""Thalweg: a stream reasoner that knows until when each conclusion holds.
+
+    for answer in thalweg.run("traffic.lars", on="readings.facts"):
+        print(answer)
+
+These are all the names that a program needs; each is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thalweg.api import check, load, run, why
+    from thalweg.diagnostics import Diagnostic, Failed, Rejected
+    from thalweg.engine import Engine
+    from thalweg.ir.nodes import Program
+    from thalweg.model.event import Event
+    from thalweg.model.fact import Fact
+    from thalweg.runtimes.emit import Change, Interval, Snapshot
+
+__all__ = [
+    "Change",
+    "Diagnostic",
+    "Engine",
+    "Event",
+    "Fact",
+    "Failed",
+    "Interval",
+    "Program",
+    "Rejected",
+    "Snapshot",
+    "check",
+    "load",
+    "run",
+    "why",
+]
+
+_HOMES = {
+    "Change": "runtimes.emit",
+    "Diagnostic": "diagnostics",
+    "Engine": "engine",
+    "Event": "model.event",
+    "Fact": "model.fact",
+    "Failed": "diagnostics",
+    "Interval": "runtimes.emit",
+    "Program": "ir.nodes",
+    "Rejected": "diagnostics",
+    "Snapshot": "runtimes.emit",
+    "check": "api",
+    "load": "api",
+    "run": "api",
+    "why": "api",
+}
+
+
+def __getattr__(name: str) -> object:
+    # On first use: `thalweg --help` need not wait for the engine's compiler to be imported.
+    if name not in _HOMES:
+        raise AttributeError(f"module `thalweg` has no attribute `{name}`")
+    return getattr(import_module(f"thalweg.{_HOMES[name]}"), name)

@@ -55,8 +55,8 @@ CATALOGUE: Final = {
     "E208": "tuple window counts another predicate than the one it is asked for",
     "W201": "facts must be kept for ever",
     "E301": "malformed line in a stream",
-    "E302": "event is late",
-    "E401": "file cannot be read",
+    "W302": "event is late",
+    "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
     "E403": "option does not fit",
     "E404": "connection failed",
@@ -115,7 +115,7 @@ class Diagnostic:
         return data
 
 
-class Rejected(Exception):
+class Rejected(Exception):  # noqa: N818
     """A program or data was rejected; carries every diagnostic there is."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -123,7 +123,7 @@ class Rejected(Exception):
         super().__init__("\n\n".join(found.render() for found in self.diagnostics))
 
 
-class Failed(Exception):
+class Failed(Exception):  # noqa: N818
     """It failed while running; what had been delivered stays delivered."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:

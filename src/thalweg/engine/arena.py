@@ -6,12 +6,12 @@ none; the caller comes back to Python, which enlarges the arrays, and is called 
 
 from typing import Any
 
-from numba import njit
-
+from thalweg.engine.compiled import entry, kernel
 from thalweg.engine.layout import (
     ARITY,
     BEGUN,
     BORN,
+    CHAINS,
     COLUMNS,
     COUNTED,
     COUNTS_INTO,
@@ -21,10 +21,10 @@ from thalweg.engine.layout import (
     ENDED,
     ENTRIES,
     EXPIRING,
+    FIRST_CHAIN,
     FLAG,
     FLAGS,
     FREE,
-    HEADS,
     HEAP,
     HEAP_LENGTH,
     HIGH,
@@ -58,6 +58,7 @@ from thalweg.engine.layout import (
     TABLE_BUCKET,
     TABLE_HEAD,
     TABLE_LINKS,
+    TABLE_SLOTS,
     TABLE_WAKE,
     TUPLE,
     Store,
@@ -73,28 +74,36 @@ _SPARE_ENTRIES = 4
 AHEAD = 6
 
 
-@njit(cache=True, inline="always")
+@kernel
 def record(table: Any, relation: int) -> int:
     return TABLE_HEAD + relation * RECORD
 
 
-@njit(cache=True, inline="always")
+@kernel
 def _mix(code: int, word: int) -> int:
     code = (code ^ word) * _FACTOR
     return code ^ (code >> 31)
 
 
-@njit(cache=True)
+@kernel
+def _head(store: Store, slot: int, code: int) -> int:
+    """Where the chain of a hash code starts."""
+    return store.scalars[FIRST_CHAIN + slot] + (code & (store.scalars[CHAINS + slot] - 1))
+
+
+@kernel
 def has_room(table: Any, store: Store) -> bool:
     """Whether a row, its ring and its entries in every list can be added; says what is missing otherwise."""
     scalars = store.scalars
     if scalars[LIVE] + _SPARE_ROWS > scalars[ROWS]:
         scalars[NEED] = NEEDS_ROWS
-    elif scalars[ENTRIES] + _SPARE_ROWS > scalars[HEADS]:
-        scalars[NEED] = NEEDS_HEADS
     elif scalars[HEAP_LENGTH] + _SPARE_ENTRIES > scalars[HEAP]:
         scalars[NEED] = NEEDS_HEAP
     else:
+        for slot in range(table[TABLE_SLOTS]):
+            if scalars[ENTRIES + slot] + _SPARE_ROWS > scalars[CHAINS + slot]:
+                scalars[NEED] = NEEDS_HEADS
+                return False
         limit = scalars[LIST_LENGTH] - _SPARE_ENTRIES
         for each in range(ENDED + 1):
             if scalars[LENGTHS + each] > limit:
@@ -104,14 +113,14 @@ def has_room(table: Any, store: Store) -> bool:
     return False
 
 
-@njit(cache=True, inline="always")
+@kernel
 def append(store: Store, which: int, row: int) -> None:
     length = store.scalars[LENGTHS + which]
     store.lists[which * store.scalars[LIST_LENGTH] + length] = row
     store.scalars[LENGTHS + which] = length + 1
 
 
-@njit(cache=True, inline="always")
+@kernel
 def listed(store: Store, which: int, place: int) -> int:
     return store.lists[which * store.scalars[LIST_LENGTH] + place]
 
@@ -119,7 +128,7 @@ def listed(store: Store, which: int, place: int) -> int:
 # Rows and indexes ---------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@kernel
 def _take_row(store: Store) -> int:
     scalars = store.scalars
     row = scalars[FREE]
@@ -133,17 +142,17 @@ def _take_row(store: Store) -> int:
     return row
 
 
-@njit(cache=True)
+@kernel
 def _link(table: Any, store: Store, row: int) -> None:
     relation = store.halves[2 * row + RELATION]
     at = record(table, relation)
-    heads = store.scalars[HEADS]
     for slot in range(table[at + SLOTS]):
         columns = table[table[at + SLOT_COLUMNS] + slot]
         code = relation
         for each in range(table[columns]):
             code = _mix(code, store.words[row + COLUMNS + table[columns + 1 + each]])
-        head = slot * heads + (code & (heads - 1))
+        head = _head(store, slot, code)
+        store.scalars[ENTRIES + slot] += 1
         link = 2 * (table[TABLE_LINKS] + slot)
         first = store.heads[head]
         store.halves[2 * row + link] = first
@@ -151,10 +160,9 @@ def _link(table: Any, store: Store, row: int) -> None:
         if first >= 0:
             store.halves[2 * first + link + 1] = row
         store.heads[head] = row
-    store.scalars[ENTRIES] += 1
 
 
-@njit(cache=True)
+@kernel
 def _unlink(table: Any, store: Store, row: int) -> None:
     at = record(table, store.halves[2 * row + RELATION])
     for slot in range(table[at + SLOTS]):
@@ -166,20 +174,21 @@ def _unlink(table: Any, store: Store, row: int) -> None:
             store.heads[~before] = after
         if after >= 0:
             store.halves[2 * after + link + 1] = before
-    store.scalars[ENTRIES] -= 1
+        store.scalars[ENTRIES + slot] -= 1
 
 
-@njit(cache=True)
+@entry
 def relink(table_words: Any, scalars: Any) -> None:
     """Fills an empty hash table with every row that lives."""
     table, store = words_at(table_words), view(scalars)
-    store.scalars[ENTRIES] = 0
+    for slot in range(table[TABLE_SLOTS]):
+        store.scalars[ENTRIES + slot] = 0
     for row in range(0, store.scalars[HIGH], store.scalars[STRIDE]):
         if store.halves[2 * row + RELATION] >= 0:
             _link(table, store, row)
 
 
-@njit(cache=True)
+@kernel
 def release(table: Any, store: Store, row: int) -> None:
     """Gives a row back."""
     _unlink(table, store, row)
@@ -193,7 +202,7 @@ def release(table: Any, store: Store, row: int) -> None:
     store.scalars[LIVE] -= 1
 
 
-@njit(cache=True)
+@kernel
 def _foresee_release(table: Any, store: Store, row: int) -> None:
     """Fetches the neighbours of a row that is soon to be given back."""
     at = record(table, store.halves[2 * row + RELATION])
@@ -208,30 +217,28 @@ def _foresee_release(table: Any, store: Store, row: int) -> None:
             prefetch(store.words, after + table[TABLE_LINKS])
 
 
-@njit(cache=True)
+@kernel
 def foresee(table: Any, store: Store, relation: int, words: Any, place: int) -> None:
     """Fetches the heads of the chains that a row is soon to be looked up in."""
     at = record(table, relation)
-    heads = store.scalars[HEADS]
     for slot in range(table[at + SLOTS]):
         columns = table[table[at + SLOT_COLUMNS] + slot]
         code = relation
         for each in range(table[columns]):
             code = _mix(code, words[place + table[columns + 1 + each]])
-        prefetch(store.heads, slot * heads + (code & (heads - 1)))
+        prefetch(store.heads, _head(store, slot, code))
 
 
-@njit(cache=True)
+@kernel
 def first_row(store: Store, relation: int, slot: int, keys: int) -> int:
     """The first row of the chain in which those stand whose columns of an index are the words at KEY."""
     code = relation
     for each in range(keys):
         code = _mix(code, store.scratch[KEY + each])
-    heads = store.scalars[HEADS]
-    return store.heads[slot * heads + (code & (heads - 1))]
+    return store.heads[_head(store, slot, code)]
 
 
-@njit(cache=True)
+@kernel
 def find(table: Any, store: Store, relation: int) -> int:
     """The row of the words at TUPLE, or -1."""
     arity = table[record(table, relation) + ARITY]
@@ -239,7 +246,7 @@ def find(table: Any, store: Store, relation: int) -> int:
     for each in range(arity):
         code = _mix(code, store.scratch[TUPLE + each])
     link = 2 * table[TABLE_LINKS]
-    row = store.heads[code & (store.scalars[HEADS] - 1)]
+    row = store.heads[_head(store, 0, code)]
     while row >= 0:
         if store.halves[2 * row + RELATION] == relation:
             same = True
@@ -256,7 +263,7 @@ def find(table: Any, store: Store, relation: int) -> int:
 # The calendar: a heap of ticks, and for each a ring of the rows to look at then -------------------------------------
 
 
-@njit(cache=True)
+@kernel
 def _push_tick(store: Store, tick: int) -> None:
     heap = store.heap
     place = store.scalars[HEAP_LENGTH]
@@ -270,7 +277,7 @@ def _push_tick(store: Store, tick: int) -> None:
     heap[place] = tick
 
 
-@njit(cache=True)
+@kernel
 def _pop_tick(store: Store) -> None:
     heap = store.heap
     length = store.scalars[HEAP_LENGTH] - 1
@@ -290,12 +297,12 @@ def _pop_tick(store: Store) -> None:
     heap[place] = moved
 
 
-@njit(cache=True)
+@kernel
 def _bucket(table: Any, store: Store, tick: int) -> int:
     """The header of a tick's ring, or -1."""
     relation = table[TABLE_BUCKET]
     link = 2 * table[TABLE_LINKS]
-    row = store.heads[_mix(relation, tick) & (store.scalars[HEADS] - 1)]
+    row = store.heads[_head(store, 0, _mix(relation, tick))]
     while row >= 0:
         if store.halves[2 * row + RELATION] == relation and store.words[row + COLUMNS] == tick:
             return row
@@ -303,7 +310,7 @@ def _bucket(table: Any, store: Store, tick: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@kernel
 def schedule(table: Any, store: Store, row: int, tick: int) -> None:
     """Has the row looked at when `tick` begins."""
     header = _bucket(table, store, tick)
@@ -324,7 +331,7 @@ def schedule(table: Any, store: Store, row: int, tick: int) -> None:
     store.halves[2 * row + FLAG] |= IN_CALENDAR
 
 
-@njit(cache=True)
+@kernel
 def _leave_calendar(store: Store, row: int) -> None:
     before, after = store.halves[2 * row + EARLIER], store.halves[2 * row + LATER]
     store.halves[2 * before + LATER] = after
@@ -332,7 +339,7 @@ def _leave_calendar(store: Store, row: int) -> None:
     store.halves[2 * row + FLAG] &= ~IN_CALENDAR
 
 
-@njit(cache=True)
+@kernel
 def reschedule(table: Any, store: Store, row: int) -> None:
     """Moves a row whose horizon has come nearer."""
     if store.halves[2 * row + FLAG] & IN_CALENDAR:
@@ -341,7 +348,7 @@ def reschedule(table: Any, store: Store, row: int) -> None:
         schedule(table, store, row, store.words[row] + 1)
 
 
-@njit(cache=True)
+@kernel
 def wake(table: Any, store: Store, row: int, tick: int) -> bool:
     """Has the row fire its rules again when `tick` begins; False when there is no room."""
     if not has_room(table, store):
@@ -354,7 +361,7 @@ def wake(table: Any, store: Store, row: int, tick: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def begin(table: Any, store: Store, tick: int) -> bool:
     """Starts a tick: frees what died in the last one and collects what may end; False when there is no room."""
     scalars = store.scalars
@@ -400,7 +407,7 @@ def begin(table: Any, store: Store, tick: int) -> bool:
 # Horizons -----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@kernel
 def enqueue(table: Any, store: Store, row: int) -> None:
     """Has the rules see the row, once."""
     relation = store.halves[2 * row + RELATION]
@@ -411,7 +418,7 @@ def enqueue(table: Any, store: Store, row: int) -> None:
         append(store, LOG, row)
 
 
-@njit(cache=True)
+@kernel
 def lift(table: Any, store: Store, relation: int, horizon: int) -> int:
     """Guarantees the fact at TUPLE until `horizon`; its row, or -1 when there is no room."""
     row = find(table, store, relation)
@@ -440,7 +447,7 @@ def lift(table: Any, store: Store, relation: int, horizon: int) -> int:
     return row
 
 
-@njit(cache=True)
+@kernel
 def raise_row(table: Any, store: Store, row: int, horizon: int) -> None:
     """A longer guarantee for a row that exists. The calendar finds out when it comes to the row."""
     store.words[row] = horizon
@@ -449,7 +456,7 @@ def raise_row(table: Any, store: Store, row: int, horizon: int) -> None:
     enqueue(table, store, row)
 
 
-@njit(cache=True)
+@kernel
 def lower(table: Any, store: Store, row: int) -> None:
     """Takes a guarantee back; whether anything remains of it is found out by deriving the row again."""
     store.olds[store.scalars[LENGTHS + LOW]] = store.words[row]
@@ -459,7 +466,7 @@ def lower(table: Any, store: Store, row: int) -> None:
     uncount(table, store, row)
 
 
-@njit(cache=True)
+@kernel
 def uncount(table: Any, store: Store, row: int) -> None:
     """One tick less for the counter that the row was counted in."""
     if not store.halves[2 * row + FLAG] & COUNTED:
@@ -477,7 +484,7 @@ def uncount(table: Any, store: Store, row: int) -> None:
         append(store, DIED, counter)
 
 
-@njit(cache=True)
+@kernel
 def die(table: Any, store: Store, row: int) -> None:
     """The row does not hold any more; its place is given back when the next tick begins."""
     store.halves[2 * row + FLAG] |= DEAD

@@ -4,10 +4,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from thalweg.engine.compiled import kernel
 
 
 class Arrays(NamedTuple):
@@ -19,7 +21,8 @@ class Arrays(NamedTuple):
 
     The horizon is the last tick for which the row is guaranteed. Later and earlier link it into one ring of the
     calendar, whose header is itself a row of the relation BUCKET. The other pairs link it into chains of the hash
-    table, which has a part for each index number. Rows are named by the place of their first word.
+    table, which has a part for each index number (one scalar for each in ENTRIES, CHAINS and FIRST_CHAIN). Rows are
+    named by the place of their first word.
     """
 
     rows: NDArray[np.int64]
@@ -108,7 +111,6 @@ FIRST: Final = 1
 FREE: Final = 2
 HIGH: Final = 3
 LIVE: Final = 4
-ENTRIES: Final = 5
 HEAP_LENGTH: Final = 6
 NEED: Final = 7
 STRATUM: Final = 8
@@ -118,15 +120,18 @@ FEED_BATCH: Final = 11
 FEED_ROW: Final = 12
 BEST: Final = 13
 ROWS: Final = 16
-HEADS: Final = 17
-LIST_LENGTH: Final = 18
-HEAP: Final = 19
-STRIDE: Final = 20
-LINKS: Final = 21
+LIST_LENGTH: Final = 17
+HEAP: Final = 18
+STRIDE: Final = 19
+LINKS: Final = 20
 LENGTHS: Final = 24
 ADDRESSES: Final = 32
-TUPLE_STARTS: Final = 48
-SCALARS: Final = 112
+ENTRIES: Final = 48
+CHAINS: Final = 80
+FIRST_CHAIN: Final = 112
+TUPLE_STARTS: Final = 144
+SCALARS: Final = 208
+LARGEST_SLOTS: Final = 32
 
 # Lists of the current tick; their lengths are the scalars from LENGTHS on.
 LOG: Final = 0
@@ -243,13 +248,13 @@ def _prefetch(typing_context: Any, pointer: Any, place: Any) -> Any:
 prefetch: Any = _prefetch
 
 
-@njit(cache=True)
+@kernel
 def words_at(array: Any) -> Any:
     """The bare pointer to an array of words."""
     return _words(np.int64(array.ctypes.data))
 
 
-@njit(cache=True)
+@kernel
 def view(scalars: Any) -> Store:
     """The store behind the addresses in the scalars."""
     return Store(

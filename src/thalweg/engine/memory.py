@@ -8,8 +8,12 @@ from thalweg.engine.arena import relink
 from thalweg.engine.assemble import Table
 from thalweg.engine.layout import (
     ADDRESSES,
+    CHAINS,
+    ENTRIES,
+    FIRST_CHAIN,
     FREE,
     HEAP_LENGTH,
+    LARGEST_SLOTS,
     LINKS,
     LISTS,
     NEED,
@@ -35,10 +39,11 @@ def new_arrays(table: Table) -> Arrays:
     scalars[FREE] = -1
     scalars[NOW] = _BEFORE_TIME
     scalars[LINKS] = table.words[TABLE_LINKS]
+    assert table.words[TABLE_SLOTS] <= LARGEST_SLOTS, "a relation has more indexes than the engine has room for"
     return _addressed(
         Arrays(
             rows=np.full((_ROWS, table.stride), -1, dtype=np.int64),
-            heads=_no_heads(table, _ROWS),
+            heads=_no_heads(table, scalars),
             lists=np.zeros((LISTS, _ROWS), dtype=np.int32),
             olds=np.zeros(_ROWS, dtype=np.int64),
             heap=np.zeros(64, dtype=np.int64),
@@ -48,13 +53,21 @@ def new_arrays(table: Table) -> Arrays:
     )
 
 
-def _no_heads(table: Table, length: int) -> np.ndarray[Any, Any]:
-    return np.full((int(table.words[TABLE_SLOTS]), length), -1, dtype=np.int32)
+def _no_heads(table: Table, scalars: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Empty chains, for each index as many as it has entries and half as many again, or up to three times as many.
+
+    Each index has its own number, because chains that are not needed cost cache lines that are.
+    """
+    slots = int(table.words[TABLE_SLOTS])
+    chains = [1 << max(6, (int(entries) * 3 // 2).bit_length()) for entries in scalars[ENTRIES : ENTRIES + slots]]
+    scalars[CHAINS : CHAINS + slots] = chains
+    scalars[FIRST_CHAIN : FIRST_CHAIN + slots] = np.cumsum([0, *chains[:-1]])
+    return np.full(sum(chains), -1, dtype=np.int32)
 
 
 def _addressed(arrays: Arrays) -> Arrays:
     """Writes addresses and sizes into the scalars, where the kernels look for them."""
-    sizes = (len(arrays.rows), arrays.heads.shape[1], arrays.lists.shape[1], len(arrays.heap), arrays.stride)
+    sizes = (len(arrays.rows), arrays.lists.shape[1], len(arrays.heap), arrays.stride)
     arrays.scalars[ROWS : ROWS + len(sizes)] = sizes
     addresses = [array.ctypes.data for array in arrays[:-1]]
     arrays.scalars[ADDRESSES : ADDRESSES + len(addresses)] = addresses
@@ -74,7 +87,7 @@ def _larger(table: Table, arrays: Arrays) -> Arrays:
     if need == NEEDS_ROWS:
         return arrays._replace(rows=_longer(arrays.rows, len(arrays.rows) * 3 // 2))
     if need == NEEDS_HEADS:
-        return arrays._replace(heads=_no_heads(table, arrays.heads.shape[1] * 2))
+        return arrays._replace(heads=_no_heads(table, arrays.scalars))
     if need == NEEDS_HEAP:
         return arrays._replace(heap=_longer(arrays.heap, len(arrays.heap) * 2))
     lists = np.zeros((LISTS, arrays.lists.shape[1] * 2), dtype=np.int32)

@@ -10,9 +10,8 @@ look-ups, carrying the least horizon met so far. What it does with an answer dep
 
 from typing import Any
 
-from numba import njit
-
 from thalweg.engine.arena import find, first_row, has_room, lift, lower, record, wake
+from thalweg.engine.compiled import kernel
 from thalweg.engine.layout import (
     ARITY,
     BEST,
@@ -50,13 +49,13 @@ from thalweg.model.number import NO_VALUE, calculate, compare
 from thalweg.model.time import FOREVER, NEVER
 
 
-@njit(cache=True, inline="always")
+@kernel
 def _operand(table: Any, store: Store, place: int) -> int:
     word = table[place + 1]
     return store.scratch[word] if table[place] == REGISTER else word
 
 
-@njit(cache=True)
+@kernel
 def _fits(table: Any, store: Store, row: int, place: int, columns: int) -> bool:
     """Whether a row agrees with what is bound; binds the rest."""
     start = row + COLUMNS
@@ -70,7 +69,7 @@ def _fits(table: Any, store: Store, row: int, place: int, columns: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: int) -> bool:
     """Does with an answer what the rule was fired for; False when there is no room."""
     relation, columns, timed = table[step + 1], table[step + 2], table[step + 3]
@@ -96,7 +95,7 @@ def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: 
     return True
 
 
-@njit(cache=True)
+@kernel
 def _absent(table: Any, store: Store, step: int) -> bool:
     for column in range(table[step + 2]):
         store.scratch[TUPLE + column] = _operand(table, store, step + 3 + 2 * column)
@@ -104,7 +103,7 @@ def _absent(table: Any, store: Store, step: int) -> bool:
     return row < 0 or store.words[row] < store.scalars[NOW]
 
 
-@njit(cache=True)
+@kernel
 def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon: int) -> bool:
     """Runs one variant of a rule from one row; False when there is no room (nothing is lost by running it again)."""
     scratch, now = store.scratch, store.scalars[NOW]
@@ -195,7 +194,7 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
 # Counting the ticks of a window -------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@kernel
 def _complete(table: Any, store: Store, count: int, ticks: int) -> int:
     """Until when `always` holds for the fact at TUPLE if `ticks` ticks of it are there; NEVER if it does not."""
     now, first = store.scalars[NOW], store.scalars[FIRST]
@@ -220,7 +219,7 @@ def _complete(table: Any, store: Store, count: int, ticks: int) -> int:
     return until if until >= now else NEVER
 
 
-@njit(cache=True)
+@kernel
 def _counted(table: Any, store: Store, count: int) -> int:
     """How many ticks of the fact at TUPLE are there."""
     counter = find(table, store, table[count])
@@ -229,7 +228,7 @@ def _counted(table: Any, store: Store, count: int) -> int:
     return store.words[counter + COLUMNS + table[record(table, table[count]) + ARITY]]
 
 
-@njit(cache=True)
+@kernel
 def count_up(table: Any, store: Store, count: int, row: int) -> bool:
     """Counts a row (X,U) once, and lifts X when its window is complete; False when there is no room."""
     counter_relation = table[count]
@@ -248,7 +247,7 @@ def count_up(table: Any, store: Store, count: int, row: int) -> bool:
     return until == NEVER or lift(table, store, table[count + 2], until) >= 0
 
 
-@njit(cache=True)
+@kernel
 def uncomplete(table: Any, store: Store, count: int, row: int) -> bool:
     """Takes X back because a row (X,U) was; False when there is no room."""
     target = table[count + 2]
@@ -262,7 +261,7 @@ def uncomplete(table: Any, store: Store, count: int, row: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def recount(table: Any, store: Store, count: int, row: int) -> None:
     """Notes until when `always` holds for a row that was taken back."""
     for each in range(table[record(table, table[count + 2]) + ARITY]):

@@ -16,8 +16,6 @@ Python enlarges the array and calls it again.
 
 from typing import Any
 
-from numba import njit
-
 from thalweg.engine.arena import (
     AHEAD,
     begin,
@@ -32,6 +30,7 @@ from thalweg.engine.arena import (
     record,
     reschedule,
 )
+from thalweg.engine.compiled import entry, is_ready, kernel
 from thalweg.engine.layout import (
     ARITY,
     BEST,
@@ -82,7 +81,7 @@ from thalweg.model.time import FOREVER, NEVER
 NEGATED, LOWERING, REDERIVING, ENDING, GROWING, SETTLING = range(6)
 
 
-@njit(cache=True)
+@entry
 def step(table_words: Any, scalars: Any, tick: int, words: Any, feeds: Any, first: int, last: int, again: bool) -> bool:
     """Begins `tick` unless it has begun, takes in `feeds`, and evaluates the strata from `first` to `last`.
 
@@ -112,7 +111,7 @@ def step(table_words: Any, scalars: Any, tick: int, words: Any, feeds: Any, firs
 # Feeding ------------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@kernel
 def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
     scalars = store.scalars
     now = scalars[NOW]
@@ -143,7 +142,7 @@ def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _run(table: Any, store: Store, relation: int, size: int, target: int) -> bool:
     """Prolongs the run of ticks at which a fact came, and lifts the fact when its run fills the window."""
     now = store.scalars[NOW]
@@ -159,7 +158,7 @@ def _run(table: Any, store: Store, relation: int, size: int, target: int) -> boo
     return lift(table, store, target, now) >= 0
 
 
-@njit(cache=True)
+@kernel
 def _retract(table: Any, store: Store, relation: int) -> bool:
     row = find(table, store, relation)
     if row < 0 or store.words[row] < store.scalars[NOW]:
@@ -173,7 +172,7 @@ def _retract(table: Any, store: Store, relation: int) -> bool:
 # One stratum --------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@kernel
 def _stratum(table: Any, store: Store, level: int) -> bool:
     scalars = store.scalars
     if scalars[PHASE] == NEGATED and table[table[TABLE_TAKEN_BACK] + level] == 0:
@@ -203,7 +202,7 @@ def _stratum(table: Any, store: Store, level: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _handle(table: Any, store: Store, level: int, phase: int, row: int, position: int) -> bool:
     at = record(table, store.halves[2 * row + RELATION])
     now = store.scalars[NOW]
@@ -229,7 +228,7 @@ def _handle(table: Any, store: Store, level: int, phase: int, row: int, position
     return table[at + LEVEL] != level or _settle(table, store, row)
 
 
-@njit(cache=True)
+@kernel
 def _fire_all(table: Any, store: Store, variants: int, level: int, row: int, why: int, horizon: int) -> bool:
     """Fires the variants of a list that belong to a stratum; a list is its length, then pairs (stratum, variant)."""
     for each in range(table[variants]):
@@ -240,7 +239,7 @@ def _fire_all(table: Any, store: Store, variants: int, level: int, row: int, why
     return True
 
 
-@njit(cache=True)
+@kernel
 def _grow(table: Any, store: Store, level: int, row: int, at: int) -> bool:
     counts = table[at + ON_COUNT]
     if counts >= 0 and table[counts + 3] == level and not count_up(table, store, counts, row):
@@ -248,7 +247,7 @@ def _grow(table: Any, store: Store, level: int, row: int, at: int) -> bool:
     return _fire_all(table, store, table[at + ON_GROWTH], level, row, GROW, store.words[row])
 
 
-@njit(cache=True)
+@kernel
 def _rederive(table: Any, store: Store, row: int, at: int) -> bool:
     if not has_room(table, store):
         return False
@@ -264,7 +263,7 @@ def _rederive(table: Any, store: Store, row: int, at: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _settle(table: Any, store: Store, row: int) -> bool:
     """Decides about a row that was to end now."""
     if not store.halves[2 * row + FLAG] & IN_EXPIRING:
@@ -279,7 +278,7 @@ def _settle(table: Any, store: Store, row: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _settle_lowered(table: Any, store: Store, level: int) -> bool:
     """Decides about the rows that were taken back; those that lost nothing are forgotten."""
     for place in range(store.scalars[LENGTHS + LOW]):
@@ -304,5 +303,4 @@ def _settle_lowered(table: Any, store: Store, level: int) -> bool:
 
 def kernels_ready() -> bool:
     """Whether the kernels have been compiled before by this installation; else the first tick takes a while."""
-    compiled: Any = step
-    return bool(compiled._cache._cache_file._load_index())
+    return is_ready(step)

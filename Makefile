@@ -1,0 +1,36 @@
+# Everything runs in .venv, which `make setup` fills once with the versions of requirements.lock.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup demo test check bench slow lock
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/thalweg demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2
+
+slow: setup
+	$(BIN)/python -m pytest -n 2 -m slow
+
+check: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/thalweg bench laser
+
+# For maintainers: pins what pyproject.toml asks for.
+lock:
+	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
+		--all-extras --all-build-deps --output-file requirements.lock pyproject.toml

@@ -1,0 +1,278 @@
+"""Load a program, run it somewhere, ask why. The command line and Python users go through the same functions.
+
+A program is a path, LARS text (anything with `:-`, a line break, or a full stop at its end), or a `Program`. A stream
+is a path, `-`, a URI, text, or any iterable of events: `Event` values or pairs `(tick, facts)`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from thalweg.connectors.files import read_text
+from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.ir.nodes import Program
+from thalweg.languages import lars
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.model.time import Clock, milliseconds
+from thalweg.planning.check_safety import check_safety
+from thalweg.planning.stratify import check_strata
+
+if TYPE_CHECKING:
+    # The engine's compiler takes a moment to import, and `check` can do without it.
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.connectors.transport import Transport
+    from thalweg.engine import Engine, Proof
+    from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.runtimes.emit import Answer, Piece
+
+Text = str | Path
+Facts = str | Fact | Iterable[str | Fact]
+Background = Text | Iterable[Text | Fact]
+On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
+
+PROGRAM_ENDINGS: Final = (".lars",)
+BACKGROUND_ENDINGS: Final = (".facts", ".lars")
+
+
+def load(*programs: Program | Text, background: Background = (), tick: str = "1s") -> Program:
+    """One program from many, with its background; raises `Rejected` with all that is wrong.
+
+    >>> load("q(X) :- p(X) in [3].").derived
+    frozenset({'q/1'})
+    """
+    program, found = analyse(programs, background, tick)
+    if any(one.severity == "error" for one in found):
+        raise Rejected(found)
+    return program
+
+
+def check(*programs: Program | Text, background: Background = (), tick: str = "1s") -> list[Diagnostic]:
+    """All that is wrong with a program, and what deserves a warning.
+
+    >>> [found.code for found in check("q(X,Y) :- p(X).")]
+    ['E203']
+    """
+    return analyse(programs, background, tick)[1]
+
+
+def run(
+    program: Program | Text,
+    on: On = (),
+    *,
+    background: Background = (),
+    emit: Literal["snapshot", "changes", "intervals"] = "snapshot",
+    first: int | str | None = None,
+    last: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+    late: Callable[[str], None] | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    report: Callable[[Diagnostic], None] = lambda found: None,
+    memory: int | None = None,
+) -> "Iterator[Answer]":
+    """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
+
+    >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
+    ...     print(answer)
+    {"t":3,"facts":["q(a)"]}
+    {"t":4,"facts":["q(a)"]}
+    {"t":5,"facts":[]}
+    """
+    timing = Timing(tick, first, last, delay)
+    known = load(program, background=background, tick=tick)
+    with start(known, on, timing, emit, on_error, memory, late, report) as job:
+        for piece in job.pieces():
+            if piece is not None:
+                yield from piece.answers()
+
+
+def why(
+    program: Program | Text,
+    fact: str | Fact,
+    at: int | str,
+    on: On = (),
+    *,
+    background: Background = (),
+    first: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+) -> "Proof | None":
+    """The derivation of a fact at a tick; None where it does not hold.
+
+    >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]).render().split()[0])
+    q(a)
+    """
+    engine = run_to(load(program, background=background, tick=tick), on, Timing(tick, first, at, delay))
+    return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
+
+
+def run_to(program: Program, on: On, timing: "Timing") -> "Engine":
+    """The engine at the last tick; its answers on the way are forgotten."""
+    with start(program, on, timing, "changes") as job:
+        for _ in job.pieces():
+            pass
+        return job.runtime.engine
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Times as users write them: ticks, durations, timestamps.
+
+    >>> Timing(tick="10s", delay="1 min", last="1970-01-01T00:01:30Z").ticks()
+    (None, 9, 6)
+    """
+
+    tick: str = "1s"
+    first: int | str | None = None
+    last: int | str | None = None
+    delay: int | str = 0
+
+    @property
+    def clock(self) -> Clock:
+        length = milliseconds(self.tick)
+        if length <= 0:
+            raise ValueError("a tick must last longer than nothing")
+        return Clock(length)
+
+    def ticks(self) -> tuple[int | None, int | None, int]:
+        """First, last and delay in ticks; what cannot be understood, or does not fit together, is a `ValueError`."""
+        clock = self.clock
+        first, last = (None if time is None else self._moment(time, clock) for time in (self.first, self.last))
+        if first is not None and last is not None and last < first:
+            raise ValueError(f"the timeline cannot end at {last} before it begins at {first}")
+        return first, last, self._duration(clock)
+
+    @staticmethod
+    def _moment(time: int | str, clock: Clock) -> int:
+        try:
+            tick = int(time) if isinstance(time, int) or time.isdecimal() else clock.tick(time)
+        except ValueError:
+            raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
+        if tick < 0:
+            raise ValueError(f"`{time}` lies before tick 0")
+        return tick
+
+    def _duration(self, clock: Clock) -> int:
+        if isinstance(self.delay, int) or self.delay.strip().isdecimal():
+            ticks, rest = int(self.delay), 0
+        else:
+            ticks, rest = divmod(milliseconds(self.delay), clock.tick_length)
+        if rest or ticks < 0:
+            raise ValueError(f"`{self.delay}` is not a whole number of ticks of {self.tick}")
+        return ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program, ready to run over its streams."""
+
+    runtime: "Embedded"
+    inputs: "Items"
+    transports: "Sequence[Transport]"
+
+    def pieces(self) -> "Iterator[Piece | None]":
+        return self.runtime.answers(self.inputs)
+
+    def __enter__(self) -> "Job":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for transport in self.transports:
+            transport.close()
+
+
+def start(
+    program: Program,
+    on: On,
+    timing: Timing,
+    emit: str = "snapshot",
+    on_error: Literal["stop", "skip"] = "stop",
+    memory: int | None = None,
+    late: Callable[[str], None] | None = None,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+    interrupt: "Interrupt | None" = None,
+) -> Job:
+    """Opens the streams and makes the engine; nothing has been read or evaluated yet."""
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.engine import Engine
+    from thalweg.runtimes.embedded import Embedded, Settings
+    from thalweg.runtimes.inputs import Streams, Values, open_all
+
+    first, last, delay = timing.ticks()
+    interrupt = interrupt or Interrupt()
+    names = _named(on)
+    transports = open_all([(name, _is_text(name)) for name in names or ()])
+    settings = Settings(first, last, delay, emit, on_error)
+    engine = Engine(program, first=first, memory=memory)
+    runtime = Embedded(engine, settings, write_late=late, report=report, interrupt=interrupt)
+    if names is None:
+        return Job(runtime, Values(on, engine.dictionary), ())  # type: ignore[arg-type]
+    return Job(runtime, Streams(transports, engine.dictionary, timing.clock, interrupt), transports)
+
+
+def analyse(
+    programs: Iterable[Program | Text], background: Background = (), tick: str = "1s"
+) -> tuple[Program, list[Diagnostic]]:
+    """The program as far as it can be read, and every diagnostic."""
+    found: list[Diagnostic] = []
+    length = milliseconds(tick)
+    parts = [_read_program(program, length, found) for program in programs]
+    parts += [_read_background(facts, length, found) for facts in _several(background)]
+    program = Program(
+        tuple(rule for part in parts for rule in part.rules),
+        tuple(fact for part in parts for fact in part.background),
+    )
+    # Strata are a matter of the whole program: where a part could not be read they would be guesses.
+    checks = (check_safety,) if found else (check_safety, check_strata)
+    return program, found + [one for check in checks for one in check(program)]
+
+
+def _read_program(program: Program | Text, tick_length: int, found: list[Diagnostic]) -> Program:
+    return program if isinstance(program, Program) else _parse(program, PROGRAM_ENDINGS, tick_length, found)
+
+
+def _read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic]) -> Program:
+    if isinstance(facts, Fact):
+        return Program(background=(facts,))
+    program = _parse(facts, BACKGROUND_ENDINGS, tick_length, found)
+    found += (Diagnostic("E403", "a background holds facts, and this is a rule", rule.span) for rule in program.rules)
+    return Program(background=program.background)
+
+
+def _parse(text: Text, endings: tuple[str, ...], tick_length: int, found: list[Diagnostic]) -> Program:
+    try:
+        program, wrong = lars.parse(_source(text, endings), tick_length)
+    except Rejected as error:
+        program, wrong = Program(), list(error.diagnostics)
+    found += wrong
+    return program
+
+
+def _source(text: Text, endings: tuple[str, ...]) -> Source:
+    if isinstance(text, str) and _is_text(text):
+        return Source("<text>", text)
+    path = Path(text)
+    if path.suffix not in endings:
+        way_out = f"it must end in {' or '.join(endings)}"
+        raise Rejected([Diagnostic("E402", f"`{path}` has an ending that says nothing here", help=way_out)])
+    return Source(str(path), read_text(path))
+
+
+def _is_text(text: str) -> bool:
+    return ":-" in text or "\n" in text or text.rstrip().endswith(".")
+
+
+def _several(things: Any) -> list[Any]:
+    return [things] if isinstance(things, str | Path | Fact) else list(things)
+
+
+def _named(on: On) -> list[str] | None:
+    """The names or texts of streams; None where Python hands over the events themselves."""
+    if isinstance(on, str | Path):
+        return [str(on)]
+    if isinstance(on, list | tuple) and all(isinstance(one, str | Path) for one in on):
+        return [str(one) for one in on]
+    return None

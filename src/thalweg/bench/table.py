@@ -1,0 +1,111 @@
+"""The results of a benchmark as tables: for eyes, and as CSV."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from thalweg.bench.measure import Result
+
+COLUMNS = (
+    "workload",
+    "window",
+    "facts/tick",
+    "µs/fact",
+    "c",
+    "in c",
+    "bytes/fact",
+    "live",
+    "clingo",
+    "×",
+    "naive",
+    "×",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What must be shown, what was found, and whether that is enough."""
+
+    claim: str
+    found: str
+    holds: bool
+
+
+def results_table(results: Sequence[Result]) -> Table:
+    """One line for each point."""
+    table = Table(title="µs per fact, steady state; `c` is a dictionary in CPython over the same pairs")
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column == "workload" else "right")
+    for result in results:
+        table.add_row(*_cells(result))
+    return table
+
+
+def _cells(result: Result) -> list[str]:
+    point, at_least = result.point, "≥ " if result.naive_is_bound else ""
+    return [
+        point.workload.name, str(point.window), f"{point.rate:,}", f"{result.engine:.3f}", f"{result.c:.3f}",
+        f"{result.in_c:.2f}", f"{result.bytes_per_fact:.0f}", f"{result.live:,}",
+        _number(result.clingo), _ratio(result.clingo, result.engine),
+        _number(result.naive, at_least), _ratio(result.naive, result.engine, at_least),
+    ]  # fmt: skip
+
+
+def _number(value: float | None, before: str = "") -> str:
+    return "–" if value is None else f"{before}{value:,.0f}"
+
+
+def _ratio(value: float | None, engine: float, before: str = "") -> str:
+    return "–" if value is None else f"{before}{value / engine:,.0f}"
+
+
+def verdict_table(targets: Iterable[Target]) -> Table:
+    """One line for each target."""
+    table = Table(title="what must be shown")
+    for column in ("", "target", "found"):
+        table.add_column(column)
+    for target in targets:
+        table.add_row("[green]✓[/]" if target.holds else "[red]✗[/]", target.claim, target.found)
+    return table
+
+
+def write_results(results: Sequence[Result], path: Path) -> None:
+    """The measurements, one line for each point; an empty cell where nothing was measured."""
+    rows = [
+        (
+            result.point.workload.name, result.point.window, result.point.rate, result.engine, result.c, result.in_c,
+            result.bytes_per_fact, result.live, result.clingo, result.naive, int(result.naive_is_bound),
+        )
+        for result in results
+    ]  # fmt: skip
+    header = (
+        "workload",
+        "window",
+        "rate",
+        "engine_us",
+        "c_us",
+        "in_c",
+        "bytes_per_fact",
+        "live",
+        "clingo_us",
+        "naive_us",
+    )
+    _write(path, (*header, "naive_is_lower_bound"), rows)
+
+
+def write_verdict(targets: Sequence[Target], path: Path) -> None:
+    _write(path, ("target", "found", "holds"), [(target.claim, target.found, int(target.holds)) for target in targets])
+
+
+def write_samples(samples: Sequence[tuple[int, int]], path: Path) -> None:
+    _write(path, ("facts", "bytes_resident"), samples)
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)

@@ -1,0 +1,153 @@
+"""The workloads of Laser's evaluation: each a program, a stream for it, and the same program for an answer set solver.
+
+A stream is an array of integers for each tick. The program for the solver sees the content of the window, and `now`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.model.event import Batch
+
+Values = NDArray[np.int64]
+_SEED: Final = 2017
+_FRESH: Final = 2**30
+# Thousandths of a degree, from below freezing to very hot.
+_COLDEST, _HOTTEST, _PLACES = -50_000, 200_000, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A family of programs and streams, by the size of the window and the number of facts a tick."""
+
+    name: str
+    signature: str
+    rules: Callable[[int], str]
+    values: Callable[[int, int], Iterator[Values]]
+    encoding: Callable[[int], str]
+
+    @property
+    def predicate(self) -> str:
+        return self.signature[:-2]
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.signature == "temp/1"
+
+    def words(self, values: Values) -> Values:
+        """The values as the engine takes them."""
+        return values << 8 | _PLACES << 2 | 2 if self.is_decimal else values << 2 | 1
+
+    def batch(self, values: Values) -> Batch:
+        return Batch(rows={self.signature: self.words(values).reshape(-1)})
+
+    def spelled(self, row: list[int]) -> tuple[str, ...]:
+        """The values of one fact as terms."""
+        return tuple(f"{value / 10**_PLACES:.{_PLACES}f}" if self.is_decimal else str(value) for value in row)
+
+    def facts_for_solver(self, ticks: list[tuple[int, Values]]) -> str:
+        """The content of a window, each fact with its tick."""
+        lines = [f"now({ticks[-1][0]})."]
+        for tick, values in ticks:
+            lines.append(f"tick({tick}).")
+            lines += [f"{self.predicate}({','.join(map(str, row))},{tick})." for row in values.tolist()]
+        return " ".join(lines)
+
+
+def _random() -> np.random.Generator:
+    return np.random.default_rng(_SEED)
+
+
+def fresh_pairs(window: int, rate: int) -> Iterator[Values]:
+    """Pairs that hardly ever come again."""
+    random = _random()
+    while True:
+        yield random.integers(0, _FRESH, (rate, 2))
+
+
+def steady_pairs(window: int, rate: int) -> Iterator[Values]:
+    """The same pairs at every tick."""
+    pairs = _random().integers(0, _FRESH, (rate, 2))
+    while True:
+        yield pairs
+
+
+def meeting_pairs(window: int, rate: int) -> Iterator[Values]:
+    """Pairs from so large a domain that each meets about one partner in the window."""
+    random, domain = _random(), rate * (window + 1)
+    while True:
+        yield random.integers(0, domain, (rate, 2))
+
+
+def temperatures(window: int, rate: int) -> Iterator[Values]:
+    """Readings between freezing and very hot."""
+    random = _random()
+    while True:
+        yield random.integers(_COLDEST, _HOTTEST, (rate, 1))
+
+
+def _cooling(n: int) -> str:
+    return f"""
+        steam(V) at T :- temp(V) at T in [{n}], V >= 100.
+        liquid(V) at T :- temp(V) at T in [{n}], V >= 1, V < 100.
+        isSteam at T :- steam(V) at T in [{n}].
+        isLiquid at T :- liquid(V) at T in [{n}].
+        alarm :- isSteam always in [{n}].
+        normal :- isLiquid always in [{n}].
+        freeze :- not alarm, not normal.
+        veryHot(T) :- steam(V) at T in [{n}], V >= 150.
+        veryCold(T) :- liquid(V) at T in [{n}], V = 1.
+    """
+
+
+_COOLING_ENCODING: Final = """
+    steam(V,T) :- temp(V,T), V >= 100000.
+    liquid(V,T) :- temp(V,T), V >= 1000, V < 100000.
+    isSteam(T) :- steam(_,T).
+    isLiquid(T) :- liquid(_,T).
+    alarm :- not noSteam.
+    normal :- not noLiquid.
+    noSteam :- tick(T), not isSteam(T).
+    noLiquid :- tick(T), not isLiquid(T).
+    freeze :- not alarm, not normal.
+    veryHot(T) :- steam(V,T), V >= 150000.
+    veryCold(T) :- liquid(1000,T).
+    steamNow(V) :- steam(V,T), now(T).
+    liquidNow(V) :- liquid(V,T), now(T).
+    #show steamNow/1. #show liquidNow/1. #show alarm/0. #show normal/0. #show freeze/0.
+    #show veryHot/1. #show veryCold/1.
+"""
+
+
+def joins(copies: int) -> Workload:
+    """The join, as many times as rules are asked for."""
+    return Workload(
+        name="join" if copies == 1 else f"{copies} rules",
+        signature="p/2",
+        rules=lambda n: "\n".join(f"q{i}(A,C) :- p(A,B) in [{n}], p(B,C) in [{n}]." for i in range(copies)),
+        values=meeting_pairs,
+        encoding=lambda n: (
+            "s(A,B) :- p(A,B,_). " + " ".join(f"q{i}(A,C) :- s(A,B), s(B,C). #show q{i}/2." for i in range(copies))
+        ),
+    )
+
+
+DIAMOND: Final = Workload(
+    name="diamond",
+    signature="p/2",
+    rules=lambda n: f"q(A,B) :- p(A,B) in [{n}].",
+    values=fresh_pairs,
+    encoding=lambda n: "q(A,B) :- p(A,B,_). #show q/2.",
+)
+BOX: Final = Workload(
+    name="box",
+    signature="p/2",
+    rules=lambda n: f"q(A,B) :- p(A,B) always in [{n}].",
+    values=steady_pairs,
+    encoding=lambda n: "gap(A,B) :- p(A,B,_), tick(T), not p(A,B,T). q(A,B) :- p(A,B,_), not gap(A,B). #show q/2.",
+)
+JOIN: Final = joins(1)
+COOLING: Final = Workload("cooling", "temp/1", _cooling, temperatures, lambda n: _COOLING_ENCODING)

@@ -1,0 +1,377 @@
+"""The verbs.
+
+Exit codes: 0 done · 1 the program or data was rejected (diagnostics on stderr, nothing half-written) · 2 wrong usage
+· 3 it failed while running (what had been delivered stays delivered).
+
+Only typer is imported up here: a verb imports what it needs, so that help comes at once.
+"""
+
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from thalweg.api import Job
+    from thalweg.connectors.transport import Sink
+    from thalweg.diagnostics import Diagnostic
+    from thalweg.model.fact import Fact
+
+app = typer.Typer(
+    help="A stream reasoner that knows until when each conclusion holds.",
+    epilog="Try it: `thalweg demo`, or `thalweg run rules.lars --stream readings.facts`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+Programs = Annotated[list[str], typer.Argument(metavar="PROGRAM", help="Rule programs (`.lars`); many make one.")]
+Stream = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE|URI",
+        help="Where facts come from: `.facts` or `.jsonl` (also `.gz`), `-` for standard input, `tcp://host:port`. "
+        "Several are merged by time.",
+    ),
+]
+Background = Annotated[
+    list[str] | None, typer.Option(metavar="FILE", help="Facts that hold at every tick: lines such as `road(a).`")
+]
+Tick = Annotated[str, typer.Option(metavar="DURATION", help="How long a tick lasts: `1s`, `100ms`, `5 min`.")]
+Delay = Annotated[
+    str, typer.Option(metavar="DURATION|TICKS", help="How far events may come out of order without being late.")
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="T", help="First tick, or a timestamp; else that of the first event."),
+]
+
+
+@app.command(epilog="Example: `thalweg run slow.lars --stream readings.facts --emit changes`")
+def run(
+    programs: Programs,
+    stream: Stream = None,
+    background: Background = None,
+    emit: Annotated[
+        Literal["snapshot", "changes", "intervals"],
+        typer.Option(
+            help="`snapshot`: all that holds, every tick; `changes`: what began and what ended; "
+            "`intervals`: each fact with its first and last tick, when it ends."
+        ),
+    ] = "snapshot",
+    from_: From = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="T", help="Last tick, or a timestamp; else that of the last event."),
+    ] = None,
+    tick: Tick = "1s",
+    delay: Delay = "0s",
+    late: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where late facts go, as lines of JSON; else they are counted.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE|URI", help="Where answers go; else to the standard output.")
+    ] = None,
+    format: Annotated[
+        Literal["jsonl", "atoms"], typer.Option(help="Lines of JSON, or facts such as `q(x) at 41.`")
+    ] = "jsonl",
+    on_error: Annotated[
+        Literal["stop", "skip"],
+        typer.Option(help="At a malformed line: answer what came before and stop, or report it and go on."),
+    ] = "stop",
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Budget such as `32M`; where it is exceeded answers are marked partial."),
+    ] = None,
+) -> None:
+    """Run programs over streams.
+
+    Answers come as they are decided: a live stream is answered while it flows, and Ctrl-C ends it cleanly.
+    """
+    from thalweg import api
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.connectors.open import open_output
+
+    with _outcome():
+        timing = api.Timing(tick, from_, to, delay)
+        with _usage():
+            first, last, _ = timing.ticks()
+            budget = None if memory is None else _bytes(memory)
+        if not stream and (first is None or last is None):
+            _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+        program = api.load(*programs, background=background or (), tick=tick)
+        interrupt = Interrupt()
+        _announce_compilation()
+        with interrupt.listen(), Channel(late) as channel:
+            late_line = channel.write if late else None
+            with api.start(
+                program, stream or (), timing, emit, on_error, budget, late_line, _complain, interrupt
+            ) as job:
+                channel.open()
+                _deliver(job, open_output(out), format)
+
+
+@app.command(epilog="Example: `thalweg check slow.lars`")
+def check(
+    programs: Programs,
+    background: Background = None,
+    tick: Tick = "1s",
+    format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
+) -> None:
+    """Parse and analyse programs; tell all that is wrong, and run nothing."""
+    from thalweg import api
+
+    with _outcome():
+        with _usage():
+            api.Timing(tick).clock  # noqa: B018
+        program, found = api.analyse(programs, background or (), tick)
+        if format == "json":
+            print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
+        else:
+            for one in found:
+                _complain(one)
+            if not found:
+                print(f"nothing to complain about (rules: {len(program.rules)}, facts: {len(program.background)})")
+        if any(one.severity == "error" for one in found):
+            raise typer.Exit(1)
+
+
+@app.command(epilog="Example: `thalweg explain slow.lars --format svg > plan.svg`")
+def explain(
+    programs: Programs,
+    background: Background = None,
+    tick: Tick = "1s",
+    format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
+) -> None:
+    """Show the plan: strata, windows, what is shared, the order of joins."""
+    from thalweg import api
+
+    with _outcome():
+        from thalweg.planning.explain import explain as explain_program
+
+        with _usage():
+            api.Timing(tick).clock  # noqa: B018
+        plan = explain_program(api.load(*programs, background=background or (), tick=tick))
+        if format == "json":
+            print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
+        else:
+            print(plan.as_svg() if format == "svg" else plan.as_text())
+
+
+@app.command(epilog="Example: `thalweg why slow.lars 'slow(a)' --at 12 --stream readings.facts`")
+def why(
+    arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM... FACT", help="Programs, and last the fact.")],
+    at: Annotated[str, typer.Option(metavar="T", help="The tick, or a timestamp, at which to ask.")],
+    stream: Stream = None,
+    background: Background = None,
+    from_: From = None,
+    tick: Tick = "1s",
+    delay: Delay = "0s",
+    format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
+) -> None:
+    """Show the derivation of a fact, and until when each step of it holds."""
+    from thalweg import api
+    from thalweg.diagnostics import Rejected
+    from thalweg.languages.lars.facts import read_fact
+
+    with _outcome():
+        *programs, fact = arguments
+        if not programs:
+            _refuse("both a program and a fact are needed")
+        timing = api.Timing(tick, from_, at, delay)
+        with _usage():
+            timing.ticks()
+        program = api.load(*programs, background=background or (), tick=tick)
+        asked = read_fact(fact)
+        _announce_compilation()
+        engine = api.run_to(program, stream or (), timing)
+        proof = None if engine.now is None else engine.why(asked)
+        if proof is None:
+            raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])
+        print(json.dumps(proof.as_data(), ensure_ascii=False, indent=2) if format == "json" else proof.render())
+
+
+def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic":
+    from thalweg.diagnostics import Diagnostic
+
+    akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
+    shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
+    note = f"of {asked.signature} there holds {shown}" if akin else f"nothing of {asked.signature} holds then"
+    return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,))
+
+
+@app.command(epilog="Example: `thalweg demo`")
+def demo() -> None:
+    """Show a traffic program at work, on data that comes with the package."""
+    with _outcome():
+        from rich.console import Console
+
+        from thalweg.demo import main as show
+
+        _announce_compilation()
+        show(Console())
+
+
+@app.command(epilog="Example: `thalweg bench laser --quick`")
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: `laser`.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
+    quick: Annotated[bool, typer.Option("--quick", help="A short version, to see that it works.")] = False,
+) -> None:
+    """Run a published benchmark; a table, a CSV and a picture are the result."""
+    from importlib import import_module
+
+    with _outcome():
+        if name not in BENCHMARKS:
+            _refuse(f"there is no benchmark `{name}`; there is {', '.join(BENCHMARKS)}")
+        _announce_compilation()
+        import_module(f"thalweg.bench.{name}").main(out, quick)
+
+
+BENCHMARKS = ("laser",)
+
+
+class Channel:
+    """A file for late facts that is made only once everything else is in order."""
+
+    def __init__(self, name: str | None) -> None:
+        self._name = name
+        self._sink: Sink | None = None
+
+    def open(self) -> None:
+        if self._name is not None:
+            from thalweg.connectors.open import open_output
+
+            self._sink = open_output(self._name)
+
+    def write(self, line: str) -> None:
+        assert self._sink is not None
+        self._sink.write(line.encode())
+        self._sink.flush()
+
+    def __enter__(self) -> "Channel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._sink is not None:
+            self._sink.close()
+
+
+def _deliver(job: "Job", sink: "Sink", format: str) -> None:
+    from thalweg.runtimes.progress import Meter
+
+    meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
+    engine = job.runtime.engine
+    as_json = format == "jsonl"
+    with _writing(sink):
+        try:
+            for piece in job.pieces():
+                if piece is None:
+                    sink.flush()
+                else:
+                    sink.write((piece.jsonl() if as_json else piece.atoms()).encode())
+                    meter.beat(engine.now)
+        finally:
+            meter.close()
+
+
+@contextmanager
+def _writing(sink: "Sink") -> Iterator[None]:
+    """What has been written is handed on, however it ends; a sink that takes no more is a failure."""
+    from thalweg.diagnostics import Diagnostic, Failed
+
+    to_stdout = sink is sys.stdout.buffer
+    try:
+        try:
+            yield
+        finally:
+            sink.flush() if to_stdout else sink.close()
+    except OSError as error:
+        if to_stdout:
+            _forget_stdout()
+            if isinstance(error, BrokenPipeError):
+                # Whoever read the answers has seen enough.
+                return
+        raise Failed(Diagnostic("E401", f"the answers cannot be written: {error.strerror}")) from error
+
+
+@contextmanager
+def _outcome() -> Iterator[None]:
+    """Turns how a verb ended into an exit code, and what is wrong into sentences."""
+    from thalweg.diagnostics import Failed, Rejected
+
+    try:
+        yield
+        sys.stdout.flush()
+    except Rejected as error:
+        _complain(*error.diagnostics)
+        raise typer.Exit(1) from None
+    except Failed as error:
+        _complain(error.diagnostic)
+        raise typer.Exit(3) from None
+    except BrokenPipeError:
+        _forget_stdout()
+    except typer.Exit:
+        raise
+    except Exception:
+        traceback.print_exc()
+        raise typer.Exit(3) from None
+
+
+def _forget_stdout() -> None:
+    """What nobody takes must not be offered again when the interpreter ends: it would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _usage() -> Iterator[None]:
+    """An option that cannot be understood is wrong usage."""
+    try:
+        yield
+    except ValueError as error:
+        _refuse(str(error))
+
+
+def _refuse(message: str) -> None:
+    from thalweg.diagnostics import Diagnostic
+
+    _complain(Diagnostic("E403", message))
+    raise typer.Exit(2)
+
+
+def _complain(*found: "Diagnostic") -> None:
+    sys.stdout.flush()
+    for one in found:
+        print(one.render(), file=sys.stderr)
+
+
+def _announce_compilation() -> None:
+    from thalweg.engine import kernels_ready
+
+    if not kernels_ready():
+        print("compiling kernels, once per installation …", file=sys.stderr, flush=True)
+
+
+def _bytes(text: str) -> int:
+    """A size in bytes.
+
+    >>> _bytes("32M")
+    33554432
+    """
+    found = re.fullmatch(r"([0-9]+)([KMG]?)B?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise ValueError(f"`{text}` is not a size; write `32M` or `1G`")
+    return int(found.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[found.group(2).upper()]
+
+
+def main() -> None:
+    """The command `thalweg`."""
+    app()

@@ -1,0 +1,138 @@
+"""Files, plain and gzipped, and the standard streams `-`."""
+
+import gzip
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.connectors.transport import Sink
+from thalweg.diagnostics import Diagnostic, Rejected
+
+FILE_BLOCK: Final = 1 << 20
+LIVE_BLOCK: Final = 1 << 16
+
+
+class Readable(Protocol):
+    """What is asked of an open file."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+
+    def close(self) -> None:
+        """Gives it back."""
+
+
+@dataclass(slots=True)
+class FileTransport:
+    """`readings.facts`, `readings.jsonl.gz`."""
+
+    path: Path
+    live: bool = False
+    taken: int = 0
+    _file: Readable = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._file = open_for_reading(self.path)
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def stream(self) -> str:
+        """The name of the file without its endings: `readings` for `readings.facts.gz`."""
+        return self.path.name.partition(".")[0]
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        try:
+            while not interrupt.asked and (block := self._read()):
+                self.taken += len(block)
+                yield block
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _read(self) -> bytes:
+        try:
+            return self._file.read(FILE_BLOCK)
+        except (OSError, EOFError) as error:
+            raise unreadable(self.name, error) from error
+
+
+@dataclass(slots=True)
+class InputTransport:
+    """The standard input, or a named pipe: live, unless it is a file after all, which is read in big blocks."""
+
+    number: int = 0
+    name: str = "-"
+    stream: str = "stdin"
+
+    @property
+    def live(self) -> bool:
+        return not stat.S_ISREG(os.fstat(self.number).st_mode)
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        size = LIVE_BLOCK if self.live else FILE_BLOCK
+        while block := self._wait(size, interrupt):
+            yield block
+
+    def close(self) -> None:
+        if self.number:
+            os.close(self.number)
+
+    def _wait(self, size: int, interrupt: Interrupt) -> bytes:
+        try:
+            with interrupt.waiting():
+                return os.read(self.number, size)
+        except Interrupted:
+            return b""
+
+
+def open_for_reading(path: Path) -> Readable:
+    """An open file, unpacked on the way where its name ends in `.gz`."""
+    try:
+        return gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0)
+    except OSError as error:
+        raise unreadable(str(path), error) from error
+
+
+def read_text(path: Path) -> str:
+    """A whole file as text.
+
+    >>> read_text(Path("nowhere.lars"))
+    Traceback (most recent call last):
+    thalweg.diagnostics.Rejected: error[E401]: cannot read `nowhere.lars`: No such file or directory
+    """
+    file = open_for_reading(path)
+    try:
+        return b"".join(iter(lambda: file.read(FILE_BLOCK), b"")).decode()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise unreadable(str(path), error) from error
+    finally:
+        file.close()
+
+
+def open_sink(path: Path) -> Sink:
+    """A file to write to, packed where its name ends in `.gz`; what was in it is gone."""
+    try:
+        return gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb")
+    except OSError as error:
+        raise Rejected([Diagnostic("E401", f"cannot write `{path}`: {error.strerror}")]) from error
+
+
+def standard_output() -> Sink:
+    """The standard output, for bytes."""
+    return sys.stdout.buffer
+
+
+def unreadable(name: str, error: Exception) -> Rejected:
+    """Why a file cannot be read, in a sentence."""
+    reason = getattr(error, "strerror", None) or ("it is not UTF-8" if isinstance(error, UnicodeError) else str(error))
+    return Rejected([Diagnostic("E401", f"cannot read `{name}`: {reason}")])

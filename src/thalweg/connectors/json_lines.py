@@ -1,0 +1,109 @@
+"""Events as lines of JSON: {"t": 36, "stream": "s", "facts": ["a(x1,y)"]}.
+
+`t` is a tick or an `xsd:dateTime`; `stream` may be left out; other keys are ignored, so that answers, and what the
+late channel holds, can be read back as a stream. An event without facts still says what time it is.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from thalweg.connectors.values import code_facts
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.languages.lars.facts import FactReader
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.time import FOREVER, Clock
+
+_SHAPE = 'an event looks like {"t": 36, "facts": ["a(x1,y)"]}'
+
+
+class JsonLinesReader:
+    """Reads blocks of lines.
+
+    >>> reader = JsonLinesReader(Dictionary(), "in.jsonl", "in", Clock())
+    >>> [(tick, batch.order) for tick, batch in reader.feed(b'{"t": 36, "facts": ["a(x1,y)", "b"]}\\n{"t": 37')]
+    [(36, ['a/2', 'b/0'])]
+    """
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
+        self._words = words
+        self._name = name
+        self._stream = stream
+        self._clock = clock
+        self._facts = FactReader(name, words)
+        self._rest = b""
+        self._line = 0
+
+    def feed(self, block: bytes) -> Iterator[tuple[int, Batch] | Diagnostic]:
+        lines = (self._rest + block).split(b"\n")
+        self._rest = lines.pop()
+        for line in lines:
+            self._line += 1
+            if line and not line.isspace():
+                yield self._event(line)
+
+    def finish(self) -> Iterator[tuple[int, Batch] | Diagnostic]:
+        yield from self.feed(b"\n" if self._rest else b"")
+
+    def _event(self, line: bytes) -> tuple[int, Batch] | Diagnostic:
+        try:
+            data = json.loads(line)
+            if isinstance(data, dict) and "graph" in data:
+                return replace(self._wrong(line, "events with a `graph` are not read yet; give `facts`"), code="E402")
+            tick = self._tick(data["t"])
+            return tick, self._batch(tick, data["facts"], data.get("stream", self._stream))
+        except json.JSONDecodeError as error:
+            return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
+        except UnicodeDecodeError:
+            return self._wrong(line, "this is not UTF-8")
+        except Rejected as error:
+            return self._inside(line, error.diagnostics[0])
+        except KeyError as error:
+            return self._wrong(line, f"an event needs the key {error}".replace("'", "`"), help=_SHAPE)
+        except ValueError as error:
+            return self._wrong(line, str(error), help=_SHAPE)
+        except (TypeError, AttributeError):
+            return self._wrong(line, "this is not an event", help=_SHAPE)
+
+    def _tick(self, time: object) -> int:
+        if isinstance(time, str):
+            time = self._clock.tick(time)
+        if isinstance(time, bool) or not isinstance(time, int) or not 0 <= time < FOREVER:
+            raise ValueError(f"`{json.dumps(time)}` is no tick")
+        return time
+
+    def _batch(self, tick: int, facts: object, stream: object) -> Batch:
+        if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in facts):
+            raise ValueError("`facts` is no list of strings")
+        if stream is not None and not isinstance(stream, str):
+            raise ValueError("`stream` is no string")
+        return self._as_a_fact_stream(tick, facts, stream) or code_facts(facts, self._words, stream)
+
+    def _as_a_fact_stream(self, tick: int, facts: list[str], stream: str | None) -> Batch | None:
+        """The facts read as a fact stream, which is fast; None where that does not give just one batch of them all."""
+        text = f" at {tick}.\n".join([*facts, ""])
+        if text.count("\n") != len(facts) or "/*" in text or "@prefix" in text:
+            return None
+        self._facts.stream = stream
+        match list(self._facts.feed(text)):
+            case [(at, Batch(order=order) as batch)] if at == tick and len(order) == len(facts):
+                return batch
+        return None
+
+    def _inside(self, line: bytes, found: Diagnostic) -> Diagnostic:
+        """Moves a diagnostic from the text of a fact to its place in the line."""
+        text = line.decode()
+        fact = found.span.source.text.removesuffix(".")
+        place = max(0, text.find(fact)) + found.span.start
+        span = Span(Source(self._name, text, self._line), place, place + found.span.end - found.span.start)
+        return replace(found, code="E301", span=span)
+
+    def _wrong(self, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
+        return malformed(self._name, self._line, line, message, at, help)
+
+
+def malformed(name: str, number: int, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
+    """What is wrong with a line of a stream, and where."""
+    text = line.decode(errors="replace")
+    return Diagnostic("E301", message, Span(Source(name, text, number), at, at + 1), help)

@@ -1,0 +1,82 @@
+"""`tcp://host:port`: connects as a client; lines in, lines out."""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from thalweg.connectors.files import LIVE_BLOCK
+from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.connectors.transport import Sink
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
+
+
+@dataclass(slots=True)
+class SocketTransport:
+    """A live stream from a server."""
+
+    name: str
+    live: bool = True
+    _socket: socket.socket = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._socket = connect(self.name)
+
+    @property
+    def stream(self) -> str:
+        return urlsplit(self.name).hostname or ""
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        with self._socket:
+            while block := self._wait(interrupt):
+                yield block
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _wait(self, interrupt: Interrupt) -> bytes:
+        try:
+            with interrupt.waiting():
+                return self._socket.recv(LIVE_BLOCK)
+        except Interrupted:
+            return b""
+        except OSError as error:
+            raise _failed(self.name, error) from error
+
+
+def connect(uri: str) -> socket.socket:
+    """A connection to `tcp://host:port`."""
+    host, port = address(uri)
+    try:
+        connection = socket.create_connection((host, port), timeout=10)
+    except OSError as error:
+        raise _failed(uri, error) from error
+    connection.settimeout(None)
+    return connection
+
+
+def address(uri: str) -> tuple[str, int]:
+    """Host and port of a URI.
+
+    >>> address("tcp://localhost:9000")
+    ('localhost', 9000)
+    """
+    parts = urlsplit(uri)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if not parts.hostname or port is None:
+        raise Rejected([Diagnostic("E402", f"`{uri}` names no host and port", help="write `tcp://localhost:9000`")])
+    return parts.hostname, port
+
+
+def open_sink(uri: str) -> Sink:
+    """A connection to write answers to."""
+    with connect(uri) as connection:
+        # The connection lasts until the file made of it is closed too.
+        return connection.makefile("wb")
+
+
+def _failed(uri: str, error: OSError) -> Failed:
+    return Failed(Diagnostic("E404", f"no connection to `{uri}`: {error.strerror or error}"))

@@ -1,0 +1,41 @@
+"""What every transport offers: blocks of bytes in, and a place to write bytes to."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from thalweg.connectors.interrupt import Interrupt
+
+
+class Transport(Protocol):
+    """Where a stream comes from. Opened when it is made, so that a missing file is known before anything runs."""
+
+    @property
+    def name(self) -> str:
+        """As the user wrote it."""
+
+    @property
+    def stream(self) -> str:
+        """What rules call the stream: `from :readings`."""
+
+    @property
+    def live(self) -> bool:
+        """Whether the next block may have to be waited for."""
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        """What is there, as it comes; ends with the stream, or when the user asks to end."""
+
+    def close(self) -> None:
+        """Gives back what was opened, where it turns out that nobody will read it."""
+
+
+class Sink(Protocol):
+    """Where answers go."""
+
+    def write(self, data: bytes, /) -> int:
+        """Takes all of it."""
+
+    def flush(self) -> None:
+        """Hands on what was taken."""
+
+    def close(self) -> None:
+        """Hands on what was taken, and ends."""

@@ -1,0 +1,45 @@
+"""Compiling kernels, once per installation.
+
+`kernel` marks a function that kernels call; `entry` one that Python calls, compiled with all that it calls and kept on
+disk. The compiler on its own would look only at the file of the entry to tell whether what it kept is still valid, and
+run old code on new data after an upgrade; so the stamp of an entry covers every file that a kernel comes from.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from numba import njit
+from numba.core.caching import IndexDataCacheFile
+from numba.extending import register_jitable
+
+from thalweg.model import number, time
+
+_HERE: Final = Path(__file__).parent
+_SOURCES: Final = (
+    *(_HERE / f"{name}.py" for name in ("compiled", "layout", "arena", "rules", "tick")),
+    Path(number.__file__),
+    Path(time.__file__),
+)
+
+kernel: Any = register_jitable
+
+
+def _stamp() -> tuple[tuple[float, int], ...]:
+    return tuple((stat.st_mtime, stat.st_size) for stat in (source.stat() for source in _SOURCES))
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Compiles a function for Python to call, and keeps the result on disk."""
+    compiled: Any = njit(cache=True)(function)
+    cache = compiled._cache
+    cache._source_stamp = _stamp()
+    cache._cache_file = IndexDataCacheFile(
+        cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=cache._source_stamp
+    )
+    return compiled
+
+
+def is_ready(compiled: Any) -> bool:
+    """Whether an entry has been compiled before; else its first call takes a while."""
+    return bool(compiled._cache._cache_file._load_index())

@@ -1,0 +1,351 @@
+"""An explanation as a drawing: what streams in stands at the left, conclusions at the right, stratum by stratum.
+
+The SVG needs nothing else to be looked at: no script, no font, no style sheet; its background is its own, so that it
+reads the same on a light page and on a dark one.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+from unicodedata import east_asian_width
+
+from thalweg.model.time import FOREVER, NEVER
+from thalweg.planning.layers import lay_out
+from thalweg.planning.origins import Origin
+from thalweg.planning.tell import TIGHT, briefly, kept
+
+if TYPE_CHECKING:
+    from thalweg.planning.explain import Explanation, Memory
+
+BREATH: Final = re.compile(r"(?<=,) |(?<=:-) ")
+FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
+LETTER, LINE, PADDING = 7.1, 15.0, 9.0
+MARGIN, GAP, HEADER, FOOTER = 24.0, 48.0, 46.0, 46.0
+WIDEST, LONGEST, TURN = 32, 4, 22.0
+INK, PALE, PAPER, BAND = "#1f2933", "#66788a", "#ffffff", "#f3f5f8"
+FILLS: Final = {
+    "stream": ("#e3f0fb", "#3b82c4"),
+    "background": ("#ece9e2", "#8c826d"),
+    "clock": ("#ece9e2", "#8c826d"),
+    "memory": ("#ffffff", "#7b8794"),
+    "rule": ("#fff8e1", "#c9a227"),
+    "derived": ("#e4f5e9", "#3c9a5f"),
+}
+STROKES: Final = {
+    "positive": ("#52606d", ""),
+    "negated": ("#cc2936", "6 4"),
+    "aggregated": ("#7b4fb5", "1.5 4"),
+}
+LEGEND: Final = {"positive": "reads, fills", "negated": "not", "aggregated": "aggregate"}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The first lines are its name; `hint` is shown where a mouse rests on it."""
+
+    kind: str
+    name: tuple[str, ...]
+    more: tuple[str, ...]
+    hint: str
+    band: int
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return *self.name, *self.more
+
+    @property
+    def width(self) -> float:
+        return max(map(_length, self.lines)) * LETTER + 2 * PADDING
+
+    @property
+    def height(self) -> float:
+        return len(self.lines) * LINE + PADDING
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    start: str
+    end: str
+    role: str = "positive"
+
+
+def draw(explanation: "Explanation") -> str:
+    """The whole drawing, as one `<svg>`."""
+    graph = _Graph(explanation)
+    return _Drawing(graph.boxes, list(graph.arrows), graph.bands).svg()
+
+
+# What is drawn ------------------------------------------------------------------------------------------------------
+
+
+class _Graph:
+    """Streams fill memories, rules read memories and derive predicates, which may fill memories in turn."""
+
+    def __init__(self, explanation: "Explanation") -> None:
+        self.explanation = explanation
+        self.brief = briefly(explanation.texts)
+        self.level = {name: number for number, names in enumerate(explanation.strata) for name in names}
+        self.bands = ["input", "memories", *(f"stratum {number}" for number in range(len(explanation.strata)))]
+        self.boxes: dict[str, Box] = {}
+        self.arrows: dict[Arrow, None] = {}
+        for memory in explanation.answering:
+            self.memory(memory)
+        self.rules()
+        for reading in explanation.readings:
+            self.arrow(self.answer(explanation.memories[reading.memory]), f"rule {reading.rule}", reading.role)
+
+    def arrow(self, start: str, end: str, role: str = "positive") -> None:
+        self.arrows[Arrow(start, end, role)] = None
+
+    def answer(self, memory: "Memory") -> str:
+        """What stands for a memory: a derived relation is its predicate."""
+        return f"derived {memory.derives}" if memory.derives else f"memory {memory.number}"
+
+    def memory(self, memory: "Memory") -> None:
+        if memory.derives:
+            return
+        derived = [self.level[origin.name] for origin in memory.origins if origin.kind == "derived"]
+        name = self.answer(memory)
+        label = _lines(self.brief(memory.name))
+        band = 2 + max(derived) if derived else 1
+        self.boxes[name] = Box("memory", label, _keeping(memory), memory.name, band)
+        for origin in memory.origins:
+            self.arrow(self.origin(origin), name)
+
+    def origin(self, origin: Origin) -> str:
+        name = f"{origin.kind} {origin.name}"
+        if origin.kind != "derived" and name not in self.boxes:
+            word = () if origin.kind == "clock" else (origin.kind,)
+            self.boxes[name] = Box(origin.kind, _lines(self.brief(origin.name)), word, name, 0)
+        return name
+
+    def rules(self) -> None:
+        for rule in self.explanation.rules:
+            title = f"rule {rule.number}"
+            label = " · ".join(filter(None, (title, rule.place.rpartition("/")[2])))
+            body = _lines(self.brief(rule.text), LONGEST)
+            self.boxes[title] = Box("rule", (label,), body, rule.text, 2 + rule.stratum)
+            self.conclusion(rule.head)
+            self.arrow(title, f"derived {rule.head}")
+
+    def conclusion(self, signature: str) -> None:
+        held = [memory for memory in self.explanation.memories if memory.derives == signature]
+        longest = max(held, key=lambda memory: memory.kept)
+        box = Box("derived", _lines(self.brief(signature)), _keeping(longest), signature, 2 + self.level[signature])
+        self.boxes.setdefault(f"derived {signature}", box)
+
+
+def _keeping(memory: "Memory") -> tuple[str, ...]:
+    time = kept(memory)
+    if time == "no limit":
+        return ("until taken back",)
+    if memory.kept not in (FOREVER, NEVER):
+        time += " tick" if memory.kept == 1 else " ticks"
+    return (time, "may be taken back") if memory.taken_back else (time,)
+
+
+def _lines(text: str, most: int = 2) -> tuple[str, ...]:
+    """A label in a few lines that break where a reader would take breath; what is left out ends in `…`."""
+    phrases = (phrase if len(phrase) > WIDEST - 2 else phrase.replace(" ", TIGHT) for phrase in BREATH.split(text))
+    lines = wrap(" ".join(phrases), WIDEST, subsequent_indent="  ", break_on_hyphens=False)
+    if len(lines) > most:
+        lines = [*lines[: most - 1], lines[most - 1][: WIDEST - 2] + " …"]
+    return tuple(line.replace(TIGHT, " ") for line in lines)
+
+
+def _length(text: str) -> int:
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+# How it is drawn ----------------------------------------------------------------------------------------------------
+
+
+class _Drawing:
+    def __init__(self, boxes: dict[str, Box], arrows: Sequence[Arrow], bands: Sequence[str]) -> None:
+        self.boxes, self.arrows, self.bands = boxes, arrows, bands
+        self.columns = _columns(boxes, arrows)
+        heights = {name: box.height for name, box in boxes.items()}
+        self.layout = lay_out(self.columns, heights, [(arrow.start, arrow.end) for arrow in arrows])
+        self.widths = self._widths()
+        self.lefts = self._lefts()
+        self.ports = self._ports()
+        last = len(self.widths) - 1
+        self.width = max(self.lefts[last] + self.widths[last] + MARGIN if self.widths else 0, 420)
+        self.height = HEADER + self.layout.bottom + FOOTER
+
+    def _widths(self) -> list[float]:
+        widths = [0.0] * (max(self.columns.values(), default=-1) + 1)
+        for name, box in self.boxes.items():
+            widths[self.columns[name]] = max(widths[self.columns[name]], box.width)
+        return widths
+
+    def _lefts(self) -> list[float]:
+        """Columns with many arrows between them stand further apart."""
+        between: dict[int, int] = defaultdict(int)
+        for arrow in self.arrows:
+            first, last = sorted((self.columns[arrow.start], self.columns[arrow.end]))
+            for column in range(first, last):
+                between[column] += 1
+        lefts, x = [], MARGIN
+        for column, width in enumerate(self.widths):
+            lefts.append(x)
+            x += width + GAP + min(3 * between[column], 48)
+        return lefts
+
+    def _ports(self) -> dict[tuple[int, str], float]:
+        """Where each arrow leaves and enters: beside the others of its box, in the order of where they go."""
+        sides: dict[tuple[str, str], list[tuple[float, int]]] = defaultdict(list)
+        for number, arrow in enumerate(self.arrows):
+            way = [y for _, y in self.layout.joints[number]]
+            sides[arrow.start, "out"].append((way[0] if way else self.layout.boxes[arrow.end], number))
+            sides[arrow.end, "in"].append((way[-1] if way else self.layout.boxes[arrow.start], number))
+        ports = {}
+        for (name, side), ends in sides.items():
+            step = min(9.0, (self.boxes[name].height - 8) / len(ends))
+            for place, (_, number) in enumerate(sorted(ends)):
+                ports[number, side] = self.layout.boxes[name] + (place - (len(ends) - 1) / 2) * step
+        return ports
+
+    def svg(self) -> str:
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:.0f}" height="{self.height:.0f}" '
+            f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" font-family="{FONT}" font-size="11">',
+            f'<rect width="100%" height="100%" fill="{PAPER}"/>',
+            "<defs>",
+            *(_arrow_head(role, colour) for role, (colour, _) in STROKES.items()),
+            "</defs>",
+            *self._bands(),
+            *(self._arrow(number, arrow) for number, arrow in enumerate(self.arrows)),
+            *(self._box(name, box) for name, box in self.boxes.items()),
+            *self._legend(),
+            "</svg>",
+        ]
+        return "\n".join(parts)
+
+    def _bands(self) -> Iterator[str]:
+        for number, label in enumerate(self.bands):
+            columns = [self.columns[name] for name, box in self.boxes.items() if box.band == number]
+            if columns:
+                left = self.lefts[min(columns)] - 12
+                width = self.lefts[max(columns)] + self.widths[max(columns)] + 12 - left
+                yield (
+                    f'<rect x="{left:.1f}" y="12" width="{width:.1f}" height="{self.height - FOOTER - 2:.1f}" rx="8" '
+                    f'fill="{BAND}"/>'
+                )
+                yield f'<text x="{left + 10:.1f}" y="29" fill="{PALE}" font-weight="bold">{escape(label)}</text>'
+
+    def _box(self, name: str, box: Box) -> str:
+        x, y = self.lefts[self.columns[name]], HEADER + self.layout.boxes[name] - box.height / 2
+        fill, stroke = FILLS[box.kind]
+        corner = 12 if box.kind == "derived" else 4
+        lines = [
+            f'<tspan x="{x + PADDING:.1f}" y="{y + PADDING / 2 + LINE * (number + 0.75):.1f}"{_look(box, number)}>'
+            f"{escape(line)}</tspan>"
+            for number, line in enumerate(box.lines)
+        ]
+        return (
+            f'<g><title>{escape(box.hint)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '
+            f'height="{box.height:.1f}" rx="{corner}" fill="{fill}" stroke="{stroke}"/>'
+            f'<text fill="{INK}" xml:space="preserve">{"".join(lines)}</text></g>'
+        )
+
+    def _arrow(self, number: int, arrow: Arrow) -> str:
+        colour, dashes = STROKES[arrow.role]
+        style = f' stroke-dasharray="{dashes}" stroke-linecap="round"' if dashes else ""
+        return (
+            f'<path d="{self._path(number, arrow)}" fill="none" stroke="{colour}" stroke-width="1.3"{style} '
+            f'marker-end="url(#{arrow.role})"/>'
+        )
+
+    def _path(self, number: int, arrow: Arrow) -> str:
+        """Straight past columns and curved between them; a way back turns round behind the columns of both ends."""
+        start, end = self.columns[arrow.start], self.columns[arrow.end]
+        back = end <= start
+        x, y = self.lefts[start] + self.widths[start] + 6, HEADER + self.ports[number, "out"]
+        path = [f"M{self.lefts[start] + self.boxes[arrow.start].width:.1f} {y:.1f} L{x:.1f} {y:.1f}"]
+        for column, joint in self.layout.joints[number]:
+            sides = self.lefts[column] - 6, self.lefts[column] + self.widths[column] + 6
+            enter, leave = reversed(sides) if back else sides
+            to_y = HEADER + joint
+            path.append(_turn(y, enter, to_y, TURN) if back and column == start else _curve(x, y, enter, to_y))
+            path.append(f"L{leave:.1f} {to_y:.1f}")
+            x, y = leave, to_y
+        to_x, to_y = self.lefts[end] - 2, HEADER + self.ports[number, "in"]
+        path.append(_turn(y, to_x, to_y, -TURN) if back else _curve(x, y, to_x, to_y))
+        return " ".join(path)
+
+    def _legend(self) -> Iterator[str]:
+        x, y = MARGIN, self.height - 16
+        for role, label in LEGEND.items():
+            colour, dashes = STROKES[role]
+            yield (
+                f'<path d="M{x:.1f} {y - 4:.1f} h34" stroke="{colour}" stroke-width="1.3" stroke-dasharray="{dashes}" '
+                f'fill="none" marker-end="url(#{role})"/>'
+                f'<text x="{x + 42:.1f}" y="{y:.1f}" fill="{PALE}">{escape(label)}</text>'
+            )
+            x += 42 + len(label) * LETTER + 24
+
+
+def _look(box: Box, line: int) -> str:
+    """The name is bold, and what stands below it is pale; a rule itself is for reading."""
+    if line < len(box.name):
+        return ' font-weight="bold"'
+    return "" if box.kind == "rule" else f' fill="{PALE}"'
+
+
+def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
+    """An S from side to side."""
+    bend = (to_x - x) / 2
+    return f"C{x + bend:.1f} {y:.1f} {to_x - bend:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+
+
+def _turn(y: float, to_x: float, to_y: float, reach: float) -> str:
+    """A bow around the end of a column."""
+    return f"C{to_x + reach:.1f} {y:.1f} {to_x + reach:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+
+
+def _arrow_head(role: str, colour: str) -> str:
+    return (
+        f'<marker id="{role}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" '
+        f'markerUnits="userSpaceOnUse"><path d="M0 0.5 L8 4 L0 7.5 z" fill="{colour}"/></marker>'
+    )
+
+
+def _columns(boxes: dict[str, Box], arrows: Iterable[Arrow]) -> dict[str, int]:
+    """Bands side by side; within a band each box stands to the right of what it follows from.
+
+    Where predicates rest on each other the arrows into their rules run back.
+    """
+    inside = [arrow for arrow in arrows if boxes[arrow.start].band == boxes[arrow.end].band]
+    circular = _circular(inside)
+    column = dict.fromkeys(boxes, 0)
+    for _ in boxes:
+        for arrow in inside:
+            if arrow not in circular:
+                column[arrow.end] = max(column[arrow.end], column[arrow.start] + 1)
+    first, offset = {}, 0
+    for band in sorted({box.band for box in boxes.values()}):
+        first[band] = offset
+        offset += 1 + max(column[name] for name, box in boxes.items() if box.band == band)
+    return {name: first[box.band] + column[name] for name, box in boxes.items()}
+
+
+def _circular(arrows: Sequence[Arrow]) -> set[Arrow]:
+    """The arrows into rules that lie on a circle."""
+    after = defaultdict(list)
+    for arrow in arrows:
+        after[arrow.start].append(arrow.end)
+
+    def reaches(start: str, end: str) -> bool:
+        seen, waiting = {start}, [start]
+        while waiting:
+            found = [name for name in after[waiting.pop()] if name not in seen]
+            seen.update(found)
+            waiting += found
+        return end in seen
+
+    return {arrow for arrow in arrows if arrow.end.startswith("rule ") and reaches(arrow.end, arrow.start)}

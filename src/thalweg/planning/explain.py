@@ -1,0 +1,374 @@
+"""What the engine will do with a program: its plan, told in terms of the rules that it was made from.
+
+    slow(R) :- speed(S,V) in [15], on(S,R).     reads the memories `speed/2 in [15]` and `on/2 in [0]`;
+                                                a new row of one is joined with the rows of the other
+
+`explain` looks at a plan and changes nothing. Explanations print as text, as data and as a drawing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from thalweg.diagnostics import NOWHERE, Diagnostic, Span
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import (
+    Aggregate,
+    At,
+    Comparison,
+    Constant,
+    Formula,
+    Not,
+    Program,
+    Rule,
+    global_names,
+    names,
+)
+from thalweg.ir.text import show
+from thalweg.model.time import FOREVER
+from thalweg.planning.draw import draw
+from thalweg.planning.horizons import horizons, taken_back
+from thalweg.planning.normalise import normalise
+from thalweg.planning.order_joins import order_joins
+from thalweg.planning.origins import Origin, Origins, kinds
+from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
+from thalweg.planning.tell import tell
+from thalweg.planning.wording import Wording
+
+POSITIVE, NEGATED, AGGREGATED = "positive", "negated", "aggregated"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A formula of a rule, the memory that answers it (by number), and how the rule uses the answer."""
+
+    rule: int
+    memory: int
+    formula: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """What a rule looks up, in order, when a row of its formula `start` comes, or goes."""
+
+    start: str
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedRule:
+    """A rule as it is written, and how it is evaluated."""
+
+    number: int
+    text: str
+    head: str
+    stratum: int
+    joins: tuple[Join, ...]
+    aggregates: tuple[str, ...]
+    span: Span
+
+    @property
+    def place(self) -> str:
+        if self.span is NOWHERE:
+            return ""
+        return f"{self.span.source.name}:{self.span.source.position(self.span.start)[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A relation of the plan. `kept` counts ticks; `taken_back` says what may end a row before that."""
+
+    number: int
+    name: str
+    kinds: tuple[str, ...]
+    stratum: int
+    kept: int
+    taken_back: tuple[str, ...]
+    origins: tuple[Origin, ...]
+    copied_from: tuple[str, ...]
+    derives: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A tuple window: what it counts, and the signatures whose rows it keeps."""
+
+    window: str
+    stream: str | None
+    keeps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A plan for people; as text, as data, as a drawing."""
+
+    strata: list[list[str]]
+    rules: tuple[ExplainedRule, ...]
+    memories: tuple[Memory, ...]
+    readings: tuple[Reading, ...]
+    tuple_windows: tuple[Counted, ...]
+    every_tick: tuple[tuple[str, tuple[str, ...]], ...]
+    warnings: tuple[Diagnostic, ...]
+
+    @cached_property
+    def readers(self) -> dict[int, list[Reading]]:
+        """Who reads each memory."""
+        found: dict[int, list[Reading]] = {memory.number: [] for memory in self.memories}
+        for reading in self.readings:
+            found[reading.memory].append(reading)
+        return found
+
+    @property
+    def answering(self) -> list[Memory]:
+        """The memories that answer atoms of the program."""
+        return [memory for memory in self.memories if self.readers[memory.number]]
+
+    @property
+    def shared(self) -> list[Memory]:
+        return [memory for memory in self.memories if len(self.readers[memory.number]) > 1]
+
+    def sharing(self, reading: Reading) -> list[int]:
+        """The other rules that a memory is shared with."""
+        return sorted({other.rule for other in self.readers[reading.memory]} - {reading.rule})
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Everything that is spelled with terms of the program."""
+        yield from (signature for stratum in self.strata for signature in stratum)
+        yield from (memory.name for memory in self.memories)
+        yield from (rule.text for rule in self.rules)
+        yield from (text for rule in self.rules for join in rule.joins for text in (join.start, *join.steps))
+
+    def reads(self, rule: ExplainedRule) -> list[Reading]:
+        return [reading for reading in self.readings if reading.rule == rule.number]
+
+    def as_text(self) -> str:
+        return tell(self)
+
+    def as_svg(self) -> str:
+        return draw(self)
+
+    def as_data(self) -> dict[str, object]:
+        """The same for programs to read."""
+        atoms, memories, shared = len(self.readings), len(self.answering), len(self.shared)
+        return {
+            "strata": self.strata,
+            "rules": [self._rule_data(rule) for rule in self.rules],
+            "memories": [self._memory_data(memory) for memory in self.memories],
+            "tuple_windows": [
+                {"window": each.window, "stream": each.stream, "keeps": list(each.keeps)} for each in self.tuple_windows
+            ],
+            "every_tick": [{"because": cause, "for": list(needed)} for cause, needed in self.every_tick],
+            "sharing": {"atoms": atoms, "memories": memories, "shared": shared},
+            "warnings": [warning.as_data() for warning in self.warnings],
+        }
+
+    def _rule_data(self, rule: ExplainedRule) -> dict[str, object]:
+        data: dict[str, object] = {"number": rule.number, "text": rule.text, "head": rule.head, "stratum": rule.stratum}
+        if rule.place:
+            data |= {"file": rule.span.source.name, "line": rule.span.source.position(rule.span.start)[0]}
+        data["reads"] = [
+            {
+                "formula": reading.formula,
+                "as": reading.role,
+                "memory": self.memories[reading.memory].name,
+                "shared_with": self.sharing(reading),
+            }
+            for reading in self.reads(rule)
+        ]
+        data["joins"] = [{"from": join.start, "steps": list(join.steps)} for join in rule.joins]
+        data["aggregates"] = list(rule.aggregates)
+        return data
+
+    def _memory_data(self, memory: Memory) -> dict[str, object]:
+        return {
+            "name": memory.name,
+            "kind": list(memory.kinds),
+            "stratum": memory.stratum,
+            "kept": None if memory.kept >= FOREVER else memory.kept,
+            "taken_back_by": list(memory.taken_back),
+            "from": [{"kind": origin.kind, "name": origin.name} for origin in memory.origins],
+            "read_by": sorted({reading.rule for reading in self.readers[memory.number]}),
+            "copied_from": list(memory.copied_from),
+        }
+
+
+def explain(program: Program) -> Explanation:
+    """The plan of a program, explained.
+
+    >>> from thalweg.ir.nodes import Atom, InWindow, TimeWindow
+    >>> rule = Rule(Atom("a"), (InWindow(Atom("p"), TimeWindow(9)),))
+    >>> [(memory.name, memory.kinds, memory.kept) for memory in explain(Program((rule,))).memories]
+    [('p/0 in [9]', ('fed',), 9), ('a/0 derived', ('derived',), 9)]
+    """
+    return _Explainer(program).explanation()
+
+
+class _Explainer:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.plan = make_plan(program)
+        self.words = Wording(self.plan)
+        self.parts = list(_parts(program, self.plan))
+
+    def explanation(self) -> Explanation:
+        readings = tuple(reading for number in range(len(self.parts)) for reading in self.readings(number))
+        return Explanation(
+            strata=self.words.strata,
+            rules=tuple(map(self.rule, range(len(self.parts)))),
+            memories=tuple(self.memories()),
+            readings=readings,
+            tuple_windows=tuple(
+                Counted(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples
+            ),
+            every_tick=tuple(self.every_tick()),
+            warnings=tuple(self.warnings()),
+        )
+
+    # Rules ----------------------------------------------------------------------------------------------------------
+
+    def rule(self, number: int) -> ExplainedRule:
+        rule, head = self.program.rules[number], self.program.rules[number].head.signature
+        return ExplainedRule(
+            number=number + 1,
+            text=_as_written(rule),
+            head=head,
+            stratum=next(level for level, names in enumerate(self.words.strata) if head in names),
+            joins=tuple(dict.fromkeys(join for part in self.parts[number] for join in self.joins(part))),
+            aggregates=tuple(_grouped(rule, literal) for literal in rule.body if isinstance(literal, Aggregate)),
+            span=rule.span,
+        )
+
+    def readings(self, number: int) -> list[Reading]:
+        """The formulas of one rule with their memories; a formula that the plan repeats counts once."""
+        rule, parts = self.program.rules[number], self.parts[number]
+        aggregates = tuple(literal for literal in rule.body if isinstance(literal, Aggregate))
+        inside = [_key(formula) for formula, _ in formulas(aggregates)]
+        found = []
+        for part in sorted(parts, key=lambda part: self.role(part, parts) != POSITIVE):
+            role = self.role(part, parts)
+            for literal, atom in _literals(part):
+                formula = literal.formula if isinstance(literal, Not) else literal
+                if self.words.invents(atom.relation) or (role == AGGREGATED and _key(formula) not in inside):
+                    continue
+                used = NEGATED if role == POSITIVE and isinstance(literal, Not) else role
+                found.append(Reading(number + 1, atom.relation.number, self.words.say(formula), used))
+        return list(dict.fromkeys(found))
+
+    def role(self, part: PlanRule, parts: tuple[PlanRule, ...]) -> str:
+        """How a part's formulas take part in the rule: the plan moves some into rules of their own."""
+        if not self.words.invents(part.head.relation):
+            return POSITIVE
+        if self.words.is_elements(part.head.relation):
+            return AGGREGATED
+        users = (each for each in parts if any(atom.relation == part.head.relation for atom in each.negative))
+        return NEGATED if all(self.role(user, parts) == POSITIVE for user in users) else AGGREGATED
+
+    def joins(self, part: PlanRule) -> Iterator[Join]:
+        """One for each formula whose rows can set the part going, as the engine runs it; alone it joins nothing."""
+        known = {id(atom): self.words.say(literal) for literal, atom in _literals(part)}
+        positive = names(*(arg for atom in part.positive for arg in atom.args))
+        for start in (*part.positive, *part.negative):
+            bound = names(*start.args) & positive
+            rest = [atom for atom in part.positive if atom is not start]
+            steps = []
+            for step in order_joins(rest, part.negative, part.tests, part.binds, bound):
+                if isinstance(step, Comparison):
+                    steps.append(show(step))
+                    bound |= names(step.left, step.right)
+                elif step is not start and id(step) in known:
+                    steps.append(_looked_up(step, known[id(step)], bound))
+                    bound |= names(*step.args)
+            if steps:
+                yield Join(known.get(id(start), "the start of time"), tuple(steps))
+
+    # Memories -------------------------------------------------------------------------------------------------------
+
+    def memories(self) -> Iterator[Memory]:
+        filled, kept, reasons = kinds(self.plan), horizons(self.plan), taken_back(self.plan)
+        origins = Origins(self.plan, self.words)
+        for relation in self.plan.relations:
+            number = relation.number
+            yield Memory(
+                number=number,
+                name=self.words.name(relation),
+                kinds=tuple(filled[number]),
+                stratum=self.plan.strata[number],
+                kept=kept[number],
+                taken_back=tuple(sorted(reasons[number])),
+                origins=origins.of(relation),
+                copied_from=tuple(dict.fromkeys(map(self.words.name, origins.before(relation)))),
+                derives=origins.derives(relation),
+            )
+
+    def every_tick(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """What makes the engine look at every tick, and the memories for which it does."""
+        ticking = [*self.plan.clocks.values(), *self.plan.beats.values()]
+        ticking += [feed.ticks for feed in self.plan.tuples if feed.ticks is not None]
+        for clock in ticking:
+            users = (rule.head.relation for rule in self.plan.rules if clock in [a.relation for a in rule.positive])
+            yield clock.name, tuple(dict.fromkeys(map(self.words.name, users)))
+
+    def warnings(self) -> Iterator[Diagnostic]:
+        """W201, from what the plan keeps: whatever the reason, it grows as long as the stream does."""
+        for (signature, stream), feeds in self.plan.feeds.items():
+            if any(feed.size >= FOREVER for feed in feeds):
+                yield Diagnostic(
+                    "W201",
+                    f"all facts of `{signature}` must be kept for ever",
+                    self.unbounded(signature, stream),
+                    help="say how far back the time may lie, as in `in [1 hour]`",
+                )
+
+    def unbounded(self, signature: str, stream: str | None) -> Span:
+        """Where a formula asks for all ticks of a signature."""
+        spans = (
+            formula.span
+            for parts in self.parts
+            for part in parts
+            for literal, _ in _literals(part)
+            for formula in (literal.formula if isinstance(literal, Not) else literal,)
+            if isinstance(formula, At) and formula.window is None
+            if (formula.atom.signature, formula.stream) == (signature, stream)
+        )
+        return next(spans, NOWHERE)
+
+
+def _parts(program: Program, plan: Plan) -> Iterator[tuple[PlanRule, ...]]:
+    """The rules of the plan that each rule of the program became."""
+    made = (rule for rule in plan.rules if rule.origin is not None)
+    for rule in program.rules:
+        yield tuple(next(made) for _ in normalise((rule,))[0])
+
+
+def _literals(part: PlanRule) -> Iterator[tuple[Formula | Not, RelationAtom]]:
+    """The formulas of a part with the atoms that they became."""
+    assert part.origin is not None
+    body = [literal for literal in part.origin.body if not isinstance(literal, Comparison | Aggregate)]
+    positive: list[Formula | Not] = [literal for literal in body if not isinstance(literal, Not)]
+    # A part without positive formulas starts from a relation that always holds, which nobody wrote.
+    yield from zip(positive, part.positive, strict=False)
+    yield from zip((literal for literal in body if isinstance(literal, Not)), part.negative, strict=True)
+
+
+def _key(formula: Formula) -> tuple[object, ...]:
+    """A formula without its window, which the plan may narrow."""
+    return type(formula), formula.atom, formula.stream, getattr(formula, "time", None)
+
+
+def _looked_up(atom: RelationAtom, words: str, bound: frozenset[str]) -> str:
+    """An atom in a join; one of which nothing is known yet is gone through row by row."""
+    keyed = any(isinstance(arg, Constant) or names(arg) & bound for arg in atom.args)
+    return words if keyed or not atom.args else f"every {words}"
+
+
+def _as_written(rule: Rule) -> str:
+    """The rule's own text; printed anew where it has lines, because comments may stand between them."""
+    written = rule.span.source.text[rule.span.start : rule.span.end]
+    return show(rule) if rule.span is NOWHERE or "\n" in written else " ".join(written.split())
+
+
+def _grouped(rule: Rule, aggregate: Aggregate) -> str:
+    keys = sorted(global_names(rule, aggregate) - {aggregate.result.name})
+    return f"{show(aggregate)}{' by ' if keys else ''}{', '.join(keys)}"

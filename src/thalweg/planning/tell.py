@@ -1,0 +1,174 @@
+"""An explanation as text, for a terminal of a hundred columns."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+from thalweg.model.time import FOREVER, NEVER
+
+if TYPE_CHECKING:
+    from thalweg.planning.explain import Explanation, Memory, Reading
+
+WIDTH: Final = 100
+_LAST: Final = 13
+# A string may look like anything inside, so it is matched whole.
+_IRI: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[A-Za-z][\w+.-]*:[^<>\s]*?([^<>\s/#:]+)[/#]?>')
+_BEFORE: Final = {"positive": "", "negated": "not ", "aggregated": "aggregate "}
+TIGHT: Final = "\N{NO-BREAK SPACE}"
+"""A space that a line does not break at."""
+
+
+def tell(explanation: "Explanation") -> str:
+    """All of it, section by section."""
+    return "\n".join(_Teller(explanation).lines())
+
+
+def kept(memory: "Memory") -> str:
+    """How many ticks a memory keeps its rows."""
+    if memory.kept >= FOREVER:
+        return "no limit" if memory.taken_back else "for ever"
+    if memory.kept == NEVER:
+        return "never filled"
+    exactly = set(memory.kinds) <= {"fed", "run", "clock"}
+    return f"{'' if exactly else '≤ '}{memory.kept}"
+
+
+def briefly(texts: Iterable[str]) -> Callable[[str], str]:
+    """Shortens IRIs to `:name`, except where two of the texts' would end up the same.
+
+    >>> briefly(["<http://a.org/x#jam>/1"])("<http://a.org/x#jam>(R)")
+    ':jam(R)'
+    """
+    meant = defaultdict(set)
+    for text in texts:
+        for found in _IRI.finditer(text):
+            meant[found[1]].add(found[0])
+    return lambda text: _IRI.sub(lambda iri: f":{iri[1]}" if iri[1] and len(meant[iri[1]]) == 1 else iri[0], text)
+
+
+class _Teller:
+    def __init__(self, explanation: "Explanation") -> None:
+        self.explanation = explanation
+        self.brief = briefly(explanation.texts)
+
+    def lines(self) -> Iterator[str]:
+        yield self.summary()
+        sections = (
+            ("STRATA", self.strata()),
+            ("RULES", self.rules()),
+            ("MEMORIES", self.memories()),
+            ("TUPLE WINDOWS", self.tuple_windows()),
+            ("TICKS", self.ticks()),
+            ("WARNINGS", self.warnings()),
+        )
+        for title, found in sections:
+            body = [line.replace(TIGHT, " ").rstrip() for line in found]
+            if body:
+                yield from ("", title, *body)
+
+    def summary(self) -> str:
+        it = self.explanation
+        rules, strata = _count(len(it.rules), "rule", "rules"), _count(len(it.strata), "stratum", "strata")
+        atoms = _count(len(it.readings), "atom is", "atoms are")
+        memories = _count(len(it.answering), "memory", "memories")
+        return f"{rules} in {strata}; {atoms} answered by {memories}, {len(it.shared)} of them shared"
+
+    def strata(self) -> Iterator[str]:
+        for level, signatures in enumerate(self.explanation.strata):
+            yield from _wrapped(self.brief(", ".join(signatures)), f"  {level}  ", "     ")
+
+    def rules(self) -> Iterator[str]:
+        for rule in self.explanation.rules:
+            yield from _wrapped(self.brief(rule.text), f"{rule.number:>3}  ", "       ")
+            yield from self.entries("at", [", ".join(filter(None, (rule.place, f"stratum {rule.stratum}")))])
+            yield from self.entries("reads", map(self.read, self.explanation.reads(rule)))
+            yield from self.entries("groups", rule.aggregates)
+            yield from self.entries("joins", (_chain((join.start, *join.steps)) for join in rule.joins))
+
+    def read(self, reading: "Reading") -> str:
+        others = self.explanation.sharing(reading)
+        shared = f", shared with {'rule' if len(others) == 1 else 'rules'} {_listed(others)}" if others else ""
+        return f"{_BEFORE[reading.role]}{self.explanation.memories[reading.memory].name}{shared}"
+
+    def entries(self, label: str, entries: Iterable[str]) -> Iterator[str]:
+        start = f"     {label:<7}"
+        for entry in entries:
+            yield from _wrapped(self.brief(entry), start, " " * 14)
+            start = " " * 12
+
+    def memories(self) -> Iterator[str]:
+        rows = [("memory", "filled", "ticks kept", "taken back by", "read by")]
+        shown = [memory for memory in self.explanation.memories if "always" not in memory.kinds]
+        for memory in sorted(shown, key=lambda memory: (_rank(memory), memory.stratum)):
+            readers = (f"{_BEFORE[each.role]}{each.rule}" for each in self.explanation.readers[memory.number])
+            name, kinds = self.brief(memory.name), ", ".join(memory.kinds)
+            rows.append((name, kinds, kept(memory), _listed(memory.taken_back), _listed(dict.fromkeys(readers))))
+            if memory.copied_from:
+                rows.append((f"  ← {self.brief(', '.join(memory.copied_from))}", "", "", "", ""))
+        return _table(rows) if shown else iter(())
+
+    def tuple_windows(self) -> Iterator[str]:
+        for counted in self.explanation.tuple_windows:
+            whole = "the whole input" if counted.stream is None else f"the stream {counted.stream}"
+            sentence = f"{counted.window} counts the facts of {whole} and keeps {_listed(counted.keeps)}"
+            yield from _wrapped(self.brief(sentence), "  ", "    ")
+
+    def ticks(self) -> Iterator[str]:
+        if not self.explanation.every_tick:
+            yield "  those with input are looked at, and those at which something ends"
+        for cause, needed in self.explanation.every_tick:
+            sentence = f"every one is looked at because of {cause}, for {_listed(needed)}"
+            yield from _wrapped(self.brief(sentence), "  ", "    ")
+
+    def warnings(self) -> Iterator[str]:
+        for warning in self.explanation.warnings:
+            yield from (f"  {line}" for line in warning.render().splitlines())
+
+
+def _rank(memory: "Memory") -> int:
+    """Where a memory stands in the table: what comes from outside, then what follows, then what serves both."""
+    kinds = set(memory.kinds)
+    if kinds & {"fed", "background"}:
+        return 0
+    return 2 if kinds & {"run", "counter", "clock"} else 1
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Columns as wide as they need; the first one gives way, the last one goes on below itself."""
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    widths[0] = min(widths[0], max(16, WIDTH - sum(widths[1:]) - 2 * (len(widths) + 1) - _LAST))
+    for *cells, last in rows:
+        columns = zip(cells, widths, strict=True)
+        start = "  " + "".join(_cut(cell, width).ljust(width + 2) for cell, width in columns)
+        yield from _wrapped(last.replace(" ", TIGHT).replace(f",{TIGHT}", ", "), start, " " * len(start))
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    """Lines that break between words, and nowhere else, however long a word is."""
+    lines = wrap(
+        text,
+        max(WIDTH, len(first) + 12),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return lines or [first]
+
+
+def _chain(steps: Iterable[str]) -> str:
+    return " → ".join(step.replace(" ", TIGHT) for step in steps).replace(" → ", f" →{TIGHT}")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _listed(things: Iterable[object]) -> str:
+    return ", ".join(map(str, things)) or "–"

@@ -1,0 +1,77 @@
+"""Names for what a plan made up, in the words of the program.
+
+    'a0v/2 value            becomes     count{C : passes(C,R) in [30]} by R
+    'n3'1/1 derived         becomes     q(X,_) in [3]
+
+The names on the left cannot be typed, so nothing that a user wrote is ever mistaken for one of them.
+"""
+
+from thalweg.ir.nodes import Literal, Not, Now, Rule
+from thalweg.ir.text import show
+from thalweg.model.time import FOREVER
+from thalweg.planning.plan import Grouping, Plan, Relation
+from thalweg.planning.stratify import stratify
+
+
+class Wording:
+    """The words for the relations and formulas of one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.strata = stratify(plan.program)
+        self._rules: dict[str, Rule] = {}
+        self._made: dict[int, Rule] = {}
+        for rule in plan.rules:
+            if rule.origin is not None and rule.origin.head.signature not in plan.program.derived:
+                self._made[rule.head.relation.number] = self._rules[rule.origin.head.signature] = rule.origin
+        self._values = {each.value.name.removesuffix(" value"): each for each in plan.groupings}
+        self._by_value = {each.value.number: each for each in plan.groupings}
+        self._by_elements = {each.elements.number: each for each in plan.groupings}
+
+    def invents(self, relation: Relation) -> bool:
+        """Whether no rule of the program, and no stream, knows of it."""
+        return relation.number in self._made or relation.number in self._by_value
+
+    def is_elements(self, relation: Relation) -> bool:
+        """Whether it holds what an aggregate looks at."""
+        return relation.number in self._by_elements
+
+    def name(self, relation: Relation) -> str:
+        """What people call a relation."""
+        if relation.number in self._by_value:
+            grouping = self._by_value[relation.number]
+            return grouping.function + self._elements(grouping) + self._by(grouping)
+        if relation.number in self._by_elements:
+            grouping = self._by_elements[relation.number]
+            return self._elements(grouping) + self._by(grouping)
+        if relation.number in self._made:
+            return self._some(self._made[relation.number])
+        return relation.name.replace(f" in [{FOREVER}]", "")
+
+    def say(self, literal: Literal) -> str:
+        """A literal of a planned rule as the program would put it."""
+        match literal:
+            case Not(formula):
+                return f"not {self.say(formula)}"
+            case Now(atom) if atom.signature in self._values:
+                grouping = self._values[atom.signature]
+                return f"{show(atom.args[-1])} = {grouping.function}{self._elements(grouping)}"
+            case Now(atom) if atom.signature in self._rules:
+                return self._some(self._rules[atom.signature])
+        return show(literal)
+
+    def _some(self, made: Rule) -> str:
+        """A projection, which has one formula as its body."""
+        (formula,) = made.body
+        match formula:
+            case Now(atom) if atom.signature in self._values:
+                return f"some {self._elements(self._values[atom.signature])}"
+        return self.say(formula)
+
+    def _elements(self, grouping: Grouping) -> str:
+        made = self._made[grouping.elements.number]
+        terms = ", ".join(map(show, made.head.args[grouping.width :]))
+        return f"{{{terms} : {', '.join(map(self.say, made.body))}}}"
+
+    def _by(self, grouping: Grouping) -> str:
+        keys = self._made[grouping.elements.number].head.args[: grouping.width]
+        return f" by {', '.join(map(show, keys))}" if keys else ""

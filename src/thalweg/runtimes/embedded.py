@@ -1,0 +1,135 @@
+"""One engine in this process: events come in, answers come out.
+
+    items   pairs (tick, batch) and diagnostics, in the order of arrival; None where the next item must be waited for
+    pieces  what the emitter makes of the engine's changes; None where everything that can be said has been said
+
+Everything moves in whole batches. At a None the timeline is brought up to the watermark, so that a live stream is
+answered before the wait and not after it; where nobody waits, the engine is called once for each tick with input.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.model.event import Batch
+from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
+from thalweg.runtimes.late import Late
+from thalweg.runtimes.reorder import Reorder
+
+if TYPE_CHECKING:
+    from thalweg.engine import Engine
+
+Item = tuple[int, Batch] | Diagnostic | None
+
+
+class Items(Protocol):
+    """Where items come from."""
+
+    def __iter__(self) -> Iterator[Item]:
+        """In the order of arrival."""
+
+    def waiting(self) -> Iterable[Batch]:
+        """The batches that have been coded and not been taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to run; times are in ticks. The engine must have been made with the same first tick."""
+
+    first: int | None = None
+    last: int | None = None
+    delay: int = 0
+    emit: str = "snapshot"
+    on_error: Literal["stop", "skip"] = "stop"
+
+
+class Embedded:
+    """A program at work."""
+
+    def __init__(
+        self,
+        engine: "Engine",
+        settings: Settings,
+        *,
+        write_late: Callable[[str], None] | None = None,
+        report: Callable[[Diagnostic], None] = lambda found: None,
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.late = Late(self.engine.dictionary, write_late)
+        self._report = report
+        self._interrupt = interrupt or Interrupt()
+        self._buffer = Reorder(settings.delay)
+        self._emitter: Emitter = EMITTERS[settings.emit]()
+
+    def answers(self, items: Items) -> Iterator[Piece | None]:
+        """Runs to the end of the input, and on to the last tick that was asked for."""
+        malformed = None
+        for item in items:
+            if item is None:
+                yield from self._catch_up()
+                yield None
+            elif isinstance(item, Diagnostic):
+                if self.settings.on_error == "stop":
+                    malformed = item
+                    break
+                self._report(item)
+            else:
+                self._take(*item)
+                for tick, batches in self._buffer.decided():
+                    yield from self._advance(tick, batches)
+                if self.engine.dictionary.wants_collection:
+                    self.engine.collect([*self._buffer.waiting(), *items.waiting()])
+                if self._interrupt.asked or self._passed_the_last_tick():
+                    break
+        yield from self._end(cut_short=malformed is not None or self._interrupt.asked)
+        if malformed is not None:
+            raise Rejected([malformed])
+
+    def _take(self, tick: int, batch: Batch) -> None:
+        if not self._buffer.add(tick, batch) and tick >= (self.settings.first or 0):
+            assert self._buffer.watermark is not None
+            self.late.add(tick, batch, self._buffer.watermark)
+
+    def _passed_the_last_tick(self) -> bool:
+        watermark, last = self._buffer.watermark, self.settings.last
+        return last is not None and watermark is not None and watermark > last
+
+    def _advance(self, tick: int, batches: list[Batch]) -> Iterator[Piece]:
+        first, last = self.settings.first, self.settings.last
+        if (first is not None and tick < first) or (last is not None and tick > last):
+            return
+        now = self.engine.now
+        deltas = self.engine.advance(tick, batches)
+        start = self.engine.first if now is None else now + 1
+        assert start is not None
+        yield from self._emitter.step(deltas, start, tick, self.engine.partial)
+
+    def _go_on(self, tick: int) -> Iterator[Piece]:
+        """Lets time pass; a timeline that has no first tick yet has not begun."""
+        now = self.engine.now if self.engine.now is not None else self.settings.first
+        if now is not None and (tick > now or self.engine.now is None):
+            yield from self._advance(tick, [])
+
+    def _catch_up(self) -> Iterator[Piece]:
+        """Answers all that is decided."""
+        if self._buffer.watermark is not None:
+            yield from self._go_on(self._bounded(self._buffer.watermark - 1))
+
+    def _bounded(self, tick: int) -> int:
+        return tick if self.settings.last is None else min(tick, self.settings.last)
+
+    def _end(self, cut_short: bool) -> Iterator[Piece]:
+        """Nothing more will come, so everything is decided; an input that was cut short says nothing of later ticks."""
+        for tick, batches in self._buffer.rest():
+            yield from self._advance(tick, batches)
+        if self.settings.last is not None and not cut_short:
+            yield from self._go_on(self.settings.last)
+        elif self._buffer.highest is not None:
+            yield from self._go_on(self._bounded(max(self._buffer.highest, self.settings.first or 0)))
+        yield from self._emitter.finish()
+        if summary := self.late.summary():
+            self._report(summary)

@@ -1,0 +1,211 @@
+"""Three ways to see one output stream: snapshots, changes, intervals.
+
+    changes      what the engine says, tick by tick
+    snapshot     changes added up; one answer for every tick, also where nothing changes
+    intervals    each fact from the tick at which it began to the tick before the one at which it ended
+
+All three work from the changes alone, so ticks at which nothing changes cost nothing but the snapshots' own lines.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from json.encoder import encode_basestring as quoted
+from typing import Final, Protocol
+
+_PARTIAL: Final = ',"partial":true'
+_NOTE: Final = " % partial"
+
+# A stretch is printed as one piece of text; this many lines of it at most.
+LONGEST_STRETCH: Final = 8_192
+
+
+def _listed(facts: Iterable[str]) -> str:
+    # Quoting one string after the other beats `json.dumps`, which sets itself up anew for each of many short lists.
+    return f"[{','.join(map(quoted, facts))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that holds at a tick.
+
+    >>> print(Snapshot(41, ("q(x2,y,z)", "q(x3,y,z)")))
+    {"t":41,"facts":["q(x2,y,z)","q(x3,y,z)"]}
+    """
+
+    t: int
+    facts: tuple[str, ...]
+    partial: bool = False
+
+    def __str__(self) -> str:
+        return f'{{"t":{self.t},"facts":{_listed(self.facts)}{_PARTIAL * self.partial}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The same snapshot for every tick from `first` to `last`."""
+
+    first: int
+    last: int
+    facts: tuple[str, ...]
+    partial: bool = False
+
+    def answers(self) -> Iterator[Snapshot]:
+        return (Snapshot(tick, self.facts, self.partial) for tick in range(self.first, self.last + 1))
+
+    def jsonl(self) -> str:
+        rest = f',"facts":{_listed(self.facts)}{_PARTIAL * self.partial}}}\n'
+        return "".join([f'{{"t":{tick}{rest}' for tick in range(self.first, self.last + 1)])
+
+    def atoms(self) -> str:
+        """`q(x2,y,z) at 41.`, one fact a line."""
+        end = f".{_NOTE * self.partial}\n"
+        return "".join([f"{fact} at {tick}{end}" for tick in range(self.first, self.last + 1) for fact in self.facts])
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What began to hold at a tick, and what ended: held at the tick before, and no longer.
+
+    >>> print(Change(40, ("q(x3,y,z)",), ("q(x1,y,z)",)))
+    {"t":40,"begin":["q(x3,y,z)"],"end":["q(x1,y,z)"]}
+    """
+
+    t: int
+    begin: tuple[str, ...]
+    end: tuple[str, ...]
+    partial: bool = False
+
+    def __str__(self) -> str:
+        return f'{{"t":{self.t},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{_PARTIAL * self.partial}}}'
+
+    def answers(self) -> Iterator["Change"]:
+        yield self
+
+    def jsonl(self) -> str:
+        return f"{self}\n"
+
+    def atoms(self) -> str:
+        """`- q(x1,y,z) at 40.` and `+ q(x3,y,z) at 40.`, what ended before what began."""
+        rest = f" at {self.t}.{_NOTE * self.partial}\n"
+        return "".join([f"- {fact}{rest}" for fact in self.end] + [f"+ {fact}{rest}" for fact in self.begin])
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A fact, and the ticks over which it holds without a break; `until` is None while it still does.
+
+    >>> print(Interval("q(x2,y,z)", 38, 41))
+    {"fact":"q(x2,y,z)","from":38,"until":41}
+    """
+
+    fact: str
+    start: int
+    until: int | None
+    partial: bool = False
+
+    def __str__(self) -> str:
+        until = "null" if self.until is None else self.until
+        return f'{{"fact":{quoted(self.fact)},"from":{self.start},"until":{until}{_PARTIAL * self.partial}}}'
+
+    def answers(self) -> Iterator["Interval"]:
+        yield self
+
+    def jsonl(self) -> str:
+        return f"{self}\n"
+
+    def atoms(self) -> str:
+        """`q(x2,y,z) from 38 until 41.`, or `q(x2,y,z) from 38.` while it holds."""
+        until = "" if self.until is None else f" until {self.until}"
+        return f"{self.fact} from {self.start}{until}.{_NOTE * self.partial}\n"
+
+
+Answer = Snapshot | Change | Interval
+Piece = Stretch | Change | Interval
+
+
+class Delta(Protocol):
+    """A change as the engine hands it out: unsorted."""
+
+    @property
+    def tick(self) -> int: ...
+    @property
+    def begin_text(self) -> list[str]: ...
+    @property
+    def end_text(self) -> list[str]: ...
+    @property
+    def partial(self) -> bool: ...
+
+
+class Emitter(Protocol):
+    """Turns the changes of the engine into what the user asked to see."""
+
+    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Piece]:
+        """The ticks from `first` to `last` have been evaluated, with these changes; `partial` is the state after."""
+
+    def finish(self) -> Iterator[Piece]:
+        """Nothing more will come."""
+
+
+class Changes:
+    """`changes`: only ticks with a change."""
+
+    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Change]:
+        for delta in deltas:
+            yield Change(delta.tick, tuple(sorted(delta.begin_text)), tuple(sorted(delta.end_text)), delta.partial)
+
+    def finish(self) -> Iterator[Change]:
+        return iter(())
+
+
+class Snapshots:
+    """`snapshot`: all that holds, every tick."""
+
+    def __init__(self) -> None:
+        self._facts: tuple[str, ...] = ()
+        self._partial = False
+
+    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Stretch]:
+        for delta in deltas:
+            yield from self._hold(first, delta.tick - 1)
+            self._apply(delta)
+            first = delta.tick
+        yield from self._hold(first, last - 1)
+        self._partial = partial
+        yield from self._hold(last, last)
+
+    def _hold(self, first: int, last: int) -> Iterator[Stretch]:
+        for start in range(first, last + 1, LONGEST_STRETCH):
+            yield Stretch(start, min(last, start + LONGEST_STRETCH - 1), self._facts, self._partial)
+
+    def _apply(self, delta: Delta) -> None:
+        gone = set(delta.end_text)
+        # What stays is already in order, so that sorting is little more than a merge.
+        facts = [fact for fact in self._facts if fact not in gone] if gone else list(self._facts)
+        facts += delta.begin_text
+        facts.sort()
+        self._facts = tuple(facts)
+        self._partial = delta.partial
+
+    def finish(self) -> Iterator[Stretch]:
+        return iter(())
+
+
+class Intervals:
+    """`intervals`: each fact when it ends, and at the very end those that still hold."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[int, bool]] = {}
+
+    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Interval]:
+        for delta in deltas:
+            for fact in sorted(delta.end_text):
+                start, was_partial = self._open.pop(fact)
+                yield Interval(fact, start, delta.tick - 1, was_partial or delta.partial)
+            self._open.update(dict.fromkeys(delta.begin_text, (delta.tick, delta.partial)))
+
+    def finish(self) -> Iterator[Interval]:
+        for fact, (start, was_partial) in sorted(self._open.items()):
+            yield Interval(fact, start, None, was_partial)
+
+
+EMITTERS: Final[dict[str, type[Emitter]]] = {"snapshot": Snapshots, "changes": Changes, "intervals": Intervals}

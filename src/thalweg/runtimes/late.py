@@ -1,0 +1,67 @@
+"""Late facts are never silently lost: they go to the late channel, or are counted and reported at the end.
+
+    {"t":36,"watermark":40,"stream":"readings","facts":["a(x1,y)"]}
+
+is what the late channel holds: the event, and where the watermark stood when it came.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Late:
+    """Counts late facts, remembers the first, and hands each batch of them on as a line of JSON."""
+
+    def __init__(self, words: Dictionary, write: Callable[[str], None] | None = None) -> None:
+        self.count = 0
+        self._words = words
+        self._write = write
+        self._first = ""
+
+    def add(self, tick: int, batch: Batch, watermark: int) -> None:
+        found = [str(fact) for fact in facts(batch, self._words)]
+        if found and not self.count:
+            self._first = f"`{found[0]} at {tick}` came when the watermark was {watermark}"
+        self.count += len(found)
+        if self._write:
+            self._write(_encode({"t": tick, "watermark": watermark, "stream": batch.stream, "facts": found}) + "\n")
+
+    def summary(self) -> Diagnostic | None:
+        """What to tell at the end when nobody listens to the late channel."""
+        if not self.count or self._write:
+            return None
+        number = "1 fact was" if self.count == 1 else f"{self.count} facts were"
+        return Diagnostic(
+            "W302",
+            f"{number} late and took no part: {self._first}",
+            help="allow for disorder with `--delay`, or keep late facts with `--late FILE`",
+        )
+
+
+def facts(batch: Batch, words: Dictionary) -> Iterator[Fact]:
+    """The facts of a batch, in the order of arrival where the batch knows it.
+
+    >>> words, batch = Dictionary(), Batch()
+    >>> batch.add("a/1", [words.code("x")]); batch.add("b/0", [])
+    >>> [str(fact) for fact in facts(batch, words)]
+    ['a(x)', 'b']
+    """
+    taken = dict.fromkeys(batch.rows, 0)
+    for signature in batch.order or _in_groups(batch):
+        predicate, _, arity = signature.rpartition("/")
+        start = taken[signature]
+        taken[signature] = start + int(arity)
+        yield words.fact(predicate, map(int, batch.rows[signature][start : start + int(arity)]))
+
+
+def _in_groups(batch: Batch) -> Iterator[str]:
+    for signature, row in batch.rows.items():
+        yield from [signature] * (len(row) // max(1, int(signature.rpartition("/")[2])))

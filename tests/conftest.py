@@ -1,0 +1,24 @@
+"""How hard the property tests try: the same cases every time in a quick run, thousands of new ones in a slow one.
+
+`pytest -m slow` runs the property tests too, at length. A failure prints the line that repeats it.
+"""
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Random programs are large as examples go; what is slow here is the naive interpreter, and it is meant to be.
+_PATIENT = {"deadline": None, "print_blob": True, "suppress_health_check": list(HealthCheck)}
+settings.register_profile("quick", settings(max_examples=150, derandomize=True, **_PATIENT))
+settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("slow" if config.getoption("markexpr") == "slow" else "quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("markexpr") == "slow":
+        for item in items:
+            if "tests/properties" in item.nodeid:
+                item.add_marker(pytest.mark.slow)

@@ -1,0 +1,80 @@
+"""The engine answers to the naive interpreter, however it is fed."""
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.engine import Engine
+from thalweg.model.event import Batch, Event
+from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, feed, told
+from thalweg.testing.strategies import Scenario, scenarios
+
+
+@given(scenarios())
+def test_engine_is_semantics(scenario: Scenario) -> None:
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_engine(*asked) == by_semantics(*asked)
+
+
+@given(scenarios())
+def test_one_batch_is_many_singletons(scenario: Scenario) -> None:
+    singletons = [Event(event.tick, (fact,), event.stream) for event in scenario.events for fact in event.facts]
+    whole = by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_engine(scenario.program, singletons, scenario.first, scenario.last) == whole
+
+
+@given(scenarios())
+def test_one_batch_is_its_facts(scenario: Scenario) -> None:
+    events = [event for event in _merged(scenario.events) if event.stream is None]
+    coded, spelled = Engine(scenario.program, first=scenario.first), Engine(scenario.program, first=scenario.first)
+    for event in events:
+        batch = batch_of(coded.dictionary, event)
+        assert told(coded.advance(event.tick, batch)) == told(spelled.advance(event.tick, event.facts))
+
+
+@given(scenarios(), st.data())
+def test_waiting_is_jumping(scenario: Scenario, data: st.DataObject) -> None:
+    """Empty ticks may be crossed one by one, or in any larger steps."""
+    engine = Engine(scenario.program, first=scenario.first)
+    arriving = {event.tick: list[Batch]() for event in scenario.events}
+    for event in scenario.events:
+        arriving[event.tick].append(batch_of(engine.dictionary, event))
+    changes = []
+    for tick in range(scenario.first, scenario.last + 1):
+        if tick in arriving or tick == scenario.last or data.draw(st.booleans()):
+            changes += engine.advance(tick, arriving.get(tick, []))
+    assert told(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
+
+
+@given(scenarios(), st.data())
+def test_stop_and_resume_is_never_stopped(scenario: Scenario, data: st.DataObject) -> None:
+    stop = data.draw(st.integers(scenario.first, scenario.last))
+    engine = Engine(scenario.program, first=scenario.first)
+    changes = list(feed(engine, [event for event in scenario.events if event.tick <= stop]))
+    changes += engine.advance(stop) if engine.now != stop else []
+    resumed = Engine.restore(scenario.program, engine.snapshot())
+    assert sorted(map(str, resumed.facts())) == sorted(map(str, engine.facts()))
+    changes += feed(resumed, [event for event in scenario.events if event.tick > stop])
+    changes += resumed.advance(scenario.last) if resumed.now != scenario.last else []
+    assert told(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
+
+
+@given(scenarios())
+def test_what_holds_is_what_began_and_did_not_end(scenario: Scenario) -> None:
+    engine, holding = Engine(scenario.program, first=scenario.first), set[str]()
+    for difference in told(feed(engine, scenario.events)).values():
+        assert not difference.begin & holding
+        assert difference.end <= holding
+        holding = (holding | difference.begin) - difference.end
+    assert set(map(str, engine.facts())) == holding
+
+
+def _merged(events: Iterable[Event]) -> list[Event]:
+    """One event for each tick."""
+    facts: dict[tuple[int, str | None], Event] = {}
+    for event in events:
+        key = event.tick, event.stream
+        before = facts[key].facts if key in facts else ()
+        facts[key] = Event(event.tick, before + event.facts, event.stream)
+    return list(facts.values())

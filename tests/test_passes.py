@@ -1,0 +1,150 @@
+"""Each planning pass, before and after: `tests/passes/stratify.txt` shows what `planning/stratify.py` does.
+
+A page holds examples: a line that begins with `#` says what to look at, then comes a program, `becomes`, and what the
+pass makes of it. After a change that is meant `python tests/test_passes.py` writes the pages anew: read the difference.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from thalweg.diagnostics import Source
+from thalweg.ir.binding import binders
+from thalweg.ir.nodes import At, Comparison, Expression, Formula, Not, Program, Variable
+from thalweg.ir.text import show
+from thalweg.languages.lars import read
+from thalweg.model.time import FOREVER, NEVER
+from thalweg.planning.horizons import horizons, taken_back
+from thalweg.planning.normalise import normalise
+from thalweg.planning.order_joins import order_joins
+from thalweg.planning.plan import PlanRule, RelationAtom, make_plan
+from thalweg.planning.stratify import stratify
+
+PAGES = Path(__file__).parent / "passes"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A formula, as far as joins look at it."""
+
+    formula: Formula
+    text: str
+    weight: float = 1.0
+
+    @property
+    def args(self) -> tuple[Expression, ...]:
+        time = (self.formula.time,) if isinstance(self.formula, At) else ()
+        return (*self.formula.atom.args, *time)
+
+
+def normalised(program: Program) -> Iterator[str]:
+    rules, groups = normalise(program.rules)
+    yield from map(show, rules)
+    for group in groups:
+        yield f"{group.value} is the {group.function} of {group.elements} by its first {group.width}"
+
+
+def stratified(program: Program) -> Iterator[str]:
+    for level, signatures in enumerate(stratify(program)):
+        yield f"{level}  {', '.join(signatures)}"
+
+
+def joined(program: Program) -> Iterator[str]:
+    """For each positive formula: what follows when one of its rows is new."""
+    for rule in program.rules:
+        formulas = [Written(each, show(each)) for each in rule.body if isinstance(each, Formula)]
+        negated = [Written(each.formula, show(each)) for each in rule.body if isinstance(each, Not)]
+        tests = [each for each in rule.body if isinstance(each, Comparison)]
+        for start in formulas:
+            rest = [each for each in formulas if each is not start]
+            bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable))
+            steps = order_joins(rest, negated, tests, binders(rule.body), bound)
+            yield " → ".join([start.text, *(each.text if isinstance(each, Written) else show(each) for each in steps)])
+
+
+def planned(program: Program) -> Iterator[str]:
+    plan = make_plan(program)
+    for (signature, stream), feeds in plan.feeds.items():
+        for feed in feeds:
+            source = signature if stream is None else f"{signature} from {stream}"
+            into = "" if feed.target is None else f", into {feed.target.name}"
+            yield f"{source} feeds {feed.relation.name}: {feed.kind} {_ticks(feed.size)}{into}"
+    for tuples in plan.tuples:
+        kept = ", ".join(relation.name for relation in tuples.relations.values())
+        yield f"{show(tuples.window)} feeds {kept}"
+    for relation, signature in plan.background:
+        yield f"the background of {signature} feeds {relation.name}"
+    yield from map(_planned_rule, plan.rules)
+    for count in plan.counts:
+        yield f"{count.target.name} where {count.source.name} has every tick"
+    for group in plan.groupings:
+        yield f"{group.value.name} is the {group.function} of {group.elements.name} by its first {group.width}"
+
+
+def _planned_rule(rule: PlanRule) -> str:
+    body = [_planned_atom(atom) for atom in rule.positive]
+    body += [f"not {_planned_atom(atom)}" for atom in rule.negative]
+    body += map(show, rule.tests)
+    clip = "" if rule.clip is None else f", clipped to {show(rule.clip.window)}"
+    return f"{_planned_atom(rule.head)} :- {', '.join(body)}{clip}"
+
+
+def _planned_atom(atom: RelationAtom) -> str:
+    return f"‹{atom.relation.name}›({','.join(map(show, atom.args))})"
+
+
+def kept(program: Program) -> Iterator[str]:
+    plan = make_plan(program)
+    for relation, ticks, reasons in zip(plan.relations, horizons(plan), taken_back(plan), strict=True):
+        back = f"; may be taken back: {', '.join(sorted(reasons))}" if reasons else ""
+        yield f"{relation.name}: {_ticks(ticks)}{back}"
+
+
+def _ticks(ticks: int) -> str:
+    return "never" if ticks == NEVER else "for ever" if ticks >= FOREVER else str(ticks)
+
+
+PASSES: dict[str, Callable[[Program], Iterator[str]]] = {
+    "stratify": stratified,
+    "normalise": normalised,
+    "plan": planned,
+    "horizons": kept,
+    "order_joins": joined,
+}
+
+
+def examples(page: str) -> Iterator[tuple[str, str, str]]:
+    """(what to look at, before, after)."""
+    for block in re.split(r"(?m)^# ", (PAGES / f"{page}.txt").read_text(encoding="utf-8"))[1:]:
+        title, _, rest = block.partition("\n")
+        before, _, after = rest.partition("\nbecomes\n")
+        yield title, before.strip(), after.strip()
+
+
+def after(page: str, before: str) -> str:
+    return "\n".join(PASSES[page](read(Source(f"{page}.txt", before)))).replace(f"[{FOREVER}]", "[for ever]")
+
+
+CASES = [(page, *example) for page in PASSES for example in examples(page)]
+
+
+@pytest.mark.parametrize(("page", "title", "before", "expected"), CASES, ids=[f"{one[0]}: {one[1]}" for one in CASES])
+def test_pass(page: str, title: str, before: str, expected: str) -> None:
+    assert after(page, before) == expected
+
+
+def test_every_page_has_a_pass() -> None:
+    assert {page.stem for page in PAGES.glob("*.txt")} == set(PASSES)
+
+
+def rewrite() -> None:
+    for page in PASSES:
+        blocks = (f"# {title}\n{before}\nbecomes\n{after(page, before)}\n" for title, before, _ in examples(page))
+        (PAGES / f"{page}.txt").write_text("\n".join(blocks), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()

@@ -1,0 +1,69 @@
+"""The benchmark compares like with like: the engine, clingo and the naive interpreter give the same answers."""
+
+import csv
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from thalweg.bench.laser import points, verdict
+from thalweg.bench.measure import Point, Result, measure, measure_gap, naive_arrivals, program_of
+from thalweg.bench.table import results_table, verdict_table, write_results
+from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
+from thalweg.engine import Engine
+from thalweg.ir import semantics
+from thalweg.solvers.clingo import solve_once
+
+WINDOW, RATE = 3, 20
+
+
+@pytest.mark.parametrize("workload", [DIAMOND, BOX, JOIN, joins(3), COOLING], ids=lambda workload: workload.name)
+def test_all_give_the_same_answers(workload: Workload) -> None:
+    program = program_of(Point(workload, WINDOW, RATE))
+    content = list(enumerate(islice(workload.values(WINDOW, RATE), WINDOW + 1)))
+    engine = Engine(program)
+    for tick, values in content:
+        engine.advance(tick, workload.batch(values))
+    found = set(map(str, engine.facts()))
+    assert found == set(map(str, semantics.output(program, 0, WINDOW, naive_arrivals(workload, content))))
+    solved = set(solve_once(workload.encoding(WINDOW), workload.facts_for_solver(content)))
+    if workload is COOLING:
+        # The encoding has no decimals and no flags for now; what is left is what the program is about.
+        kinds = ("alarm", "normal", "freeze", "veryHot", "veryCold")
+        found, solved = ({fact for fact in facts if fact.startswith(kinds)} for facts in (found, solved))
+    assert found == solved
+    assert found
+
+
+def test_a_measurement_has_everything() -> None:
+    result = measure(Point(JOIN, 2, 10, clingo=1, naive=30.0), facts=100, rounds=2)
+    assert min(result.engine, result.c, result.bytes_per_fact, result.live, result.clingo or 0, result.naive or 0) > 0
+    assert not result.naive_is_bound
+
+
+def test_the_naive_interpreter_may_give_up() -> None:
+    result = measure(Point(JOIN, 20, 200, naive=0.05), facts=400, rounds=1)
+    assert result.naive_is_bound
+    assert result.naive == 0.05 * 1e6 / 200
+
+
+def test_a_gap_can_be_crossed() -> None:
+    assert measure_gap(Point(JOIN, 5, 10), 1_000) > 0
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_verdict_finds_every_point_it_needs(quick: bool, tmp_path: Path) -> None:
+    results = [
+        Result(point, 1.0, 0.5, 100.0, 10, point.clingo and 200.0, point.naive and 50.0) for point in points(quick)
+    ]
+    targets = verdict(results)
+    failed = {target.claim for target in targets if not target.holds}
+    assert failed == {
+        f"{name} [80] at 800/tick, at least 100 × faster than the naive interpreter"
+        for name in ("diamond", "box", "join")
+    }
+    assert results_table(results).row_count == len(results)
+    assert verdict_table(targets).row_count == len(targets)
+    write_results(results, tmp_path / "results.csv")
+    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == len(results)

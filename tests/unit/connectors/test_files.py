@@ -1,0 +1,102 @@
+import gzip
+import os
+import threading
+
+import pytest
+
+from thalweg.connectors.files import FILE_BLOCK, FileTransport, InputTransport, open_sink, read_text
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.diagnostics import Rejected
+
+
+def test_a_file_comes_in_big_blocks(tmp_path):
+    path = tmp_path / "readings.facts"
+    path.write_bytes(b"x" * (FILE_BLOCK + 1))
+    transport = FileTransport(path)
+    assert [len(block) for block in transport.blocks(Interrupt())] == [FILE_BLOCK, 1]
+    assert transport.taken == FILE_BLOCK + 1
+    assert transport.stream == "readings"
+    assert not transport.live
+
+
+def test_a_packed_file_is_unpacked(tmp_path):
+    path = tmp_path / "readings.facts.gz"
+    path.write_bytes(gzip.compress(b"p at 3."))
+    assert b"".join(FileTransport(path).blocks(Interrupt())) == b"p at 3."
+
+
+def test_a_packed_file_that_is_cut_off_is_told(tmp_path):
+    path = tmp_path / "readings.facts.gz"
+    path.write_bytes(gzip.compress(os.urandom(1000))[:500])
+    with pytest.raises(Rejected, match="E401"):
+        list(FileTransport(path).blocks(Interrupt()))
+
+
+def test_what_cannot_be_opened_is_told_at_once(tmp_path):
+    with pytest.raises(Rejected, match=r"E401.*No such file"):
+        FileTransport(tmp_path / "nowhere.facts")
+    with pytest.raises(Rejected, match="directory"):
+        FileTransport(tmp_path)
+    with pytest.raises(Rejected, match="cannot write"):
+        open_sink(tmp_path / "nowhere" / "answers.jsonl")
+
+
+def test_text_must_be_utf8(tmp_path):
+    (tmp_path / "latin.lars").write_bytes(b"p(\xe4).")
+    with pytest.raises(Rejected, match="UTF-8"):
+        read_text(tmp_path / "latin.lars")
+
+
+def test_a_pipe_is_live_and_comes_as_it_is_written():
+    reading, writing = os.pipe()
+    blocks = InputTransport(number=reading).blocks(Interrupt())
+    assert InputTransport(number=reading).live
+    os.write(writing, b"p at 3.\n")
+    assert next(blocks) == b"p at 3.\n"
+    os.close(writing)
+    assert list(blocks) == []
+    os.close(reading)
+
+
+def test_a_redirected_file_is_not_live(tmp_path):
+    path = tmp_path / "in"
+    path.write_bytes(b"p at 3.")
+    with path.open() as file:
+        transport = InputTransport(number=file.fileno())
+        assert not transport.live
+        assert list(transport.blocks(Interrupt())) == [b"p at 3."]
+
+
+def test_an_interrupt_ends_the_wait_for_a_pipe():
+    reading, writing = os.pipe()
+    interrupt = Interrupt()
+    with interrupt.listen():
+        threading.Timer(0.05, os.kill, (os.getpid(), 2)).start()
+        assert list(InputTransport(number=reading).blocks(interrupt)) == []
+    assert interrupt.asked
+    os.close(reading)
+    os.close(writing)
+
+
+def test_an_interrupt_ends_a_file_between_blocks(tmp_path):
+    path = tmp_path / "readings.facts"
+    path.write_bytes(b"x" * (FILE_BLOCK + 1))
+    interrupt = Interrupt()
+    blocks = FileTransport(path).blocks(interrupt)
+    next(blocks)
+    interrupt.ask()
+    assert list(blocks) == []
+
+
+def test_asking_twice_means_now():
+    interrupt = Interrupt()
+    interrupt.ask()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt.ask()
+
+
+def test_answers_can_be_packed(tmp_path):
+    sink = open_sink(tmp_path / "answers.jsonl.gz")
+    sink.write(b"{}\n")
+    sink.close()
+    assert gzip.decompress((tmp_path / "answers.jsonl.gz").read_bytes()) == b"{}\n"

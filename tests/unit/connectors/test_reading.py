@@ -1,0 +1,81 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.connectors.reading import FactLinesReader, JsonLinesReader, SniffingReader, format_of, open_reader
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Clock
+from thalweg.runtimes.late import facts
+
+
+def read(blocks, name="-"):
+    """What comes out, written as fact streams are; diagnostics as code and place."""
+    words = Dictionary()
+    reader = open_reader(name, "s", words, Clock())
+    items = [*(item for block in blocks for item in reader.feed(block)), *reader.finish()]
+    return [
+        text
+        for item in items
+        for text in (
+            [f"{item.code} {item.as_data()['line']}:{item.as_data()['column']}"]
+            if isinstance(item, Diagnostic)
+            else [f"{fact} at {item[0]}" for fact in facts(item[1], words)]
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "reader"),
+    [
+        ("a.facts", FactLinesReader),
+        ("a.facts.gz", FactLinesReader),
+        ("a.b/c.jsonl", JsonLinesReader),
+        ("a.ndjson.gz", JsonLinesReader),
+        ("-", SniffingReader),
+        ("tcp://localhost:9", SniffingReader),
+        ("/dev/fd/63", SniffingReader),
+    ],
+)
+def test_the_ending_says_the_format(name, reader):
+    assert isinstance(open_reader(name, None, Dictionary(), Clock()), reader)
+
+
+def test_an_unknown_ending_says_nothing():
+    assert format_of("readings.txt") is format_of("readings") is format_of("gz") is None
+
+
+@pytest.mark.parametrize(
+    "text", [b"p(a) at 3.\n", b"\n \n p(a) at 3.", b'{"t":3,"facts":["p(a)"]}', b' \n{"t":3,"facts":["p(a)"]}\n']
+)
+@pytest.mark.parametrize("step", [1, 5, 100])
+def test_the_content_says_the_format(text, step):
+    assert read([text[start : start + step] for start in range(0, len(text), step)]) == ["p(a) at 3"]
+
+
+def test_nothing_is_an_empty_stream():
+    assert read([]) == read([b""]) == read([b" \n"]) == []
+
+
+TEXT = 'p(a) at 3. % first\nq("ü",b) at 3.\n\np(b at 4.\np(c) at 5. p(d) at 5.'
+
+
+@given(st.lists(st.integers(0, len(TEXT.encode()))))
+def test_blocks_may_end_anywhere(cuts):
+    data = TEXT.encode()
+    places = [0, *sorted(cuts), len(data)]
+    blocks = [data[start:end] for start, end in pairwise(places)]
+    found = read(blocks, "in.facts")
+    assert [line for line in found if line[0] != "E"] == ["p(a) at 3", 'q("ü",b) at 3', "p(c) at 5", "p(d) at 5"]
+    assert [line.partition(":")[0] for line in found if line[0] == "E"] == ["E301 4"]
+
+
+def test_a_line_that_is_no_text_costs_that_line_only():
+    data = b"p(a) at 3.\np(\xff) at 4.\np(b) at 5.\np( at 6.\np(c) at 7."
+    found = read([data], "in.facts")
+    assert found[:3] == ["p(a) at 3", "E301 2:3", "p(b) at 5"]
+    assert found[3].startswith("E301 4:")
+    assert found[4:] == ["p(c) at 7"]
+    assert read([b"p(\xff) at 4."], "in.facts") == ["E301 1:3"]

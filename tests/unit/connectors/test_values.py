@@ -1,0 +1,32 @@
+import pytest
+
+from thalweg.connectors.values import code_events
+from thalweg.diagnostics import Rejected
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.runtimes.late import facts
+
+
+def coded(*events):
+    words = Dictionary()
+    return [
+        (tick, batch.stream, [str(fact) for fact in facts(batch, words)]) for tick, batch in code_events(events, words)
+    ]
+
+
+def test_events_and_pairs():
+    assert coded(
+        Event(3, (Fact("p", ("a",)),), "s"), (4, "p( b )"), (5, Fact("q")), (6, ["p(a)", Fact("q")]), (7, [])
+    ) == [
+        (3, "s", ["p(a)"]),
+        (4, None, ["p(b)"]),
+        (5, None, ["q"]),
+        (6, None, ["p(a)", "q"]),
+        (7, None, []),
+    ]
+
+
+def test_what_is_no_fact_is_rejected():
+    with pytest.raises(Rejected):
+        coded((3, "p(X)"))

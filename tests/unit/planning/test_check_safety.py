@@ -1,0 +1,170 @@
+"""Which rules can be evaluated as they are written."""
+
+import pytest
+
+from thalweg.diagnostics import Diagnostic, Source
+from thalweg.ir.nodes import Atom, InWindow, Program, Rule, TimeWindow, TupleWindow
+from thalweg.languages.lars import read
+from thalweg.planning.check_safety import check_safety
+
+
+def found(text: str) -> list[Diagnostic]:
+    return check_safety(read(Source("test.lars", text)))
+
+
+def places(text: str) -> list[tuple[str, str]]:
+    """The number of each diagnostic, and the text that it points at."""
+    return [(one.code, text[one.span.start : one.span.end]) for one in found(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "h(X) :- p(X).",
+        "h(X) at U :- p(X) at U in [3].",
+        "h(X) at U - 1 :- p(X) at U in [3].",
+        "h(X) at 36 :- p(X).",
+        "h(Y) :- p(X), Y = X + 1.",
+        "h(Y) :- Z = X, Y = Z * 2, p(X).",
+        "h(X) :- X = 3.",
+        "h(X) :- p(X), not q(X), not r(_).",
+        "h(X) :- p(X), X < 3, X != abc, X < abc.",
+        "h(N) :- N = count{X : p(X)}.",
+        "h(R,N) :- road(R), N = count{C : at(C,R)}, N > 3.",
+        "h(M) :- N = count{X : p(X)}, M = N + 1.",
+        "h(N) :- q(Y), N = sum{Z, X : p(X), Z = X + Y, not r(Z)}.",
+        "h :- p(X) in [3 #], q(X) [3 # q/1].",
+        "h(X) :- q(X) from s in [3 #]. q(X) :- p(X).",
+        "h(X) :- p(X), X = a, X = b.",
+        "h(X) :- p(X) at U, q at U in [3].",
+        "h(X) :- p(X) at 3.",
+        "h(X) :- d(X) at U. d(X) at T :- p(X) at T in [3].",
+        "<http://e.org/p>(X) :- <http://e.org/p>(X,X).",
+        "a(1) at 36.",
+    ],
+)
+def test_safe(text: str) -> None:
+    assert places(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("h(X,Y) :- p(X).", [("E203", "Y")]),
+        ("h(X).", [("E203", "X")]),
+        ("h(X + Y) :- p(X).", [("E203", "Y")]),
+        ("h :- not p(X).", [("E203", "X")]),
+        ("h :- not p at U.", [("W201", "p at U"), ("E203", "U")]),
+        ("h :- p(X), X < Y.", [("E203", "Y")]),
+        ("h :- q(X), p(X), not r(X,Y,Y), not s(Y).", [("E203", "Y")]),
+        ("h(X) :- p(Y), X = Z + Y.", [("E203", "Z")]),
+        ("h(X) :- p(X+1).", [("E203", "X")]),
+        ("h(X) :- X + 1 = 3.", [("E203", "X")]),
+        ("h(_) :- p(_).", [("E203", "_")]),
+        ("h :- p(X), _ < X.", [("E203", "_")]),
+        ("h(R,N) :- N = count{C : at(C,R)}.", [("E203", "R")]),
+        ("h(N) :- N = count{C : at(C,R)}, not r(R).", [("E203", "R")]),
+        ("h(N) :- N = count{C, D : at(C)}.", [("E203", "D")]),
+        ("h(N) :- N = count{C : at(C), not q(D)}.", [("E203", "D")]),
+        ("h :- count{C : at(C)} > R.", [("E203", "R")]),
+        ("h(X) at U :- p(X).", [("E202", "U")]),
+        ("h at U + 1 :- not p at U in [3].", [("E202", "U")]),
+        ("h(X) at U :- p(X), U = V.", [("E202", "U"), ("E203", "V")]),
+        ("h(X) at U :- p(X), U = V + 1.", [("E203", "V")]),
+        ("h(U) at U :- p.", [("E203", "U")]),
+    ],
+)
+def test_unbound(text: str, expected: list[tuple[str, str]]) -> None:
+    assert places(text) == expected
+
+
+def test_variables_that_only_bind_each_other() -> None:
+    assert places("h(X) :- X = Y, Y = X.") == [("E203", "X"), ("E203", "Y")]
+
+
+def test_the_way_out_is_made_from_the_rule() -> None:
+    (_, found_in_body) = found("sensor(s,t). jam(S) :- not slow(S, T) in [60 s].")
+    assert found_in_body.help == "bind it first, for example `sensor(S, T), not slow(S, T) in [60 s]`"
+    (in_head,) = found("jam(S) :- p.")
+    assert in_head.help == "bind it in the body, for example `jam(S) :- known(S), …`"
+    (time,) = found("jam(S) at T :- p(S).")
+    assert time.help == "bind it in the body, for example `p(S) at T in [10 sec]`"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("h :- p(X). g :- p(X,Y).", [("E201", "p(X,Y)")]),
+        ("h :- p(X). h(X) :- p(X).", [("E201", "h(X)")]),
+        ("h :- not p. g :- N = count{X : p(X)}, N > 1.", [("E201", "p(X)")]),
+        ("car(1). h :- car(X,Y).", [("E201", "car(X,Y)")]),
+    ],
+)
+def test_arity_clash(text: str, expected: list[tuple[str, str]]) -> None:
+    assert places(text) == expected
+
+
+def test_an_arity_clash_shows_the_other_place() -> None:
+    (clash,) = found("h :- p(X).\ng :- p(X,Y).")
+    assert clash.notes == ("`p/1` at test.lars:1:6",)
+    (clash,) = found("car(1). h :- car(X,Y).")
+    assert clash.notes == ("`car/1` in the fact `car(1)`",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("d(X) :- p(X). h :- d(X) in [3 #].", [("E205", "d(X) in [3 #]")]),
+        ("d(X) :- p(X). h :- q(X), not d(X) [1 #].", [("E205", "d(X) [1 #]")]),
+        ("d(X) :- p(X). h(N) :- N = count{X : d(X) [1 #]}.", [("E205", "d(X) [1 #]")]),
+        ("h :- q(X) in [3 # p/2].", [("E208", "[3 # p/2]")]),
+        ("h :- q(X) in [3 # q/2].", [("E208", "[3 # q/2]")]),
+    ],
+)
+def test_tuple_windows(text: str, expected: list[tuple[str, str]]) -> None:
+    assert places(text) == expected
+
+
+def test_windows_that_no_text_can_have() -> None:
+    windows = (TimeWindow(-1), TimeWindow(3, 0), TupleWindow(0))
+    rules = tuple(Rule(Atom("h"), (InWindow(Atom("p"), window),)) for window in windows)
+    assert [one.code for one in check_safety(Program(rules))] == ["E206"] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('h(X + "1") :- p(X).', [("E207", '"1"')]),
+        ("h(Y) :- p(X), Y = X * abc.", [("E207", "abc")]),
+        ("h :- p(X), X < 3 - (2 mod <http://e.org/a>).", [("E207", "<http://e.org/a>")]),
+        ("h(X) at U + a :- p(X) at U in [3].", [("E207", "a")]),
+        ("h :- p(X, abc + 1).", [("E207", "abc")]),
+        ("h(N) :- N = sum{abc : p(X)}.", [("E207", "abc")]),
+        ("h(N) :- N = avg{X, abc : p(X)}.", []),
+        ("h(N) :- N = count{abc : p(X)}.", []),
+        ("h(Z) :- p(X), Y = abc, Z = X + Y.", [("E207", "Y")]),
+        ("h(X) :- p(X), X < abc.", []),
+    ],
+)
+def test_arithmetic(text: str, expected: list[tuple[str, str]]) -> None:
+    assert places(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("h(X) :- p(X) at U.", ["p(X) at U"]),
+        ("h(X) :- p(X) at U, q at U in [3 #].", ["p(X) at U"]),
+        ("h(X) :- p(X) at U, q at V in [3].", ["p(X) at U"]),
+        ("h(X) :- q(X) at T in [3], p(X) at T-1.", ["p(X) at T-1"]),
+        ("h(X) :- q(X) at T in [3], not p(X) at T.", []),
+    ],
+)
+def test_what_must_be_kept_for_ever(text: str, expected: list[str]) -> None:
+    assert places(text) == [("W201", place) for place in expected]
+    assert all(one.severity == "warning" for one in found(text))
+
+
+def test_diagnostics_come_in_the_order_of_the_text() -> None:
+    text = "a(X) :- p(Y).\nb :- p(X,X), q(X) [3 # p/1].\nc(X + a) :- q(X)."
+    assert [code for code, _ in places(text)] == ["E203", "E201", "E208", "E207"]

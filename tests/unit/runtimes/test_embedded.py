@@ -1,0 +1,167 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import NaiveEngine
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.model.event import Batch
+from thalweg.runtimes.embedded import Embedded, Settings
+
+
+class Listed(list):
+    """Items that are all there, with nothing read ahead."""
+
+    def waiting(self):
+        return ()
+
+
+class Run:
+    """The runtime over the naive engine; an item is a tick with names for `p`, a diagnostic, or None for a wait."""
+
+    def __init__(self, *items, late=None, **settings):
+        self.reports = []
+        self.settings = Settings(**settings)
+        self.engine = NaiveEngine(first=self.settings.first)
+        self.runtime = Embedded(self.engine, self.settings, write_late=late, report=self.reports.append)
+        self.items = Listed(self._coded(item) for item in items)
+
+    def _coded(self, item):
+        if not isinstance(item, tuple):
+            return item
+        tick, *names = item
+        batch = Batch(stream="s")
+        for name in names:
+            batch.add("p/1", [self.engine.dictionary.code(name)])
+        return tick, batch
+
+    def lines(self):
+        return [str(answer) for piece in self.runtime.answers(self.items) if piece for answer in piece.answers()]
+
+    def told_at_each_wait(self):
+        """The answers, cut where the runtime says that it has nothing more to say."""
+        parts = [[]]
+        for piece in self.runtime.answers(self.items):
+            if piece is None:
+                parts.append([])
+            else:
+                parts[-1] += map(str, piece.answers())
+        return parts
+
+
+def test_a_snapshot_for_every_tick_up_to_the_last_event():
+    assert Run((3, "a"), (5, "b")).lines() == [
+        '{"t":3,"facts":["q(a)"]}',
+        '{"t":4,"facts":["q(a)"]}',
+        '{"t":5,"facts":["q(a)","q(b)"]}',
+    ]
+
+
+def test_from_and_to_fix_the_timeline():
+    assert Run((3, "a"), first=2, last=6).lines() == [
+        '{"t":2,"facts":[]}',
+        '{"t":3,"facts":["q(a)"]}',
+        '{"t":4,"facts":["q(a)"]}',
+        '{"t":5,"facts":["q(a)"]}',
+        '{"t":6,"facts":[]}',
+    ]
+
+
+def test_what_comes_before_from_takes_no_part_and_is_not_late():
+    run = Run((3, "a"), (2, "b"), (4, "c"), first=4)
+    assert run.lines() == ['{"t":4,"facts":["q(c)"]}']
+    assert run.reports == []
+
+
+def test_what_comes_after_to_takes_no_part_and_nothing_more_is_read():
+    class Items:
+        def __iter__(self):
+            yield (3, Batch())
+            yield (9, Batch())
+            raise AssertionError("read on after the end")
+
+        def waiting(self):
+            return ()
+
+    run = Run(last=4)
+    run.items = Items()
+    assert run.lines() == ['{"t":3,"facts":[]}', '{"t":4,"facts":[]}']
+
+
+def test_without_events_there_is_a_timeline_only_where_both_ends_are_known():
+    assert Run().lines() == Run(first=2).lines() == Run(last=2).lines() == []
+    assert Run(first=2, last=3).lines() == ['{"t":2,"facts":[]}', '{"t":3,"facts":[]}']
+
+
+def test_the_engine_is_called_for_events_only():
+    run = Run((3, "a"), (500, "b"), (502, "c"), emit="changes")
+    run.lines()
+    assert run.engine.calls == [3, 500, 502]
+
+
+def test_a_live_stream_is_answered_before_the_wait():
+    run = Run((3, "a"), None, (4, "b"), None, (9, "c"), None, emit="changes")
+    assert run.told_at_each_wait() == [
+        [],
+        ['{"t":3,"begin":["q(a)"],"end":[]}'],
+        [
+            '{"t":4,"begin":["q(b)"],"end":[]}',
+            '{"t":6,"begin":[],"end":["q(a)"]}',
+            '{"t":7,"begin":[],"end":["q(b)"]}',
+        ],
+        ['{"t":9,"begin":["q(c)"],"end":[]}'],
+    ]
+
+
+def test_a_late_fact_is_told():
+    late = []
+    assert Run((3, "a"), (5, "b"), (4, "c", "d"), late=late.append).lines()[-1] == '{"t":5,"facts":["q(a)","q(b)"]}'
+    assert late == ['{"t":4,"watermark":5,"stream":"s","facts":["p(c)","p(d)"]}\n']
+
+
+def test_late_facts_are_counted_where_nobody_listens():
+    run = Run((3, "a"), (5, "b"), (4, "c", "d"), (1, "e"))
+    run.lines()
+    (told,) = run.reports
+    assert told.severity == "warning"
+    assert "3 facts" in told.message
+    assert "p(c) at 4" in told.message
+
+
+def test_a_malformed_line_stops_the_run_after_what_came_before_it():
+    run = Run((3, "a"), Diagnostic("E301", "what?"), (4, "b"), last=9, emit="changes")
+    told = []
+    with pytest.raises(Rejected, match="what"):
+        told += (str(piece) for piece in run.runtime.answers(run.items))
+    assert run.engine.now == 3
+
+
+def test_answers_before_a_malformed_line_are_delivered():
+    run = Run((3, "a"), Diagnostic("E301", "what?"), last=9, emit="intervals")
+    answers = run.runtime.answers(run.items)
+    assert str(next(answers)) == '{"fact":"q(a)","from":3,"until":null}'
+    with pytest.raises(Rejected):
+        next(answers)
+
+
+def test_a_malformed_line_can_be_skipped():
+    run = Run((3, "a"), Diagnostic("E301", "what?"), (4, "b"), on_error="skip")
+    assert run.lines()[-1] == '{"t":4,"facts":["q(a)","q(b)"]}'
+    assert [found.code for found in run.reports] == ["E301"]
+
+
+def test_an_interrupt_ends_the_timeline_at_the_last_event():
+    run = Run((3, "a"), (4, "b"), (5, "c"), last=9)
+    run.runtime._interrupt.asked = True
+    assert run.lines() == ['{"t":3,"facts":["q(a)"]}']
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.sampled_from("abc")), max_size=8), st.data())
+def test_any_order_inside_the_delay_gives_the_same_answers(events, data):
+    in_order = sorted(events, key=lambda event: event[0])
+    # Moving each event by less than the delay keeps the disorder inside it.
+    moved = [(event[0] + data.draw(st.integers(0, 4)), number) for number, event in enumerate(in_order)]
+    shuffled = [in_order[number] for _, number in sorted(moved)]
+    waits = [item for event in shuffled for item in ((event, None) if data.draw(st.booleans()) else (event,))]
+    expected = Run(*in_order, last=15).lines()
+    assert Run(*shuffled, delay=4, last=15).lines() == expected
+    assert Run(*waits, delay=4, last=15).lines() == expected

@@ -1,0 +1,150 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+import thalweg
+from thalweg import Change, Event, Fact, Interval, Program, Rejected, Snapshot
+from thalweg.api import Timing
+
+RECENT = "q(X) :- p(X) in [2]."
+
+
+def test_the_public_names_are_there():
+    for name in thalweg.__all__:
+        assert getattr(thalweg, name).__name__ == name
+    with pytest.raises(AttributeError, match="nonsense"):
+        thalweg.nonsense  # noqa: B018
+
+
+def test_a_program_is_a_path_a_text_or_a_program(tmp_path):
+    path = tmp_path / "recent.lars"
+    path.write_text(RECENT)
+    expected = thalweg.load(RECENT)
+    assert isinstance(expected, Program)
+    assert thalweg.load(path) == thalweg.load(str(path)) == thalweg.load(expected) == expected
+
+
+def test_many_programs_make_one():
+    program = thalweg.load("q(X) :- p(X).", "r(X) :- q(X).\nq(a).", background=["p(b).", Fact("p", ("c",))])
+    assert program.derived == {"q/1", "r/1"}
+    assert sorted(map(str, program.background)) == ["p(b)", "p(c)", "q(a)"]
+
+
+def test_everything_wrong_is_told_at_once(tmp_path):
+    (tmp_path / "a.lars").write_text("q(X :- p(X).")
+    (tmp_path / "b.txt").write_text("")
+    found = thalweg.check(tmp_path / "a.lars", tmp_path / "b.txt", tmp_path / "c.lars", "r(X,Y) :- p(X).")
+    assert [one.code for one in found] == ["E101", "E402", "E401", "E203"]
+    with pytest.raises(Rejected) as caught:
+        thalweg.load(tmp_path / "a.lars", tmp_path / "c.lars")
+    assert [one.code for one in caught.value.diagnostics] == ["E101", "E401"]
+
+
+def test_a_circle_through_two_programs_is_found():
+    assert [one.code for one in thalweg.check("a :- not b, c.", "b :- not a, c.")] == ["E204"]
+
+
+def test_a_background_holds_facts_only():
+    (found,) = thalweg.check("q(X) :- p(X).", background="p(a).\np(X) :- r(X).")
+    assert found.code == "E403"
+    assert found.span.source.line_at(found.span.start) == "p(X) :- r(X)."
+
+
+@pytest.mark.parametrize(
+    "on",
+    [
+        "p(a) at 3. p(b) at 4.",
+        '{"t":3,"facts":["p(a)"]}\n{"t":4,"facts":["p(b)"]}',
+        [(3, "p(a)"), (4, ["p(b)"])],
+        iter([Event(3, (Fact("p", ("a",)),)), Event(4, (Fact("p", ("b",)),), "s")]),
+        ["p(a) at 3.", "p(b) at 4."],
+    ],
+)
+def test_streams_of_all_kinds(on):
+    assert list(thalweg.run(RECENT, on=on)) == [Snapshot(3, ("q(a)",)), Snapshot(4, ("q(a)", "q(b)"))]
+
+
+def test_streams_from_files(tmp_path):
+    (tmp_path / "a.facts").write_text("p(a) at 3.")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"t":4,"facts":["p(b)"]}'))
+    files = [tmp_path / "a.facts", tmp_path / "b.jsonl.gz"]
+    assert list(thalweg.run(RECENT, on=files))[-1] == Snapshot(4, ("q(a)", "q(b)"))
+    assert list(thalweg.run(RECENT, on=Path(files[0]))) == [Snapshot(3, ("q(a)",))]
+
+
+def test_changes_and_intervals():
+    on = [(3, "p(a)"), (4, "p(b)")]
+    assert list(thalweg.run(RECENT, on=on, emit="changes", last=6)) == [
+        Change(3, ("q(a)",), ()),
+        Change(4, ("q(b)",), ()),
+        Change(6, (), ("q(a)",)),
+    ]
+    assert list(thalweg.run(RECENT, on=on, emit="intervals", last=6)) == [
+        Interval("q(a)", 3, 5),
+        Interval("q(b)", 4, None),
+    ]
+
+
+def test_an_iterator_is_answered_as_it_flows():
+    told = []
+
+    def sensor():
+        for tick in (3, 4, 9):
+            yield tick, "p(a)"
+            told.append(f"event {tick}")
+
+    for answer in thalweg.run("q(X) :- p(X).", on=sensor(), emit="changes"):
+        told.append(answer.t)
+    assert told == ["event 3", 3, "event 4", 5, "event 9", 9]
+
+
+def test_a_gap_of_a_million_ticks_is_one_step():
+    answers = list(thalweg.run(RECENT, on=[(3, "p(a)"), (1_000_003, "p(b)")], emit="intervals"))
+    assert answers == [Interval("q(a)", 3, 5), Interval("q(b)", 1_000_003, None)]
+
+
+def test_the_dictionary_follows_the_window():
+    """Terms that left the window are given back, also while batches wait for their turn."""
+    events = ((tick, [f"p(n{tick}_{number})" for number in range(2_000)]) for tick in range(100))
+    job = thalweg.api.start(thalweg.load(RECENT), events, Timing(delay=3), "changes")
+    begun, ended = set(), set()
+    for piece in job.pieces():
+        for answer in piece.answers() if piece else ():
+            begun.update(answer.begin)
+            ended.update(answer.end)
+    assert begun == {f"q(n{tick}_{number})" for tick in range(100) for number in range(2_000)}
+    assert len(begun - ended) == 3 * 2_000
+    assert len(job.runtime.engine.dictionary) < 100_000
+
+
+def test_times_as_users_write_them():
+    timing = Timing(tick="500ms", first="4", last="1970-01-01T00:00:10", delay="2 s")
+    assert timing.ticks() == (4, 20, 4)
+    assert timing.clock.tick_length == 500
+
+
+@pytest.mark.parametrize(
+    ("timing", "part"),
+    [
+        (Timing(tick="0s"), "tick"),
+        (Timing(tick="1 fortnight"), "fortnight"),
+        (Timing(delay="1500 ms"), "whole number"),
+        (Timing(delay="soon"), "soon"),
+        (Timing(first="noon"), "noon"),
+        (Timing(first=4, last=3), "before"),
+        (Timing(first=-1), "-1"),
+        (Timing(delay=-1), "-1"),
+    ],
+)
+def test_times_that_do_not_fit(timing, part):
+    with pytest.raises(ValueError, match=part):
+        timing.ticks()
+
+
+def test_why():
+    on = [(3, "p(a)")]
+    proof = thalweg.why(RECENT, "q(a)", at=4, on=on)
+    assert "p(a)" in proof.render()
+    assert thalweg.why(RECENT, Fact("q", ("a",)), at=6, on=on) is None
+    assert thalweg.why(RECENT, "q(a)", at=6) is None
