@@ -110,8 +110,8 @@ def _set_runs(engine: "Engine", starts: dict[tuple[int, ...], int]) -> None:
 
 def rebuild(engine: "Engine") -> None:
     """Makes the plan anew, because a derived predicate turned out to be streamed, and keeps the state."""
+    engine.spell_changes()
     state = save(engine)
-    state.mixed = sorted(engine.mixed)
     engine._prepare()
     load(engine, state)
 

@@ -383,10 +383,15 @@ class Engine:
         held.append(np.array(others, dtype=np.int64))
         return np.concatenate(held)
 
+    def spell_changes(self) -> None:
+        """Spells every change that has been told and not been looked at, before its rows lose their meaning."""
+        for change in self._changes:
+            assert change.begin is not None
+            assert change.end is not None
+
     def collect(self, waiting: Iterable[Batch] = ()) -> None:
         """Frees the terms that neither the engine nor the batches that wait for it use."""
-        for change in self._changes:
-            change.begin, change.end  # noqa: B018  spelled now, because their words may be given away
+        self.spell_changes()
         held = [self.words_in_use()]
         held += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
         in_use = np.concatenate(held)

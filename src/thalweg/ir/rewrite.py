@@ -12,6 +12,7 @@ F = TypeVar("F", bound=Formula)
 def substitute(formula: F, terms: Mapping[str, str]) -> F:
     """A formula with terms in the place of its variables.
 
+    >>> from thalweg.ir.nodes import Atom, Now
     >>> from thalweg.ir.text import show
     >>> show(substitute(Now(Atom("p", (Variable("X"), Variable("Y")))), {"X": "a"}))
     'p(a,Y)'

@@ -85,6 +85,8 @@ def order(left: int, right: int) -> int:
     """-1, 0 or 1 as one number is below, equal to or above the other."""
     first, second = mantissa(left), mantissa(right)
     shift = scale(left) - scale(right)
+    if first == 0 or second == 0:
+        shift = 0
     if shift < 0:
         if not _fits(first, -shift):
             return -1 if first < 0 else 1
