@@ -4,10 +4,15 @@
 """
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Random programs are large as examples go; what is slow here is the naive interpreter, and it is meant to be.
-_PATIENT = {"deadline": None, "print_blob": True, "suppress_health_check": list(HealthCheck)}
+_PATIENT = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": list(HealthCheck),
+    "phases": set(Phase) - {Phase.explain},
+}
 settings.register_profile("quick", settings(max_examples=150, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 

@@ -41,10 +41,11 @@ def points(quick: bool) -> list[Point]:
 
 
 def facts_for(point: Point, quick: bool) -> int:
-    """How many facts are timed: enough for a steady median, few enough to wait for."""
+    """How many facts a stretch has: the window turned over once, or as much of that as can be waited for."""
     if point.rate == 1:
-        return 5_000 if quick else 20_000
-    return max(100_000 if quick else 400_000, 5 * point.rate)
+        return 1_000 if quick else 4_000
+    turnover, patience = point.rate * (point.window + 1), 300_000 if quick else 1_000_000
+    return max(point.rate, min(max(turnover, 40_000), patience))
 
 
 def main(out: Path, quick: bool = False) -> None:

@@ -4,6 +4,7 @@ All four see the same facts in the same run, because only ratios between them me
 """
 
 import signal
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,42 +38,40 @@ class Result:
     point: Point
     engine: float
     c: float
+    in_c: float
     bytes_per_fact: float
     live: int
     clingo: float | None = None
     naive: float | None = None
     naive_is_bound: bool = False
 
-    @property
-    def in_c(self) -> float:
-        return self.engine / self.c
-
 
 def program_of(point: Point) -> Program:
     return lars.read(Source(point.workload.name, point.workload.rules(point.window)))
 
 
-def measure(point: Point, facts: int, rounds: int = 7) -> Result:
-    """Fills the windows, then times `rounds` stretches of `facts` facts in all.
+def measure(point: Point, facts: int, rounds: int = 5) -> Result:
+    """Fills the windows, then times `rounds` stretches of about `facts` facts each; medians.
 
-    The fastest stretch counts, for the engine and for the dictionary: what else the machine does can only add to it.
+    The dictionary is timed after each stretch over the same facts, so that both share what else the machine does.
     """
     engine = Engine(program_of(point))
     stream = point.workload.values(point.window, point.rate)
     for tick, values in enumerate(islice(stream, point.window + 2)):
         engine.advance(tick, point.workload.batch(values))
-    ticks = max(1, facts // point.rate // rounds)
     timed, plain = [], []
     for _ in range(rounds):
-        stretch = list(islice(stream, ticks))
+        stretch = list(islice(stream, max(1, facts // point.rate)))
         timed.append(_advance(engine, point.workload, stretch))
         plain.append(_remember(stretch))
-    engine_time, c = min(timed), min(plain)
     per_fact, live = engine.size / max(1, engine.live), engine.live
     del engine
     clingo = _clingo(point) if point.clingo else None
     naive, is_bound = _naive(point) if point.naive else (None, False)
-    return Result(point, engine_time, c, per_fact, live, clingo, naive, is_bound)
+    in_c = statistics.median(mine / unit for mine, unit in zip(timed, plain, strict=True))
+    return Result(
+        point, statistics.median(timed), statistics.median(plain), in_c, per_fact, live, clingo, naive, is_bound
+    )
 
 
 def _advance(engine: Engine, workload: Workload, stretch: list[Values]) -> float:
@@ -109,7 +108,7 @@ def _clingo(point: Point) -> float:
     content = point.workload.facts_for_solver(_window(point))
     encoding = point.workload.encoding(point.window)
     times = [_timed(lambda: solve_once(encoding, content)) for _ in range(point.clingo)]
-    return min(times) * 1e6 / point.rate
+    return statistics.median(times) * 1e6 / point.rate
 
 
 def _naive(point: Point) -> tuple[float | None, bool]:

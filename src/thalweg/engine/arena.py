@@ -230,12 +230,12 @@ def foresee(table: Any, store: Store, relation: int, words: Any, place: int) -> 
 
 
 @kernel
-def first_row(store: Store, relation: int, slot: int, keys: int) -> int:
-    """The first row of the chain in which those stand whose columns of an index are the words at KEY."""
+def chain(store: Store, relation: int, slot: int, keys: int) -> int:
+    """Where the chain starts in which the rows stand whose columns of an index are the words at KEY."""
     code = relation
     for each in range(keys):
         code = _mix(code, store.scratch[KEY + each])
-    return store.heads[_head(store, slot, code)]
+    return _head(store, slot, code)
 
 
 @kernel

@@ -10,7 +10,7 @@ look-ups, carrying the least horizon met so far. What it does with an answer dep
 
 from typing import Any
 
-from thalweg.engine.arena import find, first_row, has_room, lift, lower, record, wake
+from thalweg.engine.arena import chain, find, has_room, lift, lower, record, wake
 from thalweg.engine.compiled import kernel
 from thalweg.engine.layout import (
     ARITY,
@@ -44,6 +44,7 @@ from thalweg.engine.layout import (
     TUPLE,
     TUPLE_STARTS,
     Store,
+    prefetch,
 )
 from thalweg.model.number import NO_VALUE, calculate, compare
 from thalweg.model.time import FOREVER, NEVER
@@ -122,7 +123,7 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
             frame = STACK + FRAME * depth
             depth += 1
             scratch[frame] = step
-            scratch[frame + 1] = first_row(store, table[step + 1], table[step + 2], keys)
+            scratch[frame + 1] = store.heads[chain(store, table[step + 1], table[step + 2], keys)]
             scratch[frame + 2] = horizon
             backtrack = True
         elif code == STEP_TEST:
@@ -189,6 +190,24 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 row = following
             if backtrack:
                 depth -= 1
+
+
+@kernel
+def foresee_probe(table: Any, store: Store, variant: int, trigger: int, near: bool) -> None:
+    """Fetches the chain that a rule is soon to look into first."""
+    columns = table[variant]
+    step = variant + 1 + 2 * columns
+    if table[step] == STEP_PROBE and _fits(table, store, trigger, variant + 1, columns):
+        keys = table[step + 3]
+        for each in range(keys):
+            store.scratch[KEY + each] = _operand(table, store, step + 5 + 2 * each)
+        place = chain(store, table[step + 1], table[step + 2], keys)
+        if near:
+            row = store.heads[place]
+            if row >= 0:
+                prefetch(store.words, row)
+        else:
+            prefetch(store.heads, place)
 
 
 # Counting the ticks of a window -------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ from thalweg.engine.layout import (
     view,
     words_at,
 )
-from thalweg.engine.rules import count_up, fire, recount, uncomplete
+from thalweg.engine.rules import count_up, fire, foresee_probe, recount, uncomplete
 from thalweg.model.time import FOREVER, NEVER
 
 NEGATED, LOWERING, REDERIVING, ENDING, GROWING, SETTLING = range(6)
@@ -192,6 +192,9 @@ def _stratum(table: Any, store: Store, level: int) -> bool:
         while scalars[POSITION] < scalars[LENGTHS + which]:
             position = scalars[POSITION]
             row = listed(store, which, position)
+            if phase == GROWING and position + 2 * AHEAD < scalars[LENGTHS + LOG]:
+                _foresee_growth(table, store, level, listed(store, LOG, position + 2 * AHEAD), False)
+                _foresee_growth(table, store, level, listed(store, LOG, position + AHEAD), True)
             if row >= 0 and not _handle(table, store, level, phase, row, position):
                 return False
             scalars[POSITION] = position + 1
@@ -245,6 +248,14 @@ def _grow(table: Any, store: Store, level: int, row: int, at: int) -> bool:
     if counts >= 0 and table[counts + 3] == level and not count_up(table, store, counts, row):
         return False
     return _fire_all(table, store, table[at + ON_GROWTH], level, row, GROW, store.words[row])
+
+
+@kernel
+def _foresee_growth(table: Any, store: Store, level: int, row: int, near: bool) -> None:
+    variants = table[record(table, store.halves[2 * row + RELATION]) + ON_GROWTH]
+    for each in range(table[variants]):
+        if table[variants + 1 + 2 * each] == level:
+            foresee_probe(table, store, table[variants + 2 + 2 * each], row, near)
 
 
 @kernel

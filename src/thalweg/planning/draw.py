@@ -143,9 +143,15 @@ def _keeping(memory: "Memory") -> tuple[str, ...]:
     time = kept(memory)
     if time == "no limit":
         return ("until taken back",)
+    if "background" in memory.kinds and memory.fed_for is not None:
+        return f"{memory.fed_for} {_ticks(memory.fed_for)}", "background for ever"
     if memory.kept not in (FOREVER, NEVER):
-        time += " tick" if memory.kept == 1 else " ticks"
+        time += f" {_ticks(memory.kept)}"
     return (time, "may be taken back") if memory.taken_back else (time,)
+
+
+def _ticks(number: int) -> str:
+    return "tick" if number == 1 else "ticks"
 
 
 def _lines(text: str, most: int = 2) -> tuple[str, ...]:

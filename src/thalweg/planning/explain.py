@@ -77,13 +77,17 @@ class ExplainedRule:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A relation of the plan. `kept` counts ticks; `taken_back` says what may end a row before that."""
+    """A relation of the plan.
+
+    `kept` counts ticks, `fed_for` those of the rows that are fed; `taken_back` says what may end a row before that.
+    """
 
     number: int
     name: str
     kinds: tuple[str, ...]
     stratum: int
     kept: int
+    fed_for: int | None
     taken_back: tuple[str, ...]
     origins: tuple[Origin, ...]
     copied_from: tuple[str, ...]
@@ -187,6 +191,7 @@ class Explanation:
             "kind": list(memory.kinds),
             "stratum": memory.stratum,
             "kept": None if memory.kept >= FOREVER else memory.kept,
+            "fed_for": None if memory.fed_for is None or memory.fed_for >= FOREVER else memory.fed_for,
             "taken_back_by": list(memory.taken_back),
             "from": [{"kind": origin.kind, "name": origin.name} for origin in memory.origins],
             "read_by": sorted({reading.rule for reading in self.readers[memory.number]}),
@@ -288,6 +293,9 @@ class _Explainer:
     def memories(self) -> Iterator[Memory]:
         filled, kept, reasons = kinds(self.plan), horizons(self.plan), taken_back(self.plan)
         origins = Origins(self.plan, self.words)
+        feeds = [feed for each in self.plan.feeds.values() for feed in each]
+        fed = {feed.relation.number: feed.size for feed in feeds if feed.target is None}
+        fed |= {feed.target.number: 0 for feed in feeds if feed.target is not None}
         for relation in self.plan.relations:
             number = relation.number
             yield Memory(
@@ -296,6 +304,7 @@ class _Explainer:
                 kinds=tuple(filled[number]),
                 stratum=self.plan.strata[number],
                 kept=kept[number],
+                fed_for=fed.get(number),
                 taken_back=tuple(sorted(reasons[number])),
                 origins=origins.of(relation),
                 copied_from=tuple(dict.fromkeys(map(self.words.name, origins.before(relation)))),
@@ -308,7 +317,7 @@ class _Explainer:
         ticking += [feed.ticks for feed in self.plan.tuples if feed.ticks is not None]
         for clock in ticking:
             users = (rule.head.relation for rule in self.plan.rules if clock in [a.relation for a in rule.positive])
-            yield clock.name, tuple(dict.fromkeys(map(self.words.name, users)))
+            yield self.words.name(clock), tuple(dict.fromkeys(map(self.words.name, users)))
 
     def warnings(self) -> Iterator[Diagnostic]:
         """W201, from what the plan keeps: whatever the reason, it grows as long as the stream does."""

@@ -27,6 +27,8 @@ def tell(explanation: "Explanation") -> str:
 
 def kept(memory: "Memory") -> str:
     """How many ticks a memory keeps its rows."""
+    if "background" in memory.kinds and memory.fed_for is not None:
+        return f"{memory.fed_for}, for ever"
     if memory.kept >= FOREVER:
         return "no limit" if memory.taken_back else "for ever"
     if memory.kept == NEVER:
@@ -159,7 +161,8 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
 
 
 def _chain(steps: Iterable[str]) -> str:
-    return " → ".join(step.replace(" ", TIGHT) for step in steps).replace(" → ", f" →{TIGHT}")
+    """Steps that lines break between, and not within unless they are too long for one."""
+    return f" →{TIGHT}".join(step.replace(" ", TIGHT) if len(step) < WIDTH - 20 else step for step in steps)
 
 
 def _cut(text: str, width: int) -> str:

@@ -45,7 +45,7 @@ class Wording:
             return self._elements(grouping) + self._by(grouping)
         if relation.number in self._made:
             return self._some(self._made[relation.number])
-        return relation.name.replace(f" in [{FOREVER}]", "")
+        return relation.name.replace(f" in [{FOREVER}]", "").replace(f"[{FOREVER}]", "of all ticks")
 
     def say(self, literal: Literal) -> str:
         """A literal of a planned rule as the program would put it."""

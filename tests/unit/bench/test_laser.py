@@ -36,7 +36,7 @@ def test_all_give_the_same_answers(workload: Workload) -> None:
 
 
 def test_a_measurement_has_everything() -> None:
-    result = measure(Point(JOIN, 2, 10, clingo=1, naive=30.0), facts=100, rounds=2)
+    result = measure(Point(JOIN, 2, 10, clingo=1, naive=30.0), facts=50, rounds=2)
     assert min(result.engine, result.c, result.bytes_per_fact, result.live, result.clingo or 0, result.naive or 0) > 0
     assert not result.naive_is_bound
 
@@ -54,7 +54,7 @@ def test_a_gap_can_be_crossed() -> None:
 @pytest.mark.parametrize("quick", [True, False])
 def test_the_verdict_finds_every_point_it_needs(quick: bool, tmp_path: Path) -> None:
     results = [
-        Result(point, 1.0, 0.5, 100.0, 10, point.clingo and 200.0, point.naive and 50.0) for point in points(quick)
+        Result(point, 1.0, 0.5, 2.0, 100.0, 10, point.clingo and 200.0, point.naive and 50.0) for point in points(quick)
     ]
     targets = verdict(results)
     failed = {target.claim for target in targets if not target.holds}

@@ -1,7 +1,9 @@
 """What `explain` says about a plan, in words, as data and as a drawing."""
 
 import json
+import re
 from itertools import combinations
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -16,6 +18,7 @@ from thalweg.planning.stratify import stratify
 from thalweg.planning.tell import WIDTH
 from thalweg.testing.strategies import programs
 
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "read-a-plan.md"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -66,12 +69,12 @@ def test_a_page_of_text() -> None:
         "            not waiting(R) → slow(R)",
         "",
         "MEMORIES",
-        "  memory            filled           ticks kept  taken back by  read by",
-        "  speed/2 in [15]   fed              15          –              1",
-        "  on/2 in [0]       fed, background  for ever    –              1",
-        "  waiting/1 in [0]  fed              0           –              not 2",
-        "  slow/1 derived    derived          ≤ 15        –              2",
-        "  jam/1 derived     derived          ≤ 15        negation       –",
+        "  memory            filled           ticks kept   taken back by  read by",
+        "  speed/2 in [15]   fed              15           –              1",
+        "  on/2 in [0]       fed, background  0, for ever  –              1",
+        "  waiting/1 in [0]  fed              0            –              not 2",
+        "  slow/1 derived    derived          ≤ 15         –              2",
+        "  jam/1 derived     derived          ≤ 15         negation       –",
         "",
         "TICKS",
         "  those with input are looked at, and those at which something ends",
@@ -107,6 +110,7 @@ def test_a_memory_as_data() -> None:
         "kind": ["fed"],
         "stratum": 0,
         "kept": 5,
+        "fed_for": 5,
         "taken_back_by": [],
         "from": [{"kind": "stream", "name": "p/1 from gate"}],
         "read_by": [1, 2],
@@ -309,3 +313,10 @@ def test_any_program_can_be_explained(program: Program) -> None:
 
 def _signature(read: dict[str, str]) -> str:
     return read["memory"].split(" ")[0]
+
+
+def test_the_page_about_plans_shows_what_is_printed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (program,) = re.findall(r"```lars\n(.*?)```", page, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert explain(read(Source("traffic.lars", program))).as_text() == shown.rstrip()
