@@ -343,7 +343,7 @@ class Engine:
             if part.shape[1] == 0:
                 texts += [predicate] * len(part)
                 continue
-            columns = [map(self.dictionary.spell, column) for column in part.T.tolist()]
+            columns = [self.dictionary.spell_column(column) for column in part.T]
             texts += [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
         return texts
 

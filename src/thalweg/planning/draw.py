@@ -68,13 +68,21 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
+    """From one box to another; its role is that of a reading."""
+
     start: str
     end: str
     role: str = "positive"
 
 
 def draw(explanation: "Explanation") -> str:
-    """The whole drawing, as one `<svg>`."""
+    """The whole drawing, as one `<svg>`.
+
+    >>> from thalweg.ir.nodes import Program
+    >>> from thalweg.planning.explain import explain
+    >>> draw(explain(Program()))[:5]
+    '<svg '
+    """
     graph = _Graph(explanation)
     return _Drawing(graph.boxes, list(graph.arrows), graph.bands).svg()
 

@@ -21,7 +21,6 @@ class Layout:
 
     boxes: dict[str, float]
     joints: list[list[tuple[int, float]]]
-    top: float
     bottom: float
 
 
@@ -42,7 +41,6 @@ def lay_out(
     return Layout(
         {name: grid.y[name] - top for name in columns},
         [[(grid.column[joint], grid.y[joint] - top) for joint in chain[1:-1]] for chain in grid.chains],
-        0.0,
         bottom - top,
     )
 

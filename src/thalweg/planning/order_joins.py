@@ -1,13 +1,14 @@
 """The order in which a rule's atoms are joined, given what is bound when it starts.
 
-What is already decided comes first: a comparison or a negated atom as soon as its variables are bound. Then the atom
-with the fewest free columns; among equals the one whose relation is expected to be smaller, then the one written first.
+What is already decided comes first: a comparison or a negated atom as soon as its variables are bound. Then an atom that
+can be looked up by something known, before one that must be gone through as a whole; among these the one with the fewest
+free columns, then the one whose relation is expected to be smaller, then the one written first.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from thalweg.ir.nodes import Comparison, Expression, names
+from thalweg.ir.nodes import Comparison, Expression, Variable, names
 
 
 class Joined(Protocol):
@@ -45,7 +46,7 @@ def order_joins(
             steps.append(refuted)
             continue
         assert atoms, "an unsafe rule passed the checks"
-        chosen = min(atoms, key=lambda atom: (len(names(*atom.args) - bound), atom.weight))
+        chosen = min(atoms, key=lambda atom: (not _is_keyed(atom, bound), len(names(*atom.args) - bound), atom.weight))
         atoms = [each for each in atoms if each is not chosen]
         bound |= names(*chosen.args)
         steps.append(chosen)
@@ -55,3 +56,8 @@ def order_joins(
 def _needs(test: Comparison, binds: Mapping[int, str]) -> frozenset[str]:
     """What must be known before a comparison can be decided, or can bind."""
     return names(test.left, test.right) - {binds.get(id(test), "")}
+
+
+def _is_keyed(atom: Joined, bound: frozenset[str]) -> bool:
+    """Whether an atom has a column that is known."""
+    return any(not isinstance(arg, Variable) or arg.name in bound for arg in atom.args)

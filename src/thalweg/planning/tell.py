@@ -21,7 +21,13 @@ TIGHT: Final = "\N{NO-BREAK SPACE}"
 
 
 def tell(explanation: "Explanation") -> str:
-    """All of it, section by section."""
+    """All of it, section by section.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
+    >>> from thalweg.planning.explain import explain
+    >>> print(tell(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))).splitlines()[0])
+    1 rule in 1 stratum; 1 atom is answered by 1 memory, 0 of them shared
+    """
     return "\n".join(_Teller(explanation).lines())
 
 

@@ -27,6 +27,10 @@ DEFAULT_CLOCK: Final = Clock()
 
 _TIME = r'[ \t]+at[ \t]+([0-9]{1,18}|"[^"\n]*")[ \t]*\.(?![0-9])'
 _SIMPLE: Final = re.compile(rf'\s*([a-z]\w*(?::\w+)?|<[^<>"{{}}|^`\\\s]+>)(?:\(([^()\n]*)\))?{_TIME}', re.ASCII)
+# Whole lines of one predicate and tick, without blanks, strings or IRIs: they are taken apart together.
+_RUN: Final = re.compile(
+    r'([a-z]\w*)\([^()\n" \t<:]+\) at ([0-9]{1,18})\.\n(?:\1\([^()\n" \t<:]+\) at \2\.\n)+', re.ASCII
+)
 _FULL: Final = re.compile(GROUND + _TIME)
 _FACT: Final = re.compile(rf"\s*{GROUND}\s*\.?\s*")
 # Short enough to be in range without a closer look.
@@ -127,8 +131,21 @@ class FactReader:
         simple, known, words_of, signatures = _SIMPLE.match, self.dictionary.words.get, self._words, self._signatures
         batch = Batch(stream=self.stream)
         rows, order = batch.rows, batch.order
-        tick, written, position = -1, "", 0
+        tick, written, position, slowly = -1, "", 0, 0
         while position < len(text):
+            run = _RUN.match(text, position) if position >= slowly else None
+            if run is not None:
+                predicate, time = run.groups()
+                if time != written:
+                    if order:
+                        yield tick, batch
+                        batch = Batch(stream=self.stream)
+                        rows, order = batch.rows, batch.order
+                    tick, written = int(time), time
+                if self._take_run(run.group(), predicate, time, batch):
+                    position = run.end()
+                    continue
+                slowly = run.end()
             found = simple(text, position)
             if found is not None:
                 predicate, args, time = found.groups()
@@ -167,6 +184,27 @@ class FactReader:
         if order:
             yield tick, batch
         self._line += text.count("\n")
+
+    def _take_run(self, run: str, predicate: str, time: str, batch: Batch) -> bool:
+        """Adds the facts of a run to a batch; False, and none is added, where one of them needs a closer look."""
+        known, words_of = self.dictionary.words.get, self._words
+        end = f") at {time}.\n"
+        facts = run[len(predicate) + 1 : -len(end)].split(f"{end}{predicate}(")
+        commas = facts[0].count(",")
+        args = ",".join(facts).split(",")
+        if any(fact.count(",") != commas for fact in facts):
+            return False
+        try:
+            words = [known(arg) or words_of[arg] for arg in args]
+        except ReadingError:
+            return False
+        signature = self._signatures.get((predicate, commas + 1)) or self._signature(predicate, commas + 1)
+        batch.order += [signature] * len(facts)
+        row = batch.rows.setdefault(signature, words)
+        if row is not words:
+            assert isinstance(row, list)
+            row += words
+        return True
 
     def _signature(self, predicate: str, arity: int) -> str:
         signature = f"{canonical(predicate, self.prefixes)}/{arity}"
