@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
-from thalweg.engine.engine import Change, Feeds
+from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST, TUPLE_STARTS
+from thalweg.engine.tuples import Arrival
 from thalweg.ir.text import show
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import Change, Engine
 
-_SCHEMA = pa.schema(
-    [("memory", pa.string()), ("terms", pa.list_(pa.string())), ("until", pa.int64()), ("start", pa.int64())]
-)
+Words = NDArray[np.int64]
+_TUPLES = "#"
 
 
 class MismatchError(ValueError):
@@ -32,35 +32,46 @@ class MismatchError(ValueError):
 
 
 @dataclass(slots=True)
+class Memory:
+    """The rows of one memory, their horizons, and where it keeps runs, the first tick of each."""
+
+    rows: Words
+    until: Words
+    start: Words
+
+    def kept(self, which: NDArray[np.bool_]) -> "Memory":
+        return Memory(self.rows[which], self.until[which], self.start[which])
+
+
+@dataclass(slots=True)
 class State:
-    """Fed rows as (memory, terms, horizon, start of the run), tuple windows as (signature, terms, tick)."""
+    """What an engine must know to go on, in the words of its dictionary."""
 
     first: int
     now: int
     partial_until: int
-    mixed: list[str]
-    rows: list[tuple[str, tuple[str, ...], int, int]] = field(default_factory=list)
-    windows: list[tuple[int, list[tuple[str, tuple[str, ...], int]]]] = field(default_factory=list)
+    memories: dict[str, Memory] = field(default_factory=dict)
+    windows: list[tuple[int, list[Arrival]]] = field(default_factory=list)
 
 
 def save(engine: "Engine") -> State:
     """What the windows still need."""
     assert engine.first is not None
     assert engine.now is not None
-    state = State(engine.first, engine.now, engine.partial_until, sorted(engine.mixed))
-    spell, arrays = engine.dictionary.spell, engine.arrays
-    runs = {feed.relation.number for feeds in engine.plan.feeds.values() for feed in feeds if feed.kind == "run"}
+    state = State(engine.first, engine.now, engine.partial_until)
+    arrays, runs = engine.arrays, _runs(engine)
     for number in sorted(_fed(engine)):
         relation = engine.plan.relations[number]
-        rows = np.flatnonzero((arrays.relations == number) & (arrays.horizons >= engine.now))
-        starts = arrays.columns[rows, relation.arity].tolist() if number in runs else [0] * len(rows)
-        words = arrays.columns[rows, : relation.arity].tolist()
-        for row, until, start in zip(words, arrays.horizons[rows].tolist(), starts, strict=True):
-            state.rows.append((relation.name, tuple(map(spell, row)), until, start))
-    for window in engine.tuples:
-        inside = [(signature, tuple(map(spell, words)), tick) for signature, words, tick in window.inside]
-        state.windows.append((window.total, inside))
+        found = np.flatnonzero((arrays.relations == number) & (arrays.horizons >= engine.now))
+        rows = arrays.columns[found]
+        start = rows[:, relation.arity] if number in runs else np.zeros(len(found), dtype=np.int64)
+        state.memories[relation.name] = Memory(rows[:, : relation.arity], arrays.horizons[found], start)
+    state.windows = [(window.total, list(window.inside)) for window in engine.tuples]
     return state
+
+
+def _runs(engine: "Engine") -> set[int]:
+    return {feed.relation.number for feeds in engine.plan.feeds.values() for feed in feeds if feed.kind == "run"}
 
 
 def _fed(engine: "Engine") -> set[int]:
@@ -78,82 +89,90 @@ def load(engine: "Engine", state: State) -> None:
     """Brings an engine without history to a saved state."""
     engine.first, engine.now, engine.partial_until = state.first, state.now, state.partial_until
     engine.arrays.scalars[FIRST] = state.first
-    code = engine.dictionary.code
     for number, (window, (total, inside)) in enumerate(zip(engine.tuples, state.windows, strict=True)):
-        window.total = total
-        window.inside = deque((signature, tuple(map(code, terms)), tick) for signature, terms, tick in inside)
+        window.total, window.inside = total, deque(inside)
         engine.arrays.scalars[TUPLE_STARTS + number] = window.start(state.first)
     feeds = Feeds()
-    engine._feed_background(feeds)
-    together: dict[tuple[str, int], list[int]] = {}
-    starts: dict[tuple[int, ...], int] = {}
-    for memory, terms, until, start in state.rows:
-        words = [code(term) for term in terms]
-        together.setdefault((memory, until), []).extend(words or [0])
-        starts[(engine.plan.memories[memory].number, *words)] = start
-    for (memory, until), flat in together.items():
-        relation = engine.plan.memories[memory]
-        kind = FEED_FOREVER if until >= FOREVER else FEED_SEEN
-        feeds.add(
-            kind, relation.number, until - state.now, -1, flat, len(flat) // max(relation.arity, 1), relation.arity
-        )
-    engine._evaluate(state.now, *feeds.arrays())
-    _set_runs(engine, starts)
+    engine.feed_background(feeds)
+    for name, memory in state.memories.items():
+        relation = engine.plan.memories[name]
+        # One feed for each horizon: rows of one feed share theirs.
+        for until in np.unique(memory.until).tolist():
+            rows = memory.rows[memory.until == until]
+            kind = FEED_FOREVER if until >= FOREVER else FEED_SEEN
+            index = np.array([(kind, relation.number, until - state.now, -1, 0, 0, relation.arity)])
+            feeds.put(index, rows.reshape(-1), len(rows))
+    engine.evaluate(state.now, *feeds.arrays())
+    for number in _runs(engine):
+        _set_starts(engine, number, state.memories[engine.plan.relations[number].name])
 
 
-def _set_runs(engine: "Engine", starts: dict[tuple[int, ...], int]) -> None:
-    for relation in {feed.relation for feeds in engine.plan.feeds.values() for feed in feeds if feed.kind == "run"}:
-        columns = engine.arrays.columns
-        for row in np.flatnonzero(engine.arrays.relations == relation.number).tolist():
-            columns[row, relation.arity] = starts[(relation.number, *columns[row, : relation.arity].tolist())]
+def _set_starts(engine: "Engine", number: int, memory: Memory) -> None:
+    """Gives the runs back the ticks at which they began: the same rows, brought into the same order."""
+    arity, columns = engine.plan.relations[number].arity, engine.arrays.columns
+    found = np.flatnonzero(engine.arrays.relations == number)
+    if arity == 0:
+        columns[found, 0] = memory.start
+        return
+    places, rows = np.lexsort(columns[found, :arity].T), np.lexsort(memory.rows.T)
+    columns[found[places], arity] = memory.start[rows]
 
 
 def rebuild(engine: "Engine") -> None:
     """Makes the plan anew, because a derived predicate turned out to be streamed, and keeps the state."""
     engine.spell_changes()
     state = save(engine)
-    engine._prepare()
+    engine.prepare()
     load(engine, state)
 
 
-def forget_oldest(engine: "Engine", changes: list[Change]) -> None:
+def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
     """Halves the windows, oldest facts first, until the arrays fit the budget; what ends thereby is told."""
     assert engine.memory is not None
-    before = set(engine.facts())
+    before = engine.output_rows()
+    engine.spell_changes()
     state = save(engine)
-    while engine.size > engine.memory and state.rows:
-        state.rows.sort(key=lambda row: row[2])
-        forgotten = (len(state.rows) + 1) // 2
-        engine.partial_until = max(engine.partial_until, *(min(row[2], FOREVER - 1) for row in state.rows[:forgotten]))
-        state.partial_until = engine.partial_until
-        del state.rows[:forgotten]
-        for number, (total, inside) in enumerate(state.windows):
-            state.windows[number] = (total, inside[len(inside) // 2 :])
-        engine.collect()
-        engine._prepare()
+    while engine.size > engine.memory and any(len(memory.until) for memory in state.memories.values()):
+        _halve(state)
+        engine.prepare()
         load(engine, state)
     engine.tell(before, changes)
 
 
+def _halve(state: State) -> None:
+    middle = int(np.median(np.concatenate([memory.until for memory in state.memories.values()])))
+    for name, memory in state.memories.items():
+        forgotten = memory.until <= middle
+        if forgotten.any():
+            lost_until = int(min(memory.until[forgotten].max(), FOREVER - 1))
+            state.partial_until = max(state.partial_until, lost_until)
+        state.memories[name] = memory.kept(~forgotten)
+    state.windows = [(total, inside[len(inside) // 2 :]) for total, inside in state.windows]
+
+
 def snapshot(engine: "Engine") -> bytes:
     """The state as an Arrow file."""
-    state = save(engine)
-    windows = [
-        (f"#{number}", [signature, *terms], tick, 0)
-        for number, (_, inside) in enumerate(state.windows)
-        for signature, terms, tick in inside
-    ]
-    columns = zip(*(*state.rows, *windows), strict=True) if state.rows or windows else ((), (), (), ())
+    import pyarrow as pa
+
+    state, spell = save(engine), engine.dictionary.spell
+    rows: list[tuple[str, list[str], int, int]] = []
+    for name, memory in state.memories.items():
+        for words, until, start in zip(memory.rows.tolist(), memory.until.tolist(), memory.start.tolist(), strict=True):
+            rows.append((name, list(map(spell, words)), until, start))
+    for number, (_, inside) in enumerate(state.windows):
+        rows += [(f"{_TUPLES}{number}", [name, *map(spell, words)], tick, 0) for name, words, tick in inside]
     about = {
         "first": state.first,
         "now": state.now,
         "partial_until": state.partial_until,
-        "mixed": state.mixed,
+        "mixed": sorted(engine.mixed),
         "totals": [total for total, _ in state.windows],
         "program": _fingerprint(engine),
     }
-    schema = _SCHEMA.with_metadata({"thalweg": json.dumps(about)})
-    arrays = [pa.array(list(column), type=each.type) for column, each in zip(columns, _SCHEMA, strict=True)]
+    fields = [("memory", pa.string()), ("terms", pa.list_(pa.string())), ("until", pa.int64()), ("start", pa.int64())]
+    schema = pa.schema(fields, metadata={"thalweg": json.dumps(about)})
+    columns = [[row[place] for row in rows] for place in range(len(fields))]
+    arrays = [pa.array(column, type=kind) for column, (_, kind) in zip(columns, fields, strict=True)]
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, schema) as writer:
         writer.write_batch(pa.record_batch(arrays, schema=schema))
@@ -163,21 +182,31 @@ def snapshot(engine: "Engine") -> bytes:
 
 def restore(engine: "Engine", data: bytes) -> "Engine":
     """Brings a new engine to a saved state."""
+    import pyarrow as pa
+
     table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
     about = json.loads(table.schema.metadata[b"thalweg"])
     if about["program"] != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
     engine.mixed = frozenset(about["mixed"])
-    engine._prepare()
-    state = State(about["first"], about["now"], about["partial_until"], about["mixed"])
-    inside: dict[str, list[tuple[str, tuple[str, ...], int]]] = {}
-    for row in table.to_pylist():
-        if row["memory"].startswith("#"):
-            signature, *terms = row["terms"]
-            inside.setdefault(row["memory"], []).append((signature, tuple(terms), row["until"]))
+    engine.prepare()
+    state = State(about["first"], about["now"], about["partial_until"])
+    state.windows = [(total, []) for total in about["totals"]]
+    code = engine.dictionary.code
+    rows: dict[str, list[tuple[list[int], int, int]]] = {
+        engine.plan.relations[number].name: [] for number in _fed(engine)
+    }
+    columns = (table.column(name).to_pylist() for name in ("memory", "terms", "until", "start"))
+    for name, terms, until, start in zip(*columns, strict=True):
+        if name.startswith(_TUPLES):
+            inside = state.windows[int(name.removeprefix(_TUPLES))][1]
+            inside.append((terms[0], tuple(map(code, terms[1:])), until))
         else:
-            state.rows.append((row["memory"], tuple(row["terms"]), row["until"], row["start"]))
-    state.windows = [(total, inside.get(f"#{number}", [])) for number, total in enumerate(about["totals"])]
+            rows[name].append(([code(term) for term in terms], until, start))
+    for name, listed in rows.items():
+        words = np.array([row for row, _, _ in listed], dtype=np.int64)
+        until, start = (np.array([row[place] for row in listed], dtype=np.int64) for place in (1, 2))
+        state.memories[name] = Memory(words.reshape(len(listed), engine.plan.memories[name].arity), until, start)
     load(engine, state)
     return engine
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.assemble import assemble
+from thalweg.engine.feeds import Feeds, feed_index
 from thalweg.engine.groups import GroupState
 from thalweg.engine.layout import (
     BEGUN,
@@ -23,10 +24,9 @@ from thalweg.engine.layout import (
     ENDED,
     FEED_FOREVER,
     FEED_RETRACT,
-    FEED_RUN,
     FEED_SEEN,
-    FEED_TIMED,
     FIRST,
+    LINKS,
     LIVE,
     RELATION,
     TUPLE_STARTS,
@@ -38,15 +38,12 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.planning.plan import Feed, Relation, make_plan
+from thalweg.planning.plan import Relation, make_plan
 
 if TYPE_CHECKING:
     from thalweg.engine.proof import Proof
 
 Rows = NDArray[np.int64]
-_KINDS = {"seen": FEED_SEEN, "timed": FEED_TIMED, "run": FEED_RUN}
-_NO_WORDS: Rows = np.zeros(0, dtype=np.int64)
-_NO_FEEDS: Rows = np.zeros((0, 7), dtype=np.int64)
 
 
 @dataclass(eq=False, weakref_slot=True, slots=True)
@@ -82,34 +79,6 @@ class Change:
         return self._engine.spell_text(self._ended) if self._end is None else [str(fact) for fact in self._end]
 
 
-class Feeds:
-    """Rows on their way into the kernel: words, and for each feed (kind, relation, size, target, start, rows, wide)."""
-
-    def __init__(self) -> None:
-        self.words: list[Rows] = []
-        self.index: list[Rows] = []
-        self.length = 0
-
-    def add(self, kind: int, relation: int, size: int, target: int, words: list[int], rows: int, wide: int) -> None:
-        self.put(np.array([(kind, relation, size, target, 0, 0, wide)]), np.array(words, dtype=np.int64), rows)
-
-    def put(self, feeds: Rows, words: Rows, rows: int) -> None:
-        """The same rows for several feeds."""
-        feeds = feeds.copy()
-        feeds[:, 4] = self.length
-        feeds[:, 5] = rows
-        self.index.append(feeds)
-        self.words.append(words)
-        self.length += len(words)
-
-    def arrays(self) -> tuple[Rows, Rows]:
-        if not self.index:
-            return _NO_WORDS, _NO_FEEDS
-        if len(self.index) == 1:
-            return self.words[0], self.index[0]
-        return np.concatenate(self.words), np.concatenate(self.index)
-
-
 class Engine:
     """Evaluates one program incrementally.
 
@@ -131,18 +100,16 @@ class Engine:
         self.dictionary = Dictionary()
         self.partial_until = -1
         self._changes: WeakSet[Change] = WeakSet()
-        self._prepare()
+        self.prepare()
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         """Makes the plan, the table and empty arrays."""
         self.plan = plan = make_plan(self.program, self.mixed)
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
-        self._feeds = {
-            (signature, stream): _index(signature, feeds) for (signature, stream), feeds in plan.feeds.items()
-        }
+        self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
         self._derived = self.program.derived
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
         self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0], dtype=np.int64)
@@ -161,7 +128,7 @@ class Engine:
             tick = self._next_stop(to)
             words, feeds = self._feeds_at(tick, batches if tick == to else ()).arrays()
             self.now = tick
-            self._evaluate(tick, words, feeds)
+            self.evaluate(tick, words, feeds)
             self._collect_change(tick, changes)
             if self.memory is not None and self.size > self.memory:
                 self._forget(changes)
@@ -185,7 +152,8 @@ class Engine:
                 stops.append(opening)
         return min(stops)
 
-    def _evaluate(self, tick: int, words: Rows, feeds: Rows) -> None:
+    def evaluate(self, tick: int, words: Rows, feeds: Rows) -> None:
+        """Evaluates one tick with what is fed to it."""
         last = self.plan.depth - 1
         if not self.groups:
             self._step(tick, words, feeds, 0, last)
@@ -233,12 +201,12 @@ class Engine:
 
                 rebuild(self)
             else:
-                self._prepare()
+                self.prepare()
 
     def _feeds_at(self, tick: int, batches: Sequence[Batch]) -> Feeds:
         feeds = Feeds()
         if tick == self.first:
-            self._feed_background(feeds)
+            self.feed_background(feeds)
         for batch in batches:
             for signature, words in batch.rows.items():
                 self._feed_rows(feeds, signature, None, words)
@@ -256,7 +224,7 @@ class Engine:
             wide = int(index[0, 6])
             feeds.put(index, flat, len(flat) // wide if wide else 1)
 
-    def _feed_background(self, feeds: Feeds) -> None:
+    def feed_background(self, feeds: Feeds) -> None:
         if self.plan.truth is not None:
             feeds.add(FEED_FOREVER, self.plan.truth.number, 0, -1, [], 1, 0)
         words: dict[str, list[int]] = {}
@@ -347,13 +315,14 @@ class Engine:
             texts += [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
         return texts
 
-    def _output_rows(self) -> Rows:
+    def output_rows(self) -> Rows:
+        """The rows of the output at `now`."""
         wanted = np.isin(self.arrays.relations, list(self._predicates)) & (self.arrays.horizons >= (self.now or 0))
         return self.arrays.rows[np.flatnonzero(wanted)]
 
     def facts(self) -> list[Fact]:
         """The output at `now`."""
-        return [] if self.now is None else self.spell(self._output_rows())
+        return [] if self.now is None else self.spell(self.output_rows())
 
     @property
     def partial(self) -> bool:
@@ -397,17 +366,27 @@ class Engine:
         in_use = np.concatenate(held)
         self.dictionary.collect(in_use[in_use >> 2 < self.dictionary.capacity])
 
-    def tell(self, before: set[Fact], changes: list[Change]) -> None:
-        """Adds what changed in the output since `before`, within the tick, to the changes told."""
+    def tell(self, before: Rows, changes: list[Change]) -> None:
+        """Adds what the output lost since `before`, within the tick, to the changes told."""
         assert self.now is not None
-        after = set(self.facts())
-        if before == after:
+        kept = {tuple(row) for row in self._facts_in(self.output_rows())}
+        lost = before[[tuple(row) not in kept for row in self._facts_in(before)]]
+        if not len(lost):
             return
+        gone = set(self.spell(lost))
         last = changes.pop() if changes and changes[-1].tick == self.now else None
-        begun, ended = (set(last.begin), set(last.end)) if last else (set(), set())
-        begin = sorted((begun | (after - before)) - (before - after))
-        end = sorted((ended | (before - after)) - begun - (after - before))
+        begun, ended = (last.begin, last.end) if last else ([], [])
+        begin = [fact for fact in begun if fact not in gone]
+        end = [*ended, *(gone - set(begun))]
         changes.append(Change(self.now, self.partial, self, None, None, begin, end))
+
+    def _facts_in(self, rows: Rows) -> list[list[int]]:
+        """Relation and columns of each row: what makes it the same fact in another arena."""
+        relations = rows.view(np.int32)[:, RELATION : RELATION + 1]
+        columns = rows[:, COLUMNS : int(self.arrays.scalars[LINKS])]
+        unused = np.arange(columns.shape[1]) >= self._arities[relations]
+        facts: list[list[int]] = np.hstack((relations, np.where(unused, 0, columns))).tolist()
+        return facts
 
     def _forget(self, changes: list[Change]) -> None:
         from thalweg.engine.checkpoint import forget_oldest
@@ -454,15 +433,3 @@ def _in_order(batch: Batch) -> Iterator[tuple[str, tuple[int, ...], str | None]]
         place, wide = places[signature], widths[signature]
         places[signature] = place + wide
         yield signature, tuple(flat[signature][place : place + wide]), batch.stream
-
-
-def _index(signature: str, feeds: list[Feed]) -> Rows:
-    """The feeds of one signature on one stream, as the kernel reads them."""
-    wide = int(signature.rpartition("/")[2])
-    return np.array(
-        [
-            (_KINDS[feed.kind], feed.relation.number, feed.size, feed.target.number if feed.target else -1, 0, 0, wide)
-            for feed in feeds
-        ],
-        dtype=np.int64,
-    )

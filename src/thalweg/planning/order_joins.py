@@ -1,8 +1,8 @@
 """The order in which a rule's atoms are joined, given what is bound when it starts.
 
-What is already decided comes first: a comparison or a negated atom as soon as its variables are bound. Then an atom that
-can be looked up by something known, before one that must be gone through as a whole; among these the one with the fewest
-free columns, then the one whose relation is expected to be smaller, then the one written first.
+What is already decided comes first: a comparison or a negated atom as soon as its variables are bound. Then an atom
+that can be looked up by something known, before one that must be gone through as a whole; among these the one with the
+fewest free columns, then the one whose relation is expected to be smaller, then the one written first.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,0 +1,52 @@
+"""What is on its way into the kernel."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.engine.layout import FEED_RUN, FEED_SEEN, FEED_TIMED
+from thalweg.planning.plan import Feed
+
+Rows = NDArray[np.int64]
+_KINDS = {"seen": FEED_SEEN, "timed": FEED_TIMED, "run": FEED_RUN}
+_NO_WORDS: Rows = np.zeros(0, dtype=np.int64)
+_NO_FEEDS: Rows = np.zeros((0, 7), dtype=np.int64)
+
+
+class Feeds:
+    """Rows on their way into the kernel: words, and for each feed (kind, relation, size, target, start, rows, wide)."""
+
+    def __init__(self) -> None:
+        self.words: list[Rows] = []
+        self.index: list[Rows] = []
+        self.length = 0
+
+    def add(self, kind: int, relation: int, size: int, target: int, words: list[int], rows: int, wide: int) -> None:
+        self.put(np.array([(kind, relation, size, target, 0, 0, wide)]), np.array(words, dtype=np.int64), rows)
+
+    def put(self, feeds: Rows, words: Rows, rows: int) -> None:
+        """The same rows for several feeds."""
+        feeds = feeds.copy()
+        feeds[:, 4] = self.length
+        feeds[:, 5] = rows
+        self.index.append(feeds)
+        self.words.append(words)
+        self.length += len(words)
+
+    def arrays(self) -> tuple[Rows, Rows]:
+        if not self.index:
+            return _NO_WORDS, _NO_FEEDS
+        if len(self.index) == 1:
+            return self.words[0], self.index[0]
+        return np.concatenate(self.words), np.concatenate(self.index)
+
+
+def feed_index(signature: str, feeds: list[Feed]) -> Rows:
+    """The feeds of one signature on one stream, as the kernel reads them."""
+    wide = int(signature.rpartition("/")[2])
+    return np.array(
+        [
+            (_KINDS[feed.kind], feed.relation.number, feed.size, feed.target.number if feed.target else -1, 0, 0, wide)
+            for feed in feeds
+        ],
+        dtype=np.int64,
+    )
