@@ -6,7 +6,7 @@ All four see the same facts in the same run, because only ratios between them me
 import signal
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -55,10 +55,7 @@ def measure(point: Point, facts: int, rounds: int = 5) -> Result:
 
     The dictionary is timed after each stretch over the same facts, so that both share what else the machine does.
     """
-    engine = Engine(program_of(point))
-    stream = point.workload.values(point.window, point.rate)
-    for tick, values in enumerate(islice(stream, point.window + 2)):
-        engine.advance(tick, point.workload.batch(values))
+    engine, stream = _filled(point)
     timed, plain = [], []
     for _ in range(rounds):
         stretch = list(islice(stream, max(1, facts // point.rate)))
@@ -72,6 +69,28 @@ def measure(point: Point, facts: int, rounds: int = 5) -> Result:
     return Result(
         point, statistics.median(timed), statistics.median(plain), in_c, per_fact, live, clingo, naive, is_bound
     )
+
+
+def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> float:
+    """How many times the cost of one point the other is; in turns, so that both share what else the machine does."""
+    pair = [(point, *_filled(point)) for point in (small, large)]
+    ratios = []
+    for _ in range(rounds):
+        first, second = (
+            _advance(engine, point.workload, list(islice(stream, max(1, facts // point.rate))))
+            for point, engine, stream in pair
+        )
+        ratios.append(second / first)
+    return statistics.median(ratios)
+
+
+def _filled(point: Point) -> tuple[Engine, Iterator[Values]]:
+    """An engine with full windows, and the rest of its stream."""
+    engine = Engine(program_of(point))
+    stream = point.workload.values(point.window, point.rate)
+    for tick, values in enumerate(islice(stream, point.window + 2)):
+        engine.advance(tick, point.workload.batch(values))
+    return engine, stream
 
 
 def _advance(engine: Engine, workload: Workload, stretch: list[Values]) -> float:

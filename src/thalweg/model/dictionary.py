@@ -82,7 +82,7 @@ class Dictionary:
     @property
     def wants_collection(self) -> bool:
         """Whether so much has been added since the last collection that another one pays."""
-        return len(self) > 2 * self._after_collection + 65_536
+        return len(self) > self._after_collection * 3 // 2 + 65_536
 
     def collect(self, in_use: NDArray[np.int64]) -> None:
         """Frees every entry whose word is not in use."""
@@ -90,9 +90,9 @@ class Dictionary:
         live[in_use[in_use & 3 == 0] >> 2] = True
         live[self._free] = True
         for entry in np.flatnonzero(~live).tolist():
-            spelling = self._spellings[entry]
-            assert spelling is not None
-            del self.words[spelling]
             self._spellings[entry] = None
             self._free.append(entry)
+        # Filled anew, in place: readers hold on to it, and a table that entries only leave and enter keeps growing.
+        self.words.clear()
+        self.words.update((term, entry << 2) for entry, term in enumerate(self._spellings) if term is not None)
         self._after_collection = len(self)

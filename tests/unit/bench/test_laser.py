@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.bench.laser import points, verdict
-from thalweg.bench.measure import Point, Result, measure, measure_gap, naive_arrivals, program_of
+from thalweg.bench.measure import Point, Result, measure, measure_gap, measure_growth, naive_arrivals, program_of
 from thalweg.bench.table import results_table, verdict_table, write_results
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
 from thalweg.engine import Engine
@@ -45,6 +45,10 @@ def test_the_naive_interpreter_may_give_up() -> None:
     result = measure(Point(JOIN, 20, 200, naive=0.05), facts=400, rounds=1)
     assert result.naive_is_bound
     assert result.naive == 0.05 * 1e6 / 200
+
+
+def test_growth_is_a_ratio() -> None:
+    assert measure_growth(Point(JOIN, 1, 10), Point(JOIN, 5, 10), facts=50, rounds=2) > 0
 
 
 def test_a_gap_can_be_crossed() -> None:
