@@ -225,9 +225,8 @@ def analyse(
         tuple(rule for part in parts for rule in part.rules),
         tuple(fact for part in parts for fact in part.background),
     )
-    # Strata are a matter of the whole program: where a part could not be read they would be guesses.
-    checks = (check_safety,) if found else (check_safety, check_strata)
-    return program, found + [one for check in checks for one in check(program)]
+    # A part that could not be read takes no circle away: what is found in the rest stands.
+    return program, found + [one for check in (check_safety, check_strata) for one in check(program)]
 
 
 def _read_program(program: Program | Text, tick_length: int, found: list[Diagnostic]) -> Program:

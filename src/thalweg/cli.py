@@ -261,7 +261,7 @@ class Channel:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._sink is not None:
+        if self._sink is not None and self._sink is not sys.stdout.buffer:
             self._sink.close()
 
 

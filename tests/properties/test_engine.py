@@ -70,6 +70,22 @@ def test_what_holds_is_what_began_and_did_not_end(scenario: Scenario) -> None:
     assert set(map(str, engine.facts())) == holding
 
 
+@given(scenarios())
+def test_what_holds_has_a_reason_and_lasts_as_long_as_it_says(scenario: Scenario) -> None:
+    engine = Engine(scenario.program, first=scenario.first)
+    for _ in feed(engine, scenario.events):
+        pass
+    proofs = {str(fact): engine.why(fact) for fact in engine.facts()}
+    assert all(proof is not None for proof in proofs.values())
+    if any(engine.plan.retractable) or engine.now is None:
+        return
+    for tick in range(engine.now, engine.now + 5):
+        if tick > engine.now:
+            engine.advance(tick)
+        lasting = {text for text, proof in proofs.items() if proof and (proof.until is None or proof.until >= tick)}
+        assert lasting <= set(map(str, engine.facts()))
+
+
 def _merged(events: Iterable[Event]) -> list[Event]:
     """One event for each tick."""
     facts: dict[tuple[int, str | None], Event] = {}

@@ -43,6 +43,8 @@ def test_everything_wrong_is_told_at_once(tmp_path):
 
 def test_a_circle_through_two_programs_is_found():
     assert [one.code for one in thalweg.check("a :- not b, c.", "b :- not a, c.")] == ["E204"]
+    # Also when something else cannot be read: no rule that is missing takes the circle away.
+    assert [one.code for one in thalweg.check("a :- not b, c.", "b :- not a, c. d(X :- c.")] == ["E101", "E204"]
 
 
 def test_a_background_holds_facts_only():

@@ -121,6 +121,11 @@ def test_late_facts_are_counted_or_kept(folder):
         {"t": 3, "watermark": 4, "stream": "mixed", "facts": ["speed(c,1)"]},
         {"t": 0, "watermark": 4, "stream": "mixed", "facts": ["speed(a,12)"]},
     ]
+    run = process("run", "slow.lars", "--stream", "mixed.facts", "--late", "-")
+    out, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (0, b"")
+    assert b'"watermark":4' in out
+    assert out.endswith(b'{"t":4,"facts":["slow(b)"]}\n')
 
 
 def test_a_malformed_line_stops_after_what_came_before_it(folder):

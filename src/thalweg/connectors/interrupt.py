@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818
     """A wait for input was ended by the user."""
 
 

@@ -121,6 +121,9 @@ class Engine:
     def advance(self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = ()) -> list[Change]:
         """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change."""
         batches = self._batches(facts)
+        if batches and not self._is_open(to):
+            # Taking them would lose them without a word.
+            raise ValueError(f"facts at tick {to} come too late: the engine stands at {self.now}, from {self.first}")
         for batch in batches:
             self._admit(batch)
         changes: list[Change] = []
@@ -133,6 +136,10 @@ class Engine:
             if self.memory is not None and self.size > self.memory:
                 self._forget(changes)
         return changes
+
+    def _is_open(self, tick: int) -> bool:
+        """Whether facts of a tick can still take part."""
+        return tick > self.now if self.now is not None else self.first is None or tick >= self.first
 
     def _next_stop(self, to: int) -> int:
         if self.now is None:
@@ -367,18 +374,23 @@ class Engine:
         self.dictionary.collect(in_use[in_use >> 2 < self.dictionary.capacity])
 
     def tell(self, before: Rows, changes: list[Change]) -> None:
-        """Adds what the output lost since `before`, within the tick, to the changes told."""
+        """Adds how the output has changed since `before`, within the tick, to the changes told.
+
+        Forgetting ends conclusions, and where negation or an aggregate looks on it begins others.
+        """
         assert self.now is not None
-        kept = {tuple(row) for row in self._facts_in(self.output_rows())}
-        lost = before[[tuple(row) not in kept for row in self._facts_in(before)]]
-        if not len(lost):
+        after = self.output_rows()
+        were, are = ({tuple(row) for row in self._facts_in(rows)} for rows in (before, after))
+        gone = set(self.spell(before[[tuple(row) not in are for row in self._facts_in(before)]]))
+        came = set(self.spell(after[[tuple(row) not in were for row in self._facts_in(after)]]))
+        if not gone and not came:
             return
-        gone = set(self.spell(lost))
         last = changes.pop() if changes and changes[-1].tick == self.now else None
         begun, ended = (last.begin, last.end) if last else ([], [])
-        begin = [fact for fact in begun if fact not in gone]
-        end = [*ended, *(gone - set(begun))]
-        changes.append(Change(self.now, self.partial, self, None, None, begin, end))
+        begin = [*(fact for fact in begun if fact not in gone), *(came - set(ended))]
+        end = [*(fact for fact in ended if fact not in came), *(gone - set(begun))]
+        if begin or end:
+            changes.append(Change(self.now, self.partial, self, None, None, begin, end))
 
     def _facts_in(self, rows: Rows) -> list[list[int]]:
         """Relation and columns of each row: what makes it the same fact in another arena."""

@@ -268,6 +268,8 @@ def _word(term: str) -> int:
 def _compares(operator: str, first: str, second: str) -> bool:
     if is_number(first) and is_number(second):
         return compare(COMPARISONS[operator], _word(first), _word(second))
+    if is_number(first) or is_number(second):
+        return False
     return (operator == "=" and first == second) or (operator == "!=" and first != second)
 
 

@@ -102,10 +102,12 @@ def order(left: int, right: int) -> int:
 
 @register_jitable
 def compare(operator: int, left: int, right: int) -> bool:
-    """Whether the comparison holds. Order is for numbers only; equality is for every term, by value for numbers."""
+    """Whether the comparison holds. A number compares with numbers only, by value; order is for numbers only."""
     if left & 3 == 3 or right & 3 == 3:
         return False
-    if left & 3 == 0 or right & 3 == 0:
+    if (left & 3 == 0) != (right & 3 == 0):
+        return False
+    if left & 3 == 0:
         if operator == EQUAL:
             return left == right
         return operator == UNEQUAL and left != right

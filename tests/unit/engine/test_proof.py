@@ -1,0 +1,63 @@
+"""Why a fact holds."""
+
+from thalweg import api
+from thalweg.engine import Engine
+from thalweg.model.fact import Fact
+
+
+def test_a_derivation_ends_at_stream_facts_and_knows_its_end():
+    proof = api.why(
+        "q(X) :- r(X), s(X) in [5]. r(X) :- p(X,V) in [3], V > 1.", "q(a)", at=4, on=[(2, "s(a)"), (3, "p(a,2)")]
+    )
+    assert proof is not None
+    assert proof.until == 6
+    assert proof.rule == "q(X) :- r(X), s(X) in [5]."
+    assert [(step.claim, step.kind, step.until) for step in proof.because] == [
+        ("r(a)", "rule", 6),
+        ("s(a) in [5] at 2", "stream", 7),
+    ]
+
+
+def test_the_derivation_that_lasts_longest_is_shown():
+    proof = api.why("q :- p(X) in [5].", "q", at=4, on=[(1, "p(a)"), (4, "p(b)")])
+    assert proof is not None
+    assert (proof.until, proof.because[0].claim) == (9, "p(b) in [5] at 4")
+
+
+def test_nothing_is_its_own_reason():
+    engine = Engine(api.load("p(X,Y) :- e(X,Y) in [9]. p(X,Z) :- p(X,Y), p(Y,Z)."))
+    engine.advance(1, [Fact("e", pair) for pair in (("a", "b"), ("b", "a"))])
+    proof = engine.why(Fact("p", ("a", "a")))
+    assert proof is not None
+
+    def leaves(step):
+        return [leaf for inner in step.because for leaf in leaves(inner)] if step.because else [step.claim]
+
+    assert sorted(leaves(proof)) == ["e(a,b) in [9] at 1", "e(b,a) in [9] at 1"]
+
+
+def test_what_must_stay_absent_is_named():
+    proof = api.why("a(X) :- b(X). b(X) :- p(X) in [4], not q(X,_) in [2].", "a(x)", at=1, on=[(1, "p(x)")])
+    assert proof is not None
+    assert proof.until == 5
+    assert proof.as_data()["unless"]
+
+
+def test_an_aggregate_shows_its_elements():
+    proof = api.why("n(N) :- N = sum{V,X : p(X,V) in [4]}.", "n(5)", at=2, on=[(1, "p(x,2)"), (2, "p(y,3)")])
+    assert proof is not None
+    (value,) = proof.because
+    assert (value.claim, len(value.because), proof.until) == ("sum = 5 of 2", 2, 2)
+
+
+def test_always_over_what_is_derived():
+    proof = api.why(
+        "h at T :- p(V) at T in [3], V > 1. a :- h always in [1].", "a", at=2, on=[(1, "p(2)"), (2, "p(2)")]
+    )
+    assert proof is not None
+    assert proof.because[0].kind == "every tick"
+
+
+def test_a_fact_that_does_not_hold_has_no_proof():
+    assert api.why("q(X) :- p(X) in [1].", "q(a)", at=5, on=[(3, "p(a)")]) is None
+    assert api.why("q(X) :- p(X) in [1].", "p(a)", at=3, on=[(3, "p(a)")]) is None
