@@ -79,7 +79,7 @@ def _fed(engine: "Engine") -> set[int]:
     plan = engine.plan
     fed = [feed.relation for feeds in plan.feeds.values() for feed in feeds]
     fed += [feed.target for feeds in plan.feeds.values() for feed in feeds if feed.target is not None]
-    fed += [*plan.clocks.values(), *plan.beats.values(), *plan.openings.values()]
+    fed += [*plan.clocks.values(), *plan.beats.values()]
     fed += [relation for feed in plan.tuples for relation in feed.relations.values()]
     fed += [feed.ticks for feed in plan.tuples if feed.ticks is not None]
     return {relation.number for relation in fed}
@@ -132,7 +132,7 @@ def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
     before = engine.output_rows()
     engine.spell_changes()
     state = save(engine)
-    while engine.size > engine.memory and any(len(memory.until) for memory in state.memories.values()):
+    while engine.size > engine.memory and any((memory.until < FOREVER).any() for memory in state.memories.values()):
         _halve(state)
         engine.prepare()
         load(engine, state)
@@ -140,14 +140,11 @@ def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
 
 
 def _halve(state: State) -> None:
-    middle = int(np.median(np.concatenate([memory.until for memory in state.memories.values()])))
-    for name, memory in state.memories.items():
-        forgotten = memory.until <= middle
-        if forgotten.any():
-            lost_until = int(min(memory.until[forgotten].max(), FOREVER - 1))
-            state.partial_until = max(state.partial_until, lost_until)
-        state.memories[name] = memory.kept(~forgotten)
-    state.windows = [(total, inside[len(inside) // 2 :]) for total, inside in state.windows]
+    """Drops the older half of what time will drop anyway; the answers are whole again when the last of it would go."""
+    passing = np.concatenate([memory.until[memory.until < FOREVER] for memory in state.memories.values()])
+    middle = int(np.median(passing))
+    state.partial_until = max(state.partial_until, middle)
+    state.memories = {name: memory.kept(memory.until > middle) for name, memory in state.memories.items()}
 
 
 def snapshot(engine: "Engine") -> bytes:

@@ -22,12 +22,14 @@ from thalweg.engine.layout import (
     COLUMNS,
     DIED,
     ENDED,
+    FEED_CLOCK,
     FEED_FOREVER,
     FEED_RETRACT,
     FEED_SEEN,
     FIRST,
     LINKS,
     LIVE,
+    NOW,
     RELATION,
     TUPLE_STARTS,
 )
@@ -38,6 +40,7 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.time import NEVER
 from thalweg.planning.plan import Relation, make_plan
 
 if TYPE_CHECKING:
@@ -114,7 +117,8 @@ class Engine:
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
         self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0], dtype=np.int64)
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
-        self._plain = not (self._every_tick or plan.openings or plan.tuples)
+        self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
+        self._plain = not (self._every_tick or plan.tuples)
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -130,9 +134,9 @@ class Engine:
         while self.now is None or self.now < to:
             tick = self._next_stop(to)
             words, feeds = self._feeds_at(tick, batches if tick == to else ()).arrays()
-            self.now = tick
-            self.evaluate(tick, words, feeds)
-            self._collect_change(tick, changes)
+            self.evaluate(tick, words, feeds, until=to - 1 if self._may_idle and self.now is not None else tick)
+            self.now = int(self.arrays.scalars[NOW])
+            self._collect_change(self.now, changes)
             if self.memory is not None and self.size > self.memory:
                 self._forget(changes)
         return changes
@@ -153,17 +157,13 @@ class Engine:
         if end is not None and end > self.now:
             stops.append(end)
         assert self.first is not None
-        for hop in self.plan.openings:
-            opening = -(-self.first // hop) * hop
-            if opening > self.now:
-                stops.append(opening)
         return min(stops)
 
-    def evaluate(self, tick: int, words: Rows, feeds: Rows) -> None:
-        """Evaluates one tick with what is fed to it."""
+    def evaluate(self, tick: int, words: Rows, feeds: Rows, until: int = NEVER) -> None:
+        """Evaluates one tick with what is fed to it; and those up to `until`, fed the same, while nothing happens."""
         last = self.plan.depth - 1
         if not self.groups:
-            self._step(tick, words, feeds, 0, last)
+            self._step(tick, until, words, feeds, 0, last)
             return
         for level in range(last + 1):
             more = Feeds()
@@ -172,11 +172,11 @@ class Engine:
                     self._regroup(grouping.elements, grouping.value, state, more)
             if level:
                 words, feeds = more.arrays()
-            self._step(tick, words, feeds, level, level)
+            self._step(tick, tick, words, feeds, level, level)
 
-    def _step(self, tick: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
+    def _step(self, tick: int, until: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
         again = False
-        while not step(self.table.words, self.arrays.scalars, tick, words, feeds, first, last, again):
+        while not step(self.table.words, self.arrays.scalars, tick, until, words, feeds, first, last, again):
             self.arrays = enlarge(self.table, self.arrays)
             again = True
 
@@ -244,13 +244,10 @@ class Engine:
     def _feed_time(self, tick: int, feeds: Feeds) -> None:
         assert self.first is not None
         for length, clock in self.plan.clocks.items():
-            feeds.add(FEED_SEEN, clock.number, length, -1, [tick << 2 | 1], 1, 1)
+            feeds.add(FEED_CLOCK, clock.number, length, -1, [], 1, 0)
         for hop, beat in self.plan.beats.items():
             if tick % hop == 0:
                 feeds.add(FEED_SEEN, beat.number, 0, -1, [], 1, 0)
-        for hop, opening in self.plan.openings.items():
-            if tick == -(-self.first // hop) * hop:
-                feeds.add(FEED_FOREVER, opening.number, 0, -1, [], 1, 0)
 
     def _feed_tuples(self, tick: int, batches: Sequence[Batch], feeds: Feeds) -> None:
         assert self.first is not None

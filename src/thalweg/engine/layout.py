@@ -210,7 +210,6 @@ DELETE: Final = 1
 REDERIVE: Final = 2
 
 # Scratch.
-REGISTERS: Final = 0
 KEY: Final = 64
 TUPLE: Final = 96
 STACK: Final = 128
@@ -223,6 +222,7 @@ FEED_TIMED: Final = 1
 FEED_RUN: Final = 2
 FEED_FOREVER: Final = 3
 FEED_RETRACT: Final = 4
+FEED_CLOCK: Final = 5
 
 # Windows of a count.
 COUNT_TIME: Final = 0

@@ -196,7 +196,7 @@ class _Prover:
         formulas = _formulas(rule)
         steps: list[Proof] = []
         for number, atom in enumerate(rule.positive):
-            if atom.relation.name.startswith(("true", "clock", "hop of", "first hop", "ticks of")):
+            if atom.relation.name.startswith(("true", "clock", "hop of", "ticks of")):
                 continue
             goal = (atom.relation.number, self.words(atom.args, binding))
             shown = show(substitute(formulas[number], terms)) if formulas else claim

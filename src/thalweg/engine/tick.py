@@ -33,14 +33,17 @@ from thalweg.engine.arena import (
 from thalweg.engine.compiled import entry, is_ready, kernel
 from thalweg.engine.layout import (
     ARITY,
+    BEGUN,
     BEST,
     BORN,
     COLUMNS,
     DEAD,
     DELETE,
     DIED,
+    ENDED,
     EXPIRING,
     FEED_BATCH,
+    FEED_CLOCK,
     FEED_FOREVER,
     FEED_RETRACT,
     FEED_ROW,
@@ -82,30 +85,43 @@ NEGATED, LOWERING, REDERIVING, ENDING, GROWING, SETTLING = range(6)
 
 
 @entry
-def step(table_words: Any, scalars: Any, tick: int, words: Any, feeds: Any, first: int, last: int, again: bool) -> bool:
+def step(
+    table_words: Any, scalars: Any, tick: int, until: int, words: Any, feeds: Any, first: int, last: int, again: bool
+) -> bool:
     """Begins `tick` unless it has begun, takes in `feeds`, and evaluates the strata from `first` to `last`.
 
-    A feed is (kind, relation, size, target, first word, number of rows, words a row). False: call it `again`.
+    A feed is (kind, relation, size, target, first word, number of rows, words a row). The same is done for the ticks up
+    to `until`, as long as nothing begins or ends for the world to see. False: call it `again`.
     """
     table, store = words_at(table_words), view(scalars)
     store.scalars[NEED] = 0
-    if not again:
-        store.scalars[STRATUM] = first
-        store.scalars[PHASE] = NEGATED
-        store.scalars[POSITION] = 0
-        store.scalars[FEED_BATCH] = 0
-        store.scalars[FEED_ROW] = 0
-    if not begin(table, store, tick):
-        return False
-    if not _feed(table, store, words, feeds):
-        return False
-    while store.scalars[STRATUM] <= last:
-        if not _stratum(table, store, store.scalars[STRATUM]):
+    if again:
+        tick = store.scalars[NOW]
+    else:
+        _reset(store, first)
+    while True:
+        if not begin(table, store, tick) or not _feed(table, store, words, feeds):
             return False
-        store.scalars[STRATUM] += 1
-        store.scalars[PHASE] = NEGATED
-        store.scalars[POSITION] = 0
-    return True
+        while store.scalars[STRATUM] <= last:
+            if not _stratum(table, store, store.scalars[STRATUM]):
+                return False
+            store.scalars[STRATUM] += 1
+            store.scalars[PHASE] = NEGATED
+            store.scalars[POSITION] = 0
+        if tick >= until or store.scalars[LENGTHS + BEGUN] > 0 or store.scalars[LENGTHS + ENDED] > 0:
+            return True
+        tick += 1
+        _reset(store, first)
+
+
+@kernel
+def _reset(store: Store, first: int) -> None:
+    """Back to the start of a tick's work."""
+    store.scalars[STRATUM] = first
+    store.scalars[PHASE] = NEGATED
+    store.scalars[POSITION] = 0
+    store.scalars[FEED_BATCH] = 0
+    store.scalars[FEED_ROW] = 0
 
 
 # Feeding ------------------------------------------------------------------------------------------------------------
@@ -131,7 +147,7 @@ def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
             elif kind == FEED_RETRACT:
                 done = _retract(table, store, relation)
             else:
-                if kind == FEED_TIMED:
+                if kind in (FEED_TIMED, FEED_CLOCK):
                     store.scratch[TUPLE + wide] = (now << 2) | 1
                 done = lift(table, store, relation, until) >= 0
             if not done:

@@ -31,7 +31,7 @@ class TupleState:
         self.inside.extend(fresh)
         self.total += len(fresh)
         gone = [self.inside.popleft() for _ in range(len(self.inside) - self.feed.window.size)]
-        entered = [arrival for arrival in fresh if arrival not in gone] if gone else list(fresh)
+        entered = list(fresh)[-self.feed.window.size :]
         return entered, [arrival for arrival in gone if arrival[2] < tick]
 
     def start(self, first: int) -> int:

@@ -4,9 +4,9 @@ At tick `t` the model is a set of pairs (fact, tick): the input up to `t`, and w
 derived at an earlier tick is not in it. The rules are applied stratum by stratum until nothing new comes; the output
 is what they derived for `t` itself.
 
-Three decisions where the page is silent: a hopping window whose hop lies before `t1` has not opened, so nothing holds
-in it; a head whose time lies outside the timeline `[t1, t]` derives nothing; an event is a set, so the same fact twice
-at one tick (of one stream) is one fact, at the place of the first.
+Three decisions where the page is silent: a hopping window whose hop lies before `t1` has no ticks, so only background
+holds in it; a head whose time lies outside the timeline `[t1, t]` derives nothing; an event is a set, so the same fact
+twice at one tick (of one stream) is one fact, at the place of the first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -218,12 +218,11 @@ def matches(formula: Formula, binding: Binding, timeline: Timeline) -> Iterator[
             rows = always_true | {args for args, tick in pairs if tick == timeline.now}
         case InWindow(window=window):
             ticks, pairs = timeline.view(window, signature, formula.stream)
-            rows = ({args for args, _ in pairs} | always_true) if ticks else set()
+            rows = {args for args, _ in pairs} | always_true
         case Always(window=window):
             ticks, pairs = timeline.view(window, signature, formula.stream)
             candidates = {args for args, _ in pairs}
-            rows = {args for args in candidates if all((args, tick) in pairs for tick in ticks)}
-            rows = (rows | always_true) if ticks else set()
+            rows = {args for args in candidates if all((args, tick) in pairs for tick in ticks)} | always_true
         case At(window=window, time=time):
             ticks, pairs = timeline.view(window, signature, formula.stream)
             pairs |= {(args, tick) for args in always_true for tick in ticks}

@@ -70,11 +70,6 @@ def word_of(digits: int, places: int) -> int:
 
 
 @register_jitable
-def as_float(word: int) -> float:
-    return float(mantissa(word)) / 10.0 ** scale(word)
-
-
-@register_jitable
 def _fits(digits: int, places: int) -> bool:
     """Whether `digits * 10**places` stays inside a machine word."""
     return places <= 18 and abs(digits) <= _WORD // 10**places

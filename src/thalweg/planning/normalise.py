@@ -1,13 +1,13 @@
 """Rules in the few shapes that the engine knows.
 
 n(R,N) :- road(R), N = count{C : at(C,R) in [5]}.      becomes     '1(R,C) :- at(C,R) in [5].
-'1v(R,N) is the count of '1, grouped by R
-n(R,N) :- road(R), '1v(R,N).
-'1s(R) :- '1v(R,_).
-n(R,N) :- road(R), not '1s(R), N = 0.
+                                                                   '1v(R,N) is the count of '1, grouped by R
+                                                                   n(R,N) :- road(R), '1v(R,N).
+                                                                   '1s(R) :- '1(R,_).
+                                                                   n(R,N) :- road(R), not '1s(R), N = 0.
 
 a(X) :- p(X), not q(X,_) in [3].                       becomes     '1(X) :- q(X,_) in [3].
-a(X) :- p(X), not '1(X).
+                                                                   a(X) :- p(X), not '1(X).
 
 c(X) :- p(X) at U in [9], q(X) at U.                   becomes     c(X) :- p(X) at U in [9], q(X) at U in [9].
 """
@@ -69,7 +69,9 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
     yield from _split_aggregates(elements, groups)
     yield from _split_aggregates(replace(rule, body=_with_value(found, name, keys, rest)), groups)
     if found.function in ("count", "sum"):
-        nothing = Not(Now(Atom(f"{name}v", (*keys, Variable("_'v")))), span=found.span)
+        # Not "no value": a sum that is too large for a number has none either, and is not 0.
+        anything = tuple(Variable(f"_'{number}") for number in range(len(found.terms)))
+        nothing = Not(Now(Atom(name, (*keys, *anything))), span=found.span)
         zero = Comparison("=", found.result, Constant("0"), span=found.span)
         yield from _split_aggregates(replace(rule, body=(zero, *rest, nothing)), groups)
 

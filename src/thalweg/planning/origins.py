@@ -47,7 +47,7 @@ def kinds(plan: Plan) -> list[dict[str, None]]:
         mark("counter", count.counter)
     mark("aggregate", *(each.value for each in plan.groupings))
     mark("background", *(relation for relation, _ in plan.background))
-    mark("clock", *plan.clocks.values(), *plan.beats.values(), *plan.openings.values())
+    mark("clock", *plan.clocks.values(), *plan.beats.values())
     mark("always", plan.truth)
     return found
 
@@ -73,7 +73,7 @@ class Origins:
                 self._comes(relation, "stream", _on(signature, tuples.stream))
         for relation, signature in plan.background:
             self._comes(relation, "background", signature)
-        for relation in (*plan.clocks.values(), *plan.beats.values(), *plan.openings.values()):
+        for relation in (*plan.clocks.values(), *plan.beats.values()):
             self._comes(relation, "clock", "clock")
 
     def _comes(self, relation: Relation, kind: str, name: str) -> None:

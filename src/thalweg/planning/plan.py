@@ -141,7 +141,6 @@ class Plan:
     background: list[tuple[Relation, str]] = field(default_factory=list)
     clocks: dict[int, Relation] = field(default_factory=dict)
     beats: dict[int, Relation] = field(default_factory=dict)
-    openings: dict[int, Relation] = field(default_factory=dict)
     outputs: dict[str, Relation] = field(default_factory=dict)
     truth: Relation | None = None
     strata: list[int] = field(default_factory=list)
@@ -251,7 +250,7 @@ class _Planner:
             return made
         alone = not (derived_now or derived_at or isinstance(window, TupleWindow))
         if background:
-            self.show_background(made, signature, window, alone)
+            self.show_background(made, signature, alone)
         if isinstance(window, TupleWindow):
             self.copy(made, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
             return made
@@ -316,7 +315,7 @@ class _Planner:
         derived = stream is None and (signature in self.heads_now or signature in self.heads_at)
         runs = isinstance(window, TimeWindow) and window.step is None and not derived
         if self.always_background(signature, stream):
-            self.show_background(made, signature, window, alone=runs)
+            self.show_background(made, signature, alone=runs)
         if runs:
             run, _ = self.relation(_name(signature, stream, "run"), arity)
             self.feed(signature, stream, Feed("run", run, window.size, made))
@@ -365,24 +364,13 @@ class _Planner:
         self.copy(memory, RelationAtom(made, row), head=row)
         return made
 
-    def show_background(self, memory: Relation, signature: str, window: Window, alone: bool) -> None:
-        """Background holds in every window that has opened."""
-        hopping = isinstance(window, TimeWindow) and window.step is not None
-        if alone and not hopping:
+    def show_background(self, memory: Relation, signature: str, alone: bool) -> None:
+        """Background holds in every window; beside derived rows it has rows of its own."""
+        if alone:
             self.plan.background.append((memory, signature))
-            return
-        row, _ = _columns(_arity(signature))
-        opened = (self.opening(window),) if hopping else ()
-        self.copy(memory, RelationAtom(self.background_rows(signature), row), *opened, head=row)
-
-    def opening(self, window: Window) -> RelationAtom:
-        """Holds from the first hop on."""
-        assert isinstance(window, TimeWindow)
-        assert window.step is not None
-        made = self.plan.openings.get(window.step)
-        if made is None:
-            made = self.plan.openings[window.step] = self.relation(f"first hop of {window.step}", 0)[0]
-        return RelationAtom(made, ())
+        else:
+            row, _ = _columns(_arity(signature))
+            self.copy(memory, RelationAtom(self.background_rows(signature), row), head=row)
 
     def tuple_feed(self, window: TupleWindow, stream: str | None) -> int:
         for number, feed in enumerate(self.plan.tuples):
