@@ -4,6 +4,7 @@ A program is a path, LARS text (anything with `:-`, a line break, or a full stop
 is a path, `-`, a URI, text, or any iterable of events: `Event` values or pairs `(tick, facts)`.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +38,13 @@ PROGRAM_ENDINGS: Final = (".lars",)
 BACKGROUND_ENDINGS: Final = (".facts", ".lars")
 
 
-def load(*programs: Program | Text, background: Background = (), tick: str = "1s") -> Program:
-    """One program from many, with its background; raises `Rejected` with all that is wrong.
+def load(
+    *programs: Program | Text,
+    background: Background = (),
+    tick: str = "1s",
+    report: Callable[[Diagnostic], None] = lambda found: None,
+) -> Program:
+    """One program from many, with its background; raises `Rejected` with all that is wrong, reports the warnings.
 
     >>> load("q(X) :- p(X) in [3].").derived
     frozenset({'q/1'})
@@ -46,6 +52,8 @@ def load(*programs: Program | Text, background: Background = (), tick: str = "1s
     program, found = analyse(programs, background, tick)
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
+    for warning in found:
+        report(warning)
     return program
 
 
@@ -70,7 +78,7 @@ def run(
     tick: str = "1s",
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] | None = None,
     memory: int | None = None,
 ) -> "Iterator[Answer]":
     """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
@@ -83,7 +91,7 @@ def run(
     """
     timing = Timing(tick, first, last, delay)
     known = load(program, background=background, tick=tick)
-    with start(known, on, timing, emit, on_error, memory, late, report) as job:
+    with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
             if piece is not None:
                 yield from piece.answers()
@@ -226,7 +234,13 @@ def analyse(
         tuple(fact for part in parts for fact in part.background),
     )
     # A part that could not be read takes no circle away: what is found in the rest stands.
-    return program, found + [one for check in (check_safety, check_strata) for one in check(program)]
+    found += (one for check in (check_safety, check_strata) for one in check(program))
+    sources = list(dict.fromkeys(one.span.source for one in found))
+    return program, sorted(found, key=lambda one: (sources.index(one.span.source), one.span.start))
+
+
+def _warn(found: Diagnostic) -> None:
+    warnings.warn(found.render(), stacklevel=2)
 
 
 def _read_program(program: Program | Text, tick_length: int, found: list[Diagnostic]) -> Program:

@@ -87,6 +87,7 @@ def run(
         Literal["stop", "skip"],
         typer.Option(help="At a malformed line: answer what came before and stop, or report it and go on."),
     ] = "stop",
+    runtime: Annotated[Literal["embedded"], typer.Option(help="Where to run: in this process.")] = "embedded",
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Budget such as `32M`; where it is exceeded answers are marked partial."),
@@ -107,7 +108,7 @@ def run(
             budget = None if memory is None else _bytes(memory)
         if not stream and (first is None or last is None):
             _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
-        program = api.load(*programs, background=background or (), tick=tick)
+        program = api.load(*programs, background=background or (), tick=tick, report=_complain)
         interrupt = Interrupt()
         _announce_compilation()
         with interrupt.listen(), Channel(late) as channel:
@@ -204,7 +205,9 @@ def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic
 
     akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
     shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
-    note = f"of {asked.signature} there holds {shown}" if akin else f"nothing of {asked.signature} holds then"
+    note = (
+        f"of {asked.signature} there holds {shown}" if akin else f"no rule derives anything of {asked.signature} then"
+    )
     return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,))
 
 

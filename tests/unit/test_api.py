@@ -150,3 +150,21 @@ def test_why():
     assert "p(a)" in proof.render()
     assert thalweg.why(RECENT, Fact("q", ("a",)), at=6, on=on) is None
     assert thalweg.why(RECENT, "q(a)", at=6) is None
+
+
+def test_a_late_fact_is_not_lost_in_silence():
+    with pytest.warns(UserWarning, match="W302"):
+        list(thalweg.run("q(X) :- p(X) in [1].", on=[(3, "p(a)"), (1, "p(b)")]))
+
+
+def test_what_could_not_be_read_back_is_refused():
+    engine = thalweg.Engine(thalweg.load("q(X) :- p(X) in [1]."))
+    with pytest.raises(ValueError, match="not a term"):
+        engine.advance(1, [thalweg.Fact("p", ("a b",))])
+    with pytest.raises(TypeError, match="not a Fact"):
+        engine.advance(1, ["p(a)"])
+
+
+def test_diagnostics_come_in_the_order_of_the_text():
+    found = thalweg.check("q(X,Y) :- p(X).\nr(X :- p(X).\ns(Z) :- p(X).")
+    assert [one.span.source.position(one.span.start)[0] for one in found] == [1, 2, 3]

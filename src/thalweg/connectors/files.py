@@ -112,7 +112,7 @@ def read_text(path: Path) -> str:
     """
     file = open_for_reading(path)
     try:
-        return b"".join(iter(lambda: file.read(FILE_BLOCK), b"")).decode()
+        return b"".join(iter(lambda: file.read(FILE_BLOCK), b"")).decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise unreadable(str(path), error) from error
     finally:

@@ -68,7 +68,10 @@ class JsonLinesReader:
 
     def _tick(self, time: object) -> int:
         if isinstance(time, str):
-            time = self._clock.tick(time)
+            try:
+                time = self._clock.tick(time)
+            except ValueError:
+                raise ValueError(f"`{time}` is no timestamp; a tick is written without quotes") from None
         if isinstance(time, bool) or not isinstance(time, int) or not 0 <= time < FOREVER:
             raise ValueError(f"`{json.dumps(time)}` is no tick")
         return time

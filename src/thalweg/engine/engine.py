@@ -40,6 +40,7 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.term import is_term
 from thalweg.model.time import NEVER
 from thalweg.planning.plan import Relation, make_plan
 
@@ -192,11 +193,18 @@ class Engine:
             return []
         if self.dictionary.wants_collection:
             self.collect()
-        batch, code = Batch(), self.dictionary.code
+        batch, words = Batch(), self.dictionary.words
         for fact in given:
-            assert isinstance(fact, Fact)
-            batch.add(fact.signature, [code(term) for term in fact.args])
+            if not isinstance(fact, Fact):
+                raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', '12'))")
+            batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.args])
         return [batch]
+
+    def _code(self, term: object, fact: Fact) -> int:
+        """The word of a term that a program hands over; what could not be read back is refused."""
+        if not is_term(term):
+            raise ValueError(f"{term!r} in {fact!r} is not a term: write 'abc', '12.5', '\"any text\"' or '<iri>'")
+        return self.dictionary.code(term)
 
     def _admit(self, batch: Batch) -> None:
         """A derived predicate that turns out to be streamed as well needs another plan."""

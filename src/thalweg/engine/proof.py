@@ -46,9 +46,14 @@ class Proof:
 
     @property
     def unless(self) -> tuple[str, ...]:
-        """What must stay absent."""
-        if self.kind == "absent":
-            return (self.claim.removeprefix("not "),)
+        """What would end it early: something absent that comes, or something newer."""
+        match self.kind:
+            case "absent":
+                return (self.claim.removeprefix("not "),)
+            case "aggregate":
+                return ("an element comes",)
+            case "counted":
+                return ("newer facts push it out",)
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
 
     def render(self, indent: str = "") -> str:
@@ -64,6 +69,8 @@ class Proof:
         match self.kind:
             case "stream" | "background" | "every tick":
                 return f"[{self.kind}] {until}"
+            case "counted":
+                return f"[stream] until {self.unless[0]}"
             case "absent":
                 return "[absent] now"
         return f"{until} unless {', '.join(self.unless)}" if self.unless else until
@@ -140,12 +147,26 @@ class _Prover:
                     came = claim if feed.kind == "timed" else f"{claim} at {tick}"
                     return Proof(came, _until(horizon), "stream")
                 if feed.target is not None and feed.target.number == relation:
-                    return Proof(claim, _until(horizon), "background" if horizon >= FOREVER else "every tick")
+                    return self.by_run(feed.relation.number, row, claim, horizon)
         if any(relation == made.number for feed in plan.tuples for made in feed.relations.values()):
-            return Proof(f"{claim} at {row[-1] >> 2}", None, "stream")
+            return Proof(f"{claim} at {row[-1] >> 2}", None, "counted")
         if any(relation == made.number for made, _ in plan.background):
             return Proof(claim, None, "background")
         return self.by_group(goal, claim)
+
+    def by_run(self, relation: int, row: Words, claim: str, horizon: int) -> Proof:
+        """`always` over what is streamed: it came at every tick of a run."""
+        if horizon >= FOREVER:
+            return Proof(claim, None, "background")
+        arrays, arity = self.engine.arrays, len(row)
+        found = np.flatnonzero(arrays.relations == relation)
+        same = found[(arrays.columns[found, :arity] == np.array(row, dtype=np.int64)).all(axis=1)]
+        ticks = range(int(arrays.columns[same[0], arity]), horizon + 1)
+        atom = claim.partition(" always")[0]
+        shown = [Proof(f"{atom} at {tick}", horizon, "stream") for tick in (*ticks[:1], *ticks[1:][-1:])]
+        if len(ticks) > len(shown):
+            shown.insert(1, Proof(f"… and at each of the {len(ticks) - 2} ticks between", horizon, "stream"))
+        return Proof(claim, horizon, "every tick", because=tuple(shown))
 
     def by_count(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
         """`always` over what is derived: every tick of the window is there; the last one is shown."""
@@ -176,7 +197,8 @@ class _Prover:
                     )
                     for each in sorted(elements)[:_SHOWN]
                 ]
-                return Proof(value, self.engine.now, "aggregate", because=tuple(step for step in shown if step))
+                ends = [self.living(grouping.elements.number)[each] for each in elements]
+                return Proof(value, _until(min(ends)), "aggregate", because=tuple(step for step in shown if step))
         return Proof(claim, None, "background")
 
     def by_rule(self, goal: Goal, claim: str, horizon: int) -> Proof | None:

@@ -8,10 +8,15 @@ numbers; see `number`.
 """
 
 import re
-from typing import Final
+from typing import Final, TypeGuard
 
 BARE: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 NUMERIC: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+
+_TERM: Final = re.compile(
+    r'[a-z][A-Za-z0-9_]*\Z|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z|<[^<>"{}|^`\\\s]+>\Z|_:[A-Za-z0-9_.-]+\Z'
+    r'|"(?:[^"\\\n\r]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>\s]+>)?\Z'
+)
 
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _UNESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
@@ -24,6 +29,15 @@ def is_number(term: str) -> bool:
     (True, False, False)
     """
     return term[0].isdigit() or term[0] == "-"
+
+
+def is_term(thing: object) -> TypeGuard[str]:
+    """Whether something is a term in a spelling that can be read back.
+
+    >>> is_term("road1"), is_term("Main Street"), is_term('"Main Street"'), is_term(3)
+    (True, False, True, False)
+    """
+    return isinstance(thing, str) and _TERM.match(thing) is not None
 
 
 def quote(text: str) -> str:

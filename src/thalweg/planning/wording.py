@@ -24,6 +24,7 @@ class Wording:
             if rule.origin is not None and rule.origin.head.signature not in plan.program.derived:
                 self._made[rule.head.relation.number] = self._rules[rule.origin.head.signature] = rule.origin
         self._values = {each.value.name.removesuffix(" value"): each for each in plan.groupings}
+        self._sets = {each.elements.name.removesuffix(" derived"): each for each in plan.groupings}
         self._by_value = {each.value.number: each for each in plan.groupings}
         self._by_elements = {each.elements.number: each for each in plan.groupings}
 
@@ -55,6 +56,8 @@ class Wording:
             case Now(atom) if atom.signature in self._values:
                 grouping = self._values[atom.signature]
                 return f"{show(atom.args[-1])} = {grouping.function}{self._elements(grouping)}"
+            case Now(atom) if atom.signature in self._sets:
+                return f"some {self._elements(self._sets[atom.signature])}"
             case Now(atom) if atom.signature in self._rules:
                 return self._some(self._rules[atom.signature])
         return show(literal)
@@ -62,9 +65,6 @@ class Wording:
     def _some(self, made: Rule) -> str:
         """A projection, which has one formula as its body."""
         (formula,) = made.body
-        match formula:
-            case Now(atom) if atom.signature in self._values:
-                return f"some {self._elements(self._values[atom.signature])}"
         return self.say(formula)
 
     def _elements(self, grouping: Grouping) -> str:

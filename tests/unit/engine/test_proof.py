@@ -47,7 +47,8 @@ def test_an_aggregate_shows_its_elements():
     proof = api.why("n(N) :- N = sum{V,X : p(X,V) in [4]}.", "n(5)", at=2, on=[(1, "p(x,2)"), (2, "p(y,3)")])
     assert proof is not None
     (value,) = proof.because
-    assert (value.claim, len(value.because), proof.until) == ("sum = 5 of 2", 2, 2)
+    assert (value.claim, len(value.because)) == ("sum = 5 of 2", 2)
+    assert (proof.until, proof.unless) == (5, ("an element comes",))
 
 
 def test_always_over_what_is_derived():
@@ -56,6 +57,19 @@ def test_always_over_what_is_derived():
     )
     assert proof is not None
     assert proof.because[0].kind == "every tick"
+
+
+def test_always_over_what_is_streamed_names_its_ticks():
+    proof = api.why("a(X) :- p(X) always in [2].", "a(x)", at=6, on=[(tick, "p(x)") for tick in (1, 3, 4, 5, 6)])
+    assert proof is not None
+    (run,) = proof.because
+    assert [step.claim for step in run.because] == ["p(x) at 3", "… and at each of the 2 ticks between", "p(x) at 6"]
+
+
+def test_a_tuple_window_holds_until_it_is_pushed_out():
+    proof = api.why("a(X) :- p(X) in [2 #].", "a(x)", at=1, on=[(1, "p(x)")])
+    assert proof is not None
+    assert (proof.until, proof.unless) == (None, ("newer facts push it out",))
 
 
 def test_a_fact_that_does_not_hold_has_no_proof():
