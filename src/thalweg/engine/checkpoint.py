@@ -132,19 +132,24 @@ def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
     before = engine.output_rows()
     engine.spell_changes()
     state = save(engine)
-    while engine.size > engine.memory and any((memory.until < FOREVER).any() for memory in state.memories.values()):
-        _halve(state)
+    # Runs are as few as the facts of one tick, and without its start a run would look complete too late.
+    runs = {engine.plan.relations[number].name for number in _runs(engine)}
+    passing = [name for name in state.memories if name not in runs]
+    while engine.size > engine.memory and any((state.memories[name].until < FOREVER).any() for name in passing):
+        _halve(state, passing)
         engine.prepare()
         load(engine, state)
     engine.tell(before, changes)
 
 
-def _halve(state: State) -> None:
+def _halve(state: State, passing: list[str]) -> None:
     """Drops the older half of what time will drop anyway; the answers are whole again when the last of it would go."""
-    passing = np.concatenate([memory.until[memory.until < FOREVER] for memory in state.memories.values()])
-    middle = int(np.median(passing))
+    ends = np.concatenate([state.memories[name].until for name in passing])
+    middle = int(np.median(ends[ends < FOREVER]))
     state.partial_until = max(state.partial_until, middle)
-    state.memories = {name: memory.kept(memory.until > middle) for name, memory in state.memories.items()}
+    for name in passing:
+        memory = state.memories[name]
+        state.memories[name] = memory.kept(memory.until > middle)
 
 
 def snapshot(engine: "Engine") -> bytes:
