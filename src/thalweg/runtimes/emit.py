@@ -194,18 +194,28 @@ class Intervals:
     """`intervals`: each fact when it ends, and at the very end those that still hold."""
 
     def __init__(self) -> None:
-        self._open: dict[str, tuple[int, bool]] = {}
+        self._open: dict[str, int] = {}
+        self._last_partial = -1
 
     def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Interval]:
         for delta in deltas:
+            self._note(delta.tick, delta.partial)
             for fact in sorted(delta.end_text):
-                start, was_partial = self._open.pop(fact)
-                yield Interval(fact, start, delta.tick - 1, was_partial or delta.partial)
-            self._open.update(dict.fromkeys(delta.begin_text, (delta.tick, delta.partial)))
+                yield self._interval(fact, self._open.pop(fact), delta.tick - 1)
+            self._open.update(dict.fromkeys(delta.begin_text, delta.tick))
+        self._note(last, partial)
 
     def finish(self) -> Iterator[Interval]:
-        for fact, (start, was_partial) in sorted(self._open.items()):
-            yield Interval(fact, start, None, was_partial)
+        for fact, start in sorted(self._open.items()):
+            yield self._interval(fact, start, None)
+
+    def _note(self, tick: int, partial: bool) -> None:
+        if partial:
+            self._last_partial = tick
+
+    def _interval(self, fact: str, start: int, until: int | None) -> Interval:
+        """Partial when some of it, or its end, was decided without all that the windows should have held."""
+        return Interval(fact, start, until, self._last_partial >= start)
 
 
 EMITTERS: Final[dict[str, type[Emitter]]] = {"snapshot": Snapshots, "changes": Changes, "intervals": Intervals}

@@ -301,7 +301,9 @@ def _written(rule: Rule) -> str:
 
 
 def _malformed(problem: Diagnostic) -> Diagnostic:
-    return Diagnostic("E301", problem.message, problem.span, problem.help, problem.notes)
+    """What is wrong with a fact; help that speaks of rules would lead its reader astray."""
+    way_out = problem.help if problem.code != "E101" else "write a fact as in `speed(a,12) at 3.`"
+    return Diagnostic("E301", problem.message, problem.span, way_out, problem.notes)
 
 
 @lru_cache(maxsize=65_536)
