@@ -14,6 +14,7 @@ does. Equal formulas share one memory. What can make a formula true decides how 
     b(X) …, b in the background          rows for ever; under `at U` joined with the clock
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -41,6 +42,9 @@ from thalweg.planning.normalise import normalise
 
 TICK = Variable("'U")
 """The column of a copied row's tick."""
+
+_DERIVED_ROWS = 1_000.0
+"""What a derived relation is taken to hold, for want of anything better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ class _Planner:
         self.plan = Plan(program)
         self.rules, self.groups = normalise(program.rules)
         self.mixed = mixed
-        self.with_background = frozenset(fact.signature for fact in program.background)
+        self.background = Counter(fact.signature for fact in program.background)
         self.heads_now = {rule.head.signature for rule in self.rules if rule.time is None}
         self.heads_at = {rule.head.signature for rule in self.rules if rule.time is not None}
         self.values = {group.value: group for group in self.groups}
@@ -209,7 +213,7 @@ class _Planner:
         return RelationAtom(made, (TICK,))
 
     def always_background(self, signature: str, stream: str | None) -> bool:
-        return stream is None and signature in self.with_background
+        return stream is None and signature in self.background
 
     def background_rows(self, signature: str) -> Relation:
         made, new = self.relation(f"{signature} background", _arity(signature))
@@ -222,16 +226,30 @@ class _Planner:
     def memory(self, formula: Formula) -> RelationAtom:
         """The atom over the memory that answers a formula."""
         signature, args, stream = formula.atom.signature, formula.atom.args, formula.stream
+        weight = self.expected_rows(formula)
         match formula:
             case Now():
-                return RelationAtom(self.some(signature, TimeWindow(0), stream), args)
+                return RelationAtom(self.some(signature, TimeWindow(0), stream), args, weight)
             case InWindow(window=window):
-                return RelationAtom(self.some(signature, window, stream), args)
+                return RelationAtom(self.some(signature, window, stream), args, weight)
             case Always(window=window):
-                return RelationAtom(self.always(signature, window, stream), args)
+                return RelationAtom(self.always(signature, window, stream), args, weight)
             case At(time=time, window=window):
                 window = TimeWindow(FOREVER) if window is None else window
-                return RelationAtom(self.at(signature, window, stream), (*args, time))
+                return RelationAtom(self.at(signature, window, stream), (*args, time), weight)
+
+    def expected_rows(self, formula: Formula) -> float:
+        """A guess for the order of joins: the background is counted, a stream is taken to bring one fact a tick."""
+        signature = formula.atom.signature
+        known = self.background[signature]
+        if not self.is_input(signature, formula.stream):
+            return known + _DERIVED_ROWS
+        match formula:
+            case InWindow(window=window) | Always(window=window) | At(window=TimeWindow() | TupleWindow() as window):
+                return float(known + window.size + 1)
+            case At():
+                return float(FOREVER)
+        return float(known + 1)
 
     def some(self, signature: str, window: Window, stream: str | None) -> Relation:
         """`p(X) in W`."""
