@@ -114,7 +114,8 @@ class Engine:
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
-        self._derived = self.program.derived
+        self._last_stratum = plan.depth - 1
+        self._only_derived = self.program.derived - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
         self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0], dtype=np.int64)
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
@@ -153,20 +154,15 @@ class Engine:
             return self.first
         if self._every_tick:
             return self.now + 1
-        stops = [to]
         end = next_end(self.arrays)
-        if end is not None and end > self.now:
-            stops.append(end)
-        assert self.first is not None
-        return min(stops)
+        return end if end is not None and self.now < end < to else to
 
     def evaluate(self, tick: int, words: Rows, feeds: Rows, until: int = NEVER) -> None:
         """Evaluates one tick with what is fed to it; and those up to `until`, fed the same, while nothing happens."""
-        last = self.plan.depth - 1
         if not self.groups:
-            self._step(tick, until, words, feeds, 0, last)
+            self._step(tick, until, words, feeds, 0, self._last_stratum)
             return
-        for level in range(last + 1):
+        for level in range(self._last_stratum + 1):
             more = Feeds()
             for grouping, state in zip(self.plan.groupings, self.groups, strict=True):
                 if self.plan.strata[grouping.value.number] == level:
@@ -208,9 +204,8 @@ class Engine:
 
     def _admit(self, batch: Batch) -> None:
         """A derived predicate that turns out to be streamed as well needs another plan."""
-        met = (self._derived & batch.rows.keys()) - self.mixed
-        if met:
-            self.mixed |= met
+        if not self._only_derived.isdisjoint(batch.rows):
+            self.mixed |= self._only_derived & batch.rows.keys()
             if self.now is not None:
                 from thalweg.engine.checkpoint import rebuild
 

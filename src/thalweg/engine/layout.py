@@ -61,7 +61,10 @@ class Arrays(NamedTuple):
     def rows_in(self, which: int) -> NDArray[np.int64] | None:
         """A copy of the rows of a list, or None when it is empty."""
         length = self.scalars[LENGTHS + which]
-        return self.rows.take(self.lists[which, :length] // self.rows.shape[1], axis=0) if length else None
+        if length > 1:
+            return self.rows.take(self.lists[which, :length] // self.stride, axis=0)
+        row = self.lists[which, 0] // self.stride
+        return self.rows[row : row + 1].copy() if length else None
 
 
 class Store(NamedTuple):
