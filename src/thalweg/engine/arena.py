@@ -71,7 +71,7 @@ from thalweg.model.time import FOREVER, NEVER
 _FACTOR = -7046029254386353131
 _SPARE_ROWS = 4
 _SPARE_ENTRIES = 4
-AHEAD = 6
+AHEAD = 12
 
 
 @kernel
