@@ -13,6 +13,7 @@ from functools import total_ordering
 from thalweg.model.number import DIVIDE, LARGEST_SCALE, NO_VALUE, calculate, mantissa, order, scale, word_of
 
 Words = tuple[int, ...]
+_SPARE = 32
 
 
 @total_ordering
@@ -53,14 +54,25 @@ class Group:
     def add(self, word: int) -> None:
         self._change(word, 1)
         if self.function in ("min", "max") and word & 3:
-            if not self.present[word]:
-                heapq.heappush(self.heap, _Ordered(word) if self.function == "min" else _Reversed(word))
+            if word not in self.present:
+                heapq.heappush(self.heap, self._ordered(word))
             self.present[word] += 1
 
     def remove(self, word: int) -> None:
         self._change(word, -1)
         if self.function in ("min", "max") and word & 3:
             self.present[word] -= 1
+            if len(self.heap) > 2 * self.numbers + _SPARE:
+                self._tidy()
+
+    def _ordered(self, word: int) -> _Ordered | _Reversed:
+        return _Ordered(word) if self.function == "min" else _Reversed(word)
+
+    def _tidy(self) -> None:
+        """Drops what is gone also where it would never reach the top, so that the heap follows the group."""
+        self.present = +self.present
+        self.heap = [self._ordered(word) for word in self.present]
+        heapq.heapify(self.heap)
 
     def _change(self, word: int, sign: int) -> None:
         self.elements += sign
