@@ -63,7 +63,7 @@ def main(out: Path, quick: bool = False) -> None:
         growth = [_growth(workload) for workload in (DIAMOND, BOX, JOIN)]
         gap = measure_gap(Point(JOIN, 80, 800), _GAP)
         start, speed = command.first_answer(), command.throughput(1_000_000)
-        samples = command.resident(1_000_000 if quick else 10_000_000)
+        samples = command.resident(2_000_000 if quick else 10_000_000)
     targets = [*verdict(results), *growth, *_runs(gap, start, speed, samples)]
     console.print(results_table(results))
     console.print(verdict_table(targets))

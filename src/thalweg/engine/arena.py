@@ -56,6 +56,7 @@ from thalweg.engine.layout import (
     SLOTS,
     STRIDE,
     TABLE_BUCKET,
+    TABLE_CHUNK,
     TABLE_HEAD,
     TABLE_LINKS,
     TABLE_SLOTS,
@@ -193,7 +194,12 @@ def release(table: Any, store: Store, row: int) -> None:
     """Gives a row back."""
     _unlink(table, store, row)
     if store.halves[2 * row + FLAG] & IN_CALENDAR:
-        _leave_calendar(store, row)
+        _leave_calendar(table, store, row)
+    _give_back(store, row)
+
+
+@kernel
+def _give_back(store: Store, row: int) -> None:
     store.halves[2 * row + RELATION] = -1
     store.words[row] = NEVER
     store.halves[2 * row + FLAG] = 0
@@ -218,15 +224,20 @@ def _foresee_release(table: Any, store: Store, row: int) -> None:
 
 
 @kernel
-def foresee(table: Any, store: Store, relation: int, words: Any, place: int) -> None:
-    """Fetches the heads of the chains that a row is soon to be looked up in."""
+def foresee(table: Any, store: Store, relation: int, words: Any, place: int) -> int:
+    """Fetches the heads of the chains that a row is soon to be looked up in; which is the first of them."""
     at = record(table, relation)
+    first = 0
     for slot in range(table[at + SLOTS]):
         columns = table[table[at + SLOT_COLUMNS] + slot]
         code = relation
         for each in range(table[columns]):
             code = _mix(code, words[place + table[columns + 1 + each]])
-        prefetch(store.heads, _head(store, slot, code))
+        head = _head(store, slot, code)
+        prefetch(store.heads, head)
+        if slot == 0:
+            first = head
+    return first
 
 
 @kernel
@@ -260,7 +271,7 @@ def find(table: Any, store: Store, relation: int) -> int:
     return -1
 
 
-# The calendar: a heap of ticks, and for each a ring of the rows to look at then -------------------------------------
+# The calendar: a heap of ticks, and for each a bucket: a header and chunks of the rows to look at then ---------------
 
 
 @kernel
@@ -311,6 +322,23 @@ def _bucket(table: Any, store: Store, tick: int) -> int:
 
 
 @kernel
+def _room_in_chunk(store: Store) -> int:
+    return 2 * (store.scalars[STRIDE] - COLUMNS)
+
+
+@kernel
+def _new_chunk(table: Any, store: Store, header: int) -> int:
+    """An empty chunk in front of a bucket's others."""
+    chunk = _take_row(store)
+    store.halves[2 * chunk + RELATION] = table[TABLE_CHUNK]
+    store.words[chunk] = FOREVER
+    store.halves[2 * chunk + LATER] = store.halves[2 * header + LATER]
+    store.halves[2 * chunk + EARLIER] = header
+    store.halves[2 * header + LATER] = chunk
+    return chunk
+
+
+@kernel
 def schedule(table: Any, store: Store, row: int, tick: int) -> None:
     """Has the row looked at when `tick` begins."""
     header = _bucket(table, store, tick)
@@ -319,31 +347,63 @@ def schedule(table: Any, store: Store, row: int, tick: int) -> None:
         store.halves[2 * header + RELATION] = table[TABLE_BUCKET]
         store.words[header] = FOREVER
         store.words[header + COLUMNS] = tick
-        store.halves[2 * header + LATER] = header
-        store.halves[2 * header + EARLIER] = header
+        store.halves[2 * header + LATER] = -1
         _link(table, store, header)
         _push_tick(store, tick)
-    after = store.halves[2 * header + LATER]
-    store.halves[2 * row + LATER] = after
-    store.halves[2 * row + EARLIER] = header
-    store.halves[2 * after + EARLIER] = row
-    store.halves[2 * header + LATER] = row
+    chunk = store.halves[2 * header + LATER]
+    if chunk < 0 or store.halves[2 * chunk + FLAG] == _room_in_chunk(store):
+        chunk = _new_chunk(table, store, header)
+    place = store.halves[2 * chunk + FLAG]
+    store.halves[2 * chunk + FLAG] = place + 1
+    store.halves[2 * (chunk + COLUMNS) + place] = row
+    store.halves[2 * row + LATER] = place
+    store.halves[2 * row + EARLIER] = chunk
     store.halves[2 * row + FLAG] |= IN_CALENDAR
 
 
 @kernel
-def _leave_calendar(store: Store, row: int) -> None:
-    before, after = store.halves[2 * row + EARLIER], store.halves[2 * row + LATER]
-    store.halves[2 * before + LATER] = after
-    store.halves[2 * after + EARLIER] = before
+def _take_last(table: Any, store: Store, header: int) -> int:
+    """Takes the last row out of a bucket that has one."""
+    chunk = store.halves[2 * header + LATER]
+    place = store.halves[2 * chunk + FLAG] - 1
+    row = store.halves[2 * (chunk + COLUMNS) + place]
+    store.halves[2 * chunk + FLAG] = place
     store.halves[2 * row + FLAG] &= ~IN_CALENDAR
+    if place == 0:
+        store.halves[2 * header + LATER] = store.halves[2 * chunk + LATER]
+        _give_back(store, chunk)
+    return row
+
+
+@kernel
+def _leave_calendar(table: Any, store: Store, row: int) -> None:
+    """Takes a row out of its bucket; the bucket's last row fills the hole."""
+    chunk, place = store.halves[2 * row + EARLIER], store.halves[2 * row + LATER]
+    last = _take_last(table, store, store.halves[2 * chunk + EARLIER])
+    if last != row:
+        store.halves[2 * (chunk + COLUMNS) + place] = last
+        store.halves[2 * last + EARLIER] = chunk
+        store.halves[2 * last + LATER] = place
+        store.halves[2 * last + FLAG] |= IN_CALENDAR
+        store.halves[2 * row + FLAG] &= ~IN_CALENDAR
+
+
+@kernel
+def _foresee_chunk(store: Store, chunk: int) -> None:
+    """Fetches the rows of a chunk, and the chunk after it."""
+    if chunk >= 0:
+        for place in range(store.halves[2 * chunk + FLAG]):
+            prefetch(store.words, store.halves[2 * (chunk + COLUMNS) + place])
+        following = store.halves[2 * chunk + LATER]
+        if following >= 0:
+            prefetch(store.words, following)
 
 
 @kernel
 def reschedule(table: Any, store: Store, row: int) -> None:
     """Moves a row whose horizon has come nearer."""
     if store.halves[2 * row + FLAG] & IN_CALENDAR:
-        _leave_calendar(store, row)
+        _leave_calendar(table, store, row)
     if store.words[row] < FOREVER and not store.halves[2 * row + FLAG] & IN_EXPIRING:
         schedule(table, store, row, store.words[row] + 1)
 
@@ -384,11 +444,16 @@ def begin(table: Any, store: Store, tick: int) -> bool:
         scalars[NOW] = tick
     while scalars[HEAP_LENGTH] > 0 and store.heap[0] <= tick:
         header = _bucket(table, store, store.heap[0])
-        while store.halves[2 * header + LATER] != header:
+        ahead = chunk = store.halves[2 * header + LATER]
+        _foresee_chunk(store, chunk)
+        while chunk >= 0:
             if not has_room(table, store):
                 return False
-            row = store.halves[2 * header + LATER]
-            _leave_calendar(store, row)
+            if chunk == ahead:
+                ahead = store.halves[2 * chunk + LATER]
+                _foresee_chunk(store, ahead)
+            row = _take_last(table, store, header)
+            chunk = store.halves[2 * header + LATER]
             if store.halves[2 * row + RELATION] == table[TABLE_WAKE]:
                 target = store.words[row + COLUMNS]
                 release(table, store, row)

@@ -45,6 +45,7 @@ from thalweg.engine.layout import (
     STEP_PROBE,
     STEP_TEST,
     TABLE_BUCKET,
+    TABLE_CHUNK,
     TABLE_HEAD,
     TABLE_LINKS,
     TABLE_RELATIONS,
@@ -99,7 +100,7 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     relations = len(plan.relations)
     counters = {each.counter.number for each in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
-    table = [0] * (TABLE_HEAD + (relations + 2) * RECORD)
+    table = [0] * (TABLE_HEAD + (relations + 3) * RECORD)
 
     def place(words: list[int]) -> int:
         table.extend(words)
@@ -122,11 +123,11 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
         table[at + ON_NEGATED] = place_list(lists[number].negated)
         table[at + ON_HEAD] = place_list(lists[number].head, count_targets.get(number, -1))
         table[at + ON_COUNT] = table[at + COUNTS_INTO] = count_places.get(number, -1)
-    bucket, wake = TABLE_HEAD + relations * RECORD, TABLE_HEAD + (relations + 1) * RECORD
+    bucket, wake, chunk = (TABLE_HEAD + (relations + each) * RECORD for each in range(3))
     table[bucket + ARITY] = table[bucket + SLOTS] = table[wake + ARITY] = 1
     table[bucket + SLOT_COLUMNS] = place([place([1, 0])])
     empty = place([0, -1])
-    for at in (bucket, wake):
+    for at in (bucket, wake, chunk):
         table[at + ON_GROWTH] = table[at + ON_NEGATED] = table[at + ON_HEAD] = empty
         table[at + ON_COUNT] = table[at + COUNTS_INTO] = -1
     taken_back = [0] * plan.depth
@@ -136,7 +137,7 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     table[TABLE_STRATA] = plan.depth
     table[TABLE_SLOTS] = max((len(each) for each in slots), default=1)
     table[TABLE_TAKEN_BACK] = place(taken_back)
-    table[TABLE_BUCKET], table[TABLE_WAKE] = relations, relations + 1
+    table[TABLE_BUCKET], table[TABLE_WAKE], table[TABLE_CHUNK] = range(relations, relations + 3)
     extra = counters | runs
     width = max(1, *(each.arity + (each.number in extra) for each in plan.relations), 1)
     table[TABLE_LINKS] = COLUMNS + width

@@ -28,7 +28,6 @@ from thalweg.engine.layout import (
     FEED_SEEN,
     FIRST,
     LINKS,
-    LIVE,
     NOW,
     RELATION,
     TUPLE_STARTS,
@@ -117,7 +116,7 @@ class Engine:
         self._last_stratum = plan.depth - 1
         self._only_derived = self.program.derived - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
-        self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0], dtype=np.int64)
+        self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
         self._plain = not (self._every_tick or plan.tuples)
@@ -345,8 +344,9 @@ class Engine:
 
     @property
     def live(self) -> int:
-        """Rows that live: facts in windows, conclusions, and the calendar's headers."""
-        return int(self.arrays.scalars[LIVE])
+        """Rows that live: facts in windows, and conclusions."""
+        relations = self.arrays.relations
+        return int(np.count_nonzero((relations >= 0) & (relations < len(self.plan.relations))))
 
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""

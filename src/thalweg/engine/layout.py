@@ -19,10 +19,12 @@ class Arrays(NamedTuple):
 
         horizon · relation, flags · later, earlier · columns … · one (next, previous) for each index
 
-    The horizon is the last tick for which the row is guaranteed. Later and earlier link it into one ring of the
-    calendar, whose header is itself a row of the relation BUCKET. The other pairs link it into chains of the hash
-    table, which has a part for each index number (one scalar for each in ENTRIES, CHAINS and FIRST_CHAIN). Rows are
-    named by the place of their first word.
+    The horizon is the last tick for which the row is guaranteed. Earlier and later say where in the calendar the row
+    stands: in which chunk and at which place of it. The chunks of a tick are rows themselves, of the relation CHUNK,
+    with the names of other rows for columns; they hang on a row of the relation BUCKET, which is found by its tick.
+    Later also links chunks, and rows that are free. The other pairs link a row into chains of the hash table, which has
+    a part for each index number (one scalar for each in ENTRIES, CHAINS and FIRST_CHAIN). Rows are named by the place
+    of their first word.
     """
 
     rows: NDArray[np.int64]
@@ -114,6 +116,7 @@ FIRST: Final = 1
 FREE: Final = 2
 HIGH: Final = 3
 LIVE: Final = 4
+HELD: Final = 5
 HEAP_LENGTH: Final = 6
 NEED: Final = 7
 STRATUM: Final = 8
@@ -122,6 +125,7 @@ POSITION: Final = 10
 FEED_BATCH: Final = 11
 FEED_ROW: Final = 12
 BEST: Final = 13
+LIFTED: Final = 14
 ROWS: Final = 16
 LIST_LENGTH: Final = 17
 HEAP: Final = 18
@@ -174,6 +178,7 @@ TABLE_TAKEN_BACK: Final = 3
 TABLE_BUCKET: Final = 4
 TABLE_WAKE: Final = 5
 TABLE_LINKS: Final = 6
+TABLE_CHUNK: Final = 7
 TABLE_HEAD: Final = 8
 
 RECORD: Final = 10
@@ -217,7 +222,10 @@ KEY: Final = 64
 TUPLE: Final = 96
 STACK: Final = 128
 FRAME: Final = 3
-SCRATCH: Final = 128 + 3 * 64
+ANSWERS: Final = 128 + 3 * 64
+ANSWER: Final = 3 + 32
+MOST_HELD: Final = 16
+SCRATCH: Final = ANSWERS + MOST_HELD * ANSWER
 
 # Kinds of feeds.
 FEED_SEEN: Final = 0

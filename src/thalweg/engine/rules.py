@@ -3,16 +3,18 @@
 A rule starts from one row (of a positive atom, of a negated atom, or of its head) and joins the others by nested
 look-ups, carrying the least horizon met so far. What it does with an answer depends on why it was fired:
 
-    GROW       the head is guaranteed until that horizon
+    GROW       the head is guaranteed until that horizon (a little later: see `_hold`)
     DELETE     the head loses its guarantee if it rested on this answer
     REDERIVE   the best horizon over all answers for one head row is noted
 """
 
 from typing import Any
 
-from thalweg.engine.arena import chain, find, has_room, lift, lower, record, wake
+from thalweg.engine.arena import chain, find, foresee, has_room, lift, lower, record, wake
 from thalweg.engine.compiled import kernel
 from thalweg.engine.layout import (
+    ANSWER,
+    ANSWERS,
     ARITY,
     BEST,
     BIND,
@@ -25,8 +27,11 @@ from thalweg.engine.layout import (
     FLAG,
     FRAME,
     GROW,
+    HELD,
     KEY,
+    LIFTED,
     LOWERED,
+    MOST_HELD,
     NOW,
     REDERIVE,
     REGISTER,
@@ -73,6 +78,8 @@ def _fits(table: Any, store: Store, row: int, place: int, columns: int) -> bool:
 @kernel
 def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: int) -> bool:
     """Does with an answer what the rule was fired for; False when there is no room."""
+    if store.scalars[HELD] == MOST_HELD and not lift_held(table, store):
+        return False
     relation, columns, timed = table[step + 1], table[step + 2], table[step + 3]
     for column in range(columns):
         store.scratch[TUPLE + column] = _operand(table, store, step + 4 + 2 * column)
@@ -81,7 +88,8 @@ def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: 
         if tick & 3 != 1 or (tick >> 2) < store.scalars[FIRST]:
             return True
     if why == GROW:
-        return lift(table, store, relation, horizon) >= 0
+        _hold(table, store, relation, columns, horizon)
+        return True
     if why == REDERIVE:
         for column in range(columns):
             if store.words[trigger + COLUMNS + column] != store.scratch[TUPLE + column]:
@@ -93,6 +101,40 @@ def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: 
         if not has_room(table, store):
             return False
         lower(table, store, row)
+    return True
+
+
+@kernel
+def _hold(table: Any, store: Store, relation: int, columns: int, horizon: int) -> None:
+    """Keeps the answer at TUPLE back for a while, so that its chain has been fetched when it is lifted."""
+    scalars = store.scalars
+    answer = ANSWERS + scalars[HELD] * ANSWER
+    store.scratch[answer] = relation
+    store.scratch[answer + 1] = horizon
+    store.scratch[answer + 2] = foresee(table, store, relation, store.scratch, TUPLE)
+    for column in range(columns):
+        store.scratch[answer + 3 + column] = store.scratch[TUPLE + column]
+    scalars[HELD] += 1
+
+
+@kernel
+def lift_held(table: Any, store: Store) -> bool:
+    """Lifts the answers that were kept back; False when there is no room."""
+    scalars = store.scalars
+    if scalars[LIFTED] == 0:
+        for each in range(scalars[HELD]):
+            row = store.heads[store.scratch[ANSWERS + each * ANSWER + 2]]
+            if row >= 0:
+                prefetch(store.words, row)
+    while scalars[LIFTED] < scalars[HELD]:
+        answer = ANSWERS + scalars[LIFTED] * ANSWER
+        relation = store.scratch[answer]
+        for column in range(table[record(table, relation) + ARITY]):
+            store.scratch[TUPLE + column] = store.scratch[answer + 3 + column]
+        if lift(table, store, relation, store.scratch[answer + 1]) < 0:
+            return False
+        scalars[LIFTED] += 1
+    scalars[LIFTED] = scalars[HELD] = 0
     return True
 
 

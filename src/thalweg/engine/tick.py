@@ -53,6 +53,7 @@ from thalweg.engine.layout import (
     FIRST,
     FLAG,
     GROW,
+    HELD,
     IN_EXPIRING,
     LENGTHS,
     LEVEL,
@@ -78,7 +79,7 @@ from thalweg.engine.layout import (
     view,
     words_at,
 )
-from thalweg.engine.rules import count_up, fire, foresee_probe, recount, uncomplete
+from thalweg.engine.rules import count_up, fire, foresee_probe, lift_held, recount, uncomplete
 from thalweg.model.time import FOREVER, NEVER
 
 NEGATED, LOWERING, REDERIVING, ENDING, GROWING, SETTLING = range(6)
@@ -205,8 +206,12 @@ def _stratum(table: Any, store: Store, level: int) -> bool:
             which = LOG
         else:
             which = EXPIRING
-        while scalars[POSITION] < scalars[LENGTHS + which]:
+        while scalars[POSITION] < scalars[LENGTHS + which] or scalars[HELD] > 0:
             position = scalars[POSITION]
+            if position == scalars[LENGTHS + which]:
+                if not lift_held(table, store):
+                    return False
+                continue
             row = listed(store, which, position)
             if phase == GROWING and position + 2 * AHEAD < scalars[LENGTHS + LOG]:
                 _foresee_growth(table, store, level, listed(store, LOG, position + 2 * AHEAD), False)
