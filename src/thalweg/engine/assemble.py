@@ -145,7 +145,7 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
 
 
 def _flags(plan: Plan, number: int, lists: _Lists, counter: bool) -> int:
-    output = any(relation.number == number for relation in plan.outputs.values())
+    output = any(relation.number == number for relation in (*plan.outputs.values(), *plan.handed_on.values()))
     grouped = any(each.elements.number == number for each in plan.groupings)
     counted = any(each.source.number == number for each in plan.counts)
     return (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from thalweg.engine.engine import Change, Engine
 
 Words = NDArray[np.int64]
-_TUPLES = "#"
+_TEXTS = ("memories", "signatures", "terms")
 
 
 class MismatchError(ValueError):
@@ -79,7 +79,7 @@ def _fed(engine: "Engine") -> set[int]:
     plan = engine.plan
     fed = [feed.relation for feeds in plan.feeds.values() for feed in feeds]
     fed += [feed.target for feeds in plan.feeds.values() for feed in feeds if feed.target is not None]
-    fed += [*plan.clocks.values(), *plan.beats.values()]
+    fed += [*plan.clocks.values(), *plan.beats.values(), *plan.given.values()]
     fed += [relation for feed in plan.tuples for relation in feed.relations.values()]
     fed += [feed.ticks for feed in plan.tuples if feed.ticks is not None]
     return {relation.number for relation in fed}
@@ -97,8 +97,10 @@ def load(engine: "Engine", state: State) -> None:
     for name, memory in state.memories.items():
         relation = engine.plan.memories[name]
         # One feed for each horizon: rows of one feed share theirs.
-        for until in np.unique(memory.until).tolist():
-            rows = memory.rows[memory.until == until]
+        order = np.argsort(memory.until, kind="stable")
+        ends, starts = np.unique(memory.until[order], return_index=True)
+        for until, part in zip(ends.tolist(), np.split(order, starts[1:]), strict=False):
+            rows = memory.rows[part]
             kind = FEED_FOREVER if until >= FOREVER else FEED_SEEN
             index = np.array([(kind, relation.number, until - state.now, -1, 0, 0, relation.arity)])
             feeds.put(index, rows.reshape(-1), len(rows))
@@ -153,16 +155,26 @@ def _halve(state: State, passing: list[str]) -> None:
 
 
 def snapshot(engine: "Engine") -> bytes:
-    """The state as an Arrow file."""
+    """The state as Arrow: one row, whose lists hold the words of all memories, and the terms they stand for."""
     import pyarrow as pa
 
-    state, spell = save(engine), engine.dictionary.spell
-    rows: list[tuple[str, list[str], int, int]] = []
-    for name, memory in state.memories.items():
-        for words, until, start in zip(memory.rows.tolist(), memory.until.tolist(), memory.start.tolist(), strict=True):
-            rows.append((name, list(map(spell, words)), until, start))
-    for number, (_, inside) in enumerate(state.windows):
-        rows += [(f"{_TUPLES}{number}", [name, *map(spell, words)], tick, 0) for name, words, tick in inside]
+    state = save(engine)
+    memories = list(state.memories.values())
+    inside = [(number, *arrival) for number, (_, arrivals) in enumerate(state.windows) for arrival in arrivals]
+    columns: dict[str, list[str] | list[int] | Words] = {
+        "memories": list(state.memories),
+        "rows": [len(memory.rows) for memory in memories],
+        "words": _joined([memory.rows.reshape(-1) for memory in memories]),
+        "until": _joined([memory.until for memory in memories]),
+        "start": _joined([memory.start for memory in memories]),
+        "windows": [number for number, _, _, _ in inside],
+        "signatures": [signature for _, signature, _, _ in inside],
+        "arrived": np.array([word for _, _, words, _ in inside for word in words], dtype=np.int64),
+        "ticks": [tick for _, _, _, tick in inside],
+    }
+    used = np.unique(_joined([columns["words"], columns["arrived"]]))  # type: ignore[list-item]
+    codes = used[used & 3 == 0]
+    columns |= {"codes": codes, "terms": engine.dictionary.spell_column(codes)}
     about = {
         "first": state.first,
         "now": state.now,
@@ -171,13 +183,16 @@ def snapshot(engine: "Engine") -> bytes:
         "totals": [total for total, _ in state.windows],
         "program": _fingerprint(engine),
     }
-    fields = [("memory", pa.string()), ("terms", pa.list_(pa.string())), ("until", pa.int64()), ("start", pa.int64())]
-    schema = pa.schema(fields, metadata={"thalweg": json.dumps(about)})
-    columns = [[row[place] for row in rows] for place in range(len(fields))]
-    arrays = [pa.array(column, type=kind) for column, (_, kind) in zip(columns, fields, strict=True)]
+    lists = [
+        pa.array([values], type=pa.list_(pa.string() if name in _TEXTS else pa.int64()))
+        for name, values in columns.items()
+    ]
+    schema = pa.schema(
+        [(name, each.type) for name, each in zip(columns, lists, strict=True)], metadata={"thalweg": json.dumps(about)}
+    )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, schema) as writer:
-        writer.write_batch(pa.record_batch(arrays, schema=schema))
+        writer.write_batch(pa.record_batch(lists, schema=schema))
     data: bytes = sink.getvalue().to_pybytes()
     return data
 
@@ -186,31 +201,46 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
     """Brings a new engine to a saved state."""
     import pyarrow as pa
 
-    table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
-    about = json.loads(table.schema.metadata[b"thalweg"])
+    batch = pa.ipc.open_file(pa.BufferReader(data)).get_batch(0)
+    about = json.loads(batch.schema.metadata[b"thalweg"])
     if about["program"] != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
     engine.mixed = frozenset(about["mixed"])
     engine.prepare()
-    state = State(about["first"], about["now"], about["partial_until"])
-    state.windows = [(total, []) for total in about["totals"]]
-    code = engine.dictionary.code
-    rows: dict[str, list[tuple[list[int], int, int]]] = {
-        engine.plan.relations[number].name: [] for number in _fed(engine)
+    columns = {
+        name: values.values.to_pylist() if name in _TEXTS else values.values.to_numpy()
+        for name, values in zip(batch.schema.names, batch.columns, strict=True)
     }
-    columns = (table.column(name).to_pylist() for name in ("memory", "terms", "until", "start"))
-    for name, terms, until, start in zip(*columns, strict=True):
-        if name.startswith(_TUPLES):
-            inside = state.windows[int(name.removeprefix(_TUPLES))][1]
-            inside.append((terms[0], tuple(map(code, terms[1:])), until))
-        else:
-            rows[name].append(([code(term) for term in terms], until, start))
-    for name, listed in rows.items():
-        words = np.array([row for row, _, _ in listed], dtype=np.int64)
-        until, start = (np.array([row[place] for row in listed], dtype=np.int64) for place in (1, 2))
-        state.memories[name] = Memory(words.reshape(len(listed), engine.plan.memories[name].arity), until, start)
+    codes, renewed = columns["codes"], np.array([engine.dictionary.code(term) for term in columns["terms"]], np.int64)
+    words, arrived = (_recoded(columns[name], codes, renewed) for name in ("words", "arrived"))
+    state = State(about["first"], about["now"], about["partial_until"])
+    taken, width = 0, 0
+    for name, rows in zip(columns["memories"], columns["rows"].tolist(), strict=True):
+        arity, after = engine.plan.memories[name].arity, taken + rows
+        part = words[width : width + rows * arity].reshape(rows, arity)
+        state.memories[name] = Memory(part, columns["until"][taken:after], columns["start"][taken:after])
+        taken, width = after, width + rows * arity
+    state.windows = [(total, []) for total in about["totals"]]
+    place, flat = 0, arrived.tolist()
+    for number, signature, tick in zip(
+        columns["windows"].tolist(), columns["signatures"], columns["ticks"].tolist(), strict=True
+    ):
+        after = place + int(signature.rpartition("/")[2])
+        state.windows[number][1].append((signature, tuple(flat[place:after]), tick))
+        place = after
     load(engine, state)
     return engine
+
+
+def _joined(parts: list[Words]) -> Words:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _recoded(words: Words, codes: Words, renewed: Words) -> Words:
+    """Words of one dictionary in another, which calls the terms of `codes` by the words `renewed`."""
+    fresh, terms = words.copy(), words & 3 == 0
+    fresh[terms] = renewed[np.searchsorted(codes, words[terms])]
+    return fresh
 
 
 def _fingerprint(engine: "Engine") -> str:

@@ -49,6 +49,16 @@ if TYPE_CHECKING:
 Rows = NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What began and what ended of one predicate that another part of the program derives: rows of words."""
+
+    signature: str
+    timed: bool
+    begun: Rows
+    ended: Rows
+
+
 @dataclass(eq=False, weakref_slot=True, slots=True)
 class Change:
     """What began and what ended at one tick. Facts are spelled when they are asked for."""
@@ -72,6 +82,10 @@ class Change:
         if self._end is None:
             self._end = self._engine.spell(self._ended)
         return self._end
+
+    def columns(self, relation: Relation) -> tuple[Rows, Rows]:
+        """The rows of one relation that began and that ended, as words, for who passes them on unspelled."""
+        return self._engine.columns_of(relation, self._begun), self._engine.columns_of(relation, self._ended)
 
     @property
     def begin_text(self) -> list[str]:
@@ -114,7 +128,7 @@ class Engine:
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
         self._last_stratum = plan.depth - 1
-        self._only_derived = self.program.derived - self.mixed
+        self._only_derived = (self.program.derived | {name for name, _ in self.program.given}) - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
         self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
@@ -123,10 +137,15 @@ class Engine:
 
     # Time -----------------------------------------------------------------------------------------------------------
 
-    def advance(self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = ()) -> list[Change]:
-        """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change."""
+    def advance(
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
+    ) -> list[Change]:
+        """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change.
+
+        `given` is what began and ended at `to` in the parts of a larger program that this one takes facts from.
+        """
         batches = self._batches(facts)
-        if batches and not self._is_open(to):
+        if (batches or given) and not self._is_open(to):
             # Taking them would lose them without a word.
             raise ValueError(f"facts at tick {to} come too late: the engine stands at {self.now}, from {self.first}")
         for batch in batches:
@@ -134,7 +153,7 @@ class Engine:
         changes: list[Change] = []
         while self.now is None or self.now < to:
             tick = self._next_stop(to)
-            words, feeds = self._feeds_at(tick, batches if tick == to else ()).arrays()
+            words, feeds = self._feeds_at(tick, *((batches, given) if tick == to else ((), ()))).arrays()
             self.evaluate(tick, words, feeds, until=to - 1 if self._may_idle and self.now is not None else tick)
             self.now = int(self.arrays.scalars[NOW])
             self._collect_change(self.now, changes)
@@ -212,7 +231,7 @@ class Engine:
             else:
                 self.prepare()
 
-    def _feeds_at(self, tick: int, batches: Sequence[Batch]) -> Feeds:
+    def _feeds_at(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Feeds:
         feeds = Feeds()
         if tick == self.first:
             self.feed_background(feeds)
@@ -221,6 +240,12 @@ class Engine:
                 self._feed_rows(feeds, signature, None, words)
                 if batch.stream is not None:
                     self._feed_rows(feeds, signature, batch.stream, words)
+        for each in given:
+            relation = self.plan.given[each.signature, each.timed]
+            for kind, rows in ((FEED_RETRACT, each.ended), (FEED_FOREVER, each.begun)):
+                if len(rows):
+                    index = np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)])
+                    feeds.put(index, rows.reshape(-1), len(rows))
         if not self._plain:
             self._feed_time(tick, feeds)
             self._feed_tuples(tick, batches, feeds)
@@ -298,8 +323,17 @@ class Engine:
             return
         relations = rows.view(np.int32)[:, RELATION]
         for number in np.unique(relations).tolist():
-            chosen = rows[relations == number]
-            yield self._predicates[number], chosen[:, COLUMNS : COLUMNS + self._arities[number]]
+            if number in self._predicates:
+                chosen = rows[relations == number]
+                yield self._predicates[number], chosen[:, COLUMNS : COLUMNS + self._arities[number]]
+
+    def columns_of(self, relation: Relation, rows: Rows | None) -> Rows:
+        """The columns of the rows that belong to one relation."""
+        if rows is None:
+            return np.zeros((0, relation.arity), dtype=np.int64)
+        chosen = rows[rows.view(np.int32)[:, RELATION] == relation.number]
+        columns: Rows = chosen[:, COLUMNS : COLUMNS + relation.arity]
+        return columns
 
     def spell(self, rows: Rows | None) -> list[Fact]:
         """Facts from their rows."""

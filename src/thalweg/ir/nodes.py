@@ -176,10 +176,17 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Rules, and the facts that hold at every tick."""
+    """Rules, and the facts that hold at every tick.
+
+    A part of a larger program takes some predicates from other parts and hands some on. Both are pairs of a signature
+    and whether the facts are derived `at` a tick, which is then their last column. What is given holds as long as the
+    other part derives it: to the rules it is derived, not streamed.
+    """
 
     rules: tuple[Rule, ...] = ()
     background: tuple[Fact, ...] = ()
+    given: frozenset[tuple[str, bool]] = frozenset()
+    handed_on: frozenset[tuple[str, bool]] = frozenset()
 
     @property
     def derived(self) -> frozenset[str]:

@@ -146,6 +146,8 @@ class Plan:
     clocks: dict[int, Relation] = field(default_factory=dict)
     beats: dict[int, Relation] = field(default_factory=dict)
     outputs: dict[str, Relation] = field(default_factory=dict)
+    given: dict[tuple[str, bool], Relation] = field(default_factory=dict)
+    handed_on: dict[tuple[str, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
     strata: list[int] = field(default_factory=list)
     retractable: list[bool] = field(default_factory=list)
@@ -171,7 +173,9 @@ class _Planner:
         self.mixed = mixed
         self.background = Counter(fact.signature for fact in program.background)
         self.heads_now = {rule.head.signature for rule in self.rules if rule.time is None}
+        self.heads_now |= {signature for signature, timed in program.given if not timed}
         self.heads_at = {rule.head.signature for rule in self.rules if rule.time is not None}
+        self.heads_at |= {signature for signature, timed in program.given if timed}
         self.values = {group.value: group for group in self.groups}
 
     # Relations ------------------------------------------------------------------------------------------------------
@@ -426,7 +430,7 @@ class _Planner:
     def never_clips(self, signature: str, window: Window) -> bool:
         """Whether every row derived `at U` ends by itself before U leaves the window, and never starts before U."""
         assert isinstance(window, TimeWindow)
-        return all(
+        return (signature, True) not in self.plan.program.given and all(
             any(
                 isinstance(literal, At)
                 and literal.time == rule.time
@@ -469,6 +473,12 @@ class _Planner:
             )
         for signature in sorted(self.plan.program.derived):
             self.plan.outputs[signature] = self.output(signature)
+        for passed, relations in (
+            (self.plan.program.given, self.plan.given),
+            (self.plan.program.handed_on, self.plan.handed_on),
+        ):
+            for signature, timed in sorted(passed):
+                relations[signature, timed] = self.derived_at(signature) if timed else self.derived(signature)
 
     def true(self) -> Relation:
         if self.plan.truth is None:
@@ -498,8 +508,8 @@ class _Planner:
         for feed in self.plan.tuples:
             for relation in (*feed.relations.values(), *filter(None, (feed.ticks,))):
                 taken_back[relation.number] = True
-        for grouping in self.plan.groupings:
-            taken_back[grouping.value.number] = True
+        for relation in (*(grouping.value for grouping in self.plan.groupings), *self.plan.given.values()):
+            taken_back[relation.number] = True
         changed = True
         while changed:
             changed = False
