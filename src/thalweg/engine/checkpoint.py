@@ -6,7 +6,6 @@ costs, and the answers after it are those of an engine that never stopped.
 """
 
 import hashlib
-import json
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,13 +17,13 @@ from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST, TUPLE_STARTS
 from thalweg.engine.tuples import Arrival
 from thalweg.ir.text import show
+from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Change, Engine
 
 Words = NDArray[np.int64]
-_TEXTS = ("memories", "signatures", "terms")
 
 
 class MismatchError(ValueError):
@@ -156,23 +155,21 @@ def _halve(state: State, passing: list[str]) -> None:
 
 def snapshot(engine: "Engine") -> bytes:
     """The state as Arrow: one row, whose lists hold the words of all memories, and the terms they stand for."""
-    import pyarrow as pa
-
     state = save(engine)
     memories = list(state.memories.values())
     inside = [(number, *arrival) for number, (_, arrivals) in enumerate(state.windows) for arrival in arrivals]
-    columns: dict[str, list[str] | list[int] | Words] = {
+    columns: Lists = {
         "memories": list(state.memories),
-        "rows": [len(memory.rows) for memory in memories],
+        "rows": np.array([len(memory.rows) for memory in memories], dtype=np.int64),
         "words": _joined([memory.rows.reshape(-1) for memory in memories]),
         "until": _joined([memory.until for memory in memories]),
         "start": _joined([memory.start for memory in memories]),
-        "windows": [number for number, _, _, _ in inside],
+        "windows": np.array([number for number, _, _, _ in inside], dtype=np.int64),
         "signatures": [signature for _, signature, _, _ in inside],
         "arrived": np.array([word for _, _, words, _ in inside for word in words], dtype=np.int64),
-        "ticks": [tick for _, _, _, tick in inside],
+        "ticks": np.array([tick for _, _, _, tick in inside], dtype=np.int64),
     }
-    used = np.unique(_joined([columns["words"], columns["arrived"]]))  # type: ignore[list-item]
+    used = np.unique(_joined([columns["words"], columns["arrived"]]))
     codes = used[used & 3 == 0]
     columns |= {"codes": codes, "terms": engine.dictionary.spell_column(codes)}
     about = {
@@ -183,36 +180,18 @@ def snapshot(engine: "Engine") -> bytes:
         "totals": [total for total, _ in state.windows],
         "program": _fingerprint(engine),
     }
-    lists = [
-        pa.array([values], type=pa.list_(pa.string() if name in _TEXTS else pa.int64()))
-        for name, values in columns.items()
-    ]
-    schema = pa.schema(
-        [(name, each.type) for name, each in zip(columns, lists, strict=True)], metadata={"thalweg": json.dumps(about)}
-    )
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, schema) as writer:
-        writer.write_batch(pa.record_batch(lists, schema=schema))
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
+    return encode(about, columns)
 
 
 def restore(engine: "Engine", data: bytes) -> "Engine":
     """Brings a new engine to a saved state."""
-    import pyarrow as pa
-
-    batch = pa.ipc.open_file(pa.BufferReader(data)).get_batch(0)
-    about = json.loads(batch.schema.metadata[b"thalweg"])
+    about, columns = decode(data)
     if about["program"] != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
     engine.mixed = frozenset(about["mixed"])
     engine.prepare()
-    columns = {
-        name: values.values.to_pylist() if name in _TEXTS else values.values.to_numpy()
-        for name, values in zip(batch.schema.names, batch.columns, strict=True)
-    }
     codes, renewed = columns["codes"], np.array([engine.dictionary.code(term) for term in columns["terms"]], np.int64)
-    words, arrived = (_recoded(columns[name], codes, renewed) for name in ("words", "arrived"))
+    words, arrived = (recoded(columns[name], codes, renewed) for name in ("words", "arrived"))
     state = State(about["first"], about["now"], about["partial_until"])
     taken, width = 0, 0
     for name, rows in zip(columns["memories"], columns["rows"].tolist(), strict=True):
@@ -234,13 +213,6 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
 
 def _joined(parts: list[Words]) -> Words:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-
-def _recoded(words: Words, codes: Words, renewed: Words) -> Words:
-    """Words of one dictionary in another, which calls the terms of `codes` by the words `renewed`."""
-    fresh, terms = words.copy(), words & 3 == 0
-    fresh[terms] = renewed[np.searchsorted(codes, words[terms])]
-    return fresh
 
 
 def _fingerprint(engine: "Engine") -> str:

@@ -346,14 +346,8 @@ class Engine:
 
     def spell_text(self, rows: Rows | None) -> list[str]:
         """Facts as text, from their rows."""
-        texts: list[str] = []
-        for predicate, part in self._by_predicate(rows):
-            if part.shape[1] == 0:
-                texts += [predicate] * len(part)
-                continue
-            columns = [self.dictionary.spell_column(column) for column in part.T]
-            texts += [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
-        return texts
+        spell = self.dictionary.spell_rows
+        return [text for predicate, part in self._by_predicate(rows) for text in spell(predicate, part)]
 
     def output_rows(self) -> Rows:
         """The rows of the output at `now`."""

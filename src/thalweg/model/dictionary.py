@@ -75,6 +75,17 @@ class Dictionary:
             return list(map(self.spell, words.tolist()))
         return list(map(self._spellings.__getitem__, (words >> 2).tolist()))  # type: ignore[arg-type]
 
+    def spell_rows(self, predicate: str, rows: NDArray[np.int64]) -> list[str]:
+        """Facts as text, from the words of their arguments.
+
+        >>> Dictionary().spell_rows("p", np.array([[5, 9], [13, 17]]))
+        ['p(1,2)', 'p(3,4)']
+        """
+        if rows.shape[1] == 0:
+            return [predicate] * len(rows)
+        columns = [self.spell_column(column) for column in rows.T]
+        return [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
+
     def fact(self, predicate: str, words: Iterable[int]) -> Fact:
         """A fact from its words."""
         return Fact(predicate, tuple(self.spell(word) for word in words))

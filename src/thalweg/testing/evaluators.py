@@ -6,7 +6,7 @@ answer changed, what began and what ended. Ticks without a change are not in it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from thalweg import api
 from thalweg.engine import Change, Engine
@@ -15,6 +15,11 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.runtimes import emit
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.wire import OUT, unwrap
+from thalweg.runtimes.spark.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +100,30 @@ def by_runtime(program: Program, events: Sequence[Event], first: int, last: int)
         for found in answers
         if isinstance(found, emit.Change)
     }
+
+
+def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
+    """The changes as the stages of a cluster give them, in this process: partitioned, in as many batches as are cut."""
+
+    def evaluate(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
+        job = Job(program, Settings(first=first, last=last, emit="changes"), partitions)
+        workers = {
+            (stage, bucket): Worker(job, stage, bucket)
+            for stage in range(len(job.stages))
+            for bucket in range(job.buckets(stage))
+        }
+        found: dict[int, tuple[set[str], set[str]]] = {}
+        for start, end in pairwise([0, *cuts, len(events)]):
+            packer = Packer(job, 0, 0, ordered=True)
+            items = [(event.tick, batch_of(packer.words, event)) for event in events[start:end]]
+            post = list(packer.pack(gather(items), ended=end == len(events)))
+            for key, worker in workers.items():
+                post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
+            for each in post:
+                if each.stage == OUT:
+                    lists = unwrap(each.payload).lists
+                    for tick, ended, fact in zip(lists["ticks"], lists["ended"], lists["facts"], strict=True):
+                        found.setdefault(int(tick), (set(), set()))[int(ended)].add(fact)
+        return {tick: Difference(frozenset(begin), frozenset(end)) for tick, (begin, end) in sorted(found.items())}
+
+    return evaluate

@@ -1,0 +1,312 @@
+"""By which variables a rule can be split over buckets, and where its conclusions are found then.
+
+    jam(R) :- slow(R), not light(R), on(S,R).     keyed by R: whatever meets in it has the same R
+
+Facts go to buckets by the hash of one argument. A rule is *local* under a key variable when each bucket can evaluate it
+alone: the variable stands in every atom, and facts are hashed by the argument where it stands. Two kinds of atoms need
+no key because every bucket may have all of their facts: those of a predicate of the background, and those without a
+variable. So does what recursion takes from outside, where it cannot be split otherwise. One positive atom must have the
+key, or else the rule would fire in every bucket.
+
+A predicate is *located* at an argument when the key of each of its rules stands there in the head: its facts are then
+where a consumer with that key looks for them, and each of them in one bucket only.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from thalweg.ir.nodes import (
+    Aggregate,
+    Comparison,
+    Formula,
+    Literal,
+    Not,
+    Now,
+    Program,
+    Rule,
+    TupleWindow,
+    Variable,
+    Window,
+    names,
+    variables,
+)
+from thalweg.ir.text import show
+
+_TRIED = 16
+"""How many ways to locate a component are compared; a few are as good as all."""
+
+Places = tuple[int | None, ...]
+"""For each atom of a body the argument that it is hashed by; None where every bucket has all of its facts."""
+
+Role = tuple[str, int | None]
+"""A signature hashed by one of its arguments, or sent to every bucket."""
+
+Domains = dict[str, frozenset[int]]
+"""The arguments that predicates may be located at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An atom in a body. An aggregate's result is hidden inside it: there, the name stands for something else."""
+
+    formula: Formula
+    positive: bool
+    hidden: frozenset[str] = frozenset()
+
+    @property
+    def signature(self) -> str:
+        return self.formula.atom.signature
+
+    @property
+    def window(self) -> Window | None:
+        return None if isinstance(self.formula, Now) else self.formula.window
+
+    def places(self, key: str) -> tuple[int, ...]:
+        """The arguments where a variable stands."""
+        args = () if key in self.hidden else self.formula.atom.args
+        return tuple(place for place, arg in enumerate(args) if isinstance(arg, Variable) and arg.name == key)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A variable that a rule can be keyed by, and for each use the arguments where it stands."""
+
+    key: str
+    places: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A rule with its key, and how the facts for each of its uses come to the bucket; without a key in one bucket."""
+
+    rule: Rule
+    key: str | None
+    places: Places
+
+    def roles(self) -> Iterator[tuple[Use, Role]]:
+        """The uses of the rule, each with the role that answers it."""
+        for use, place in zip(uses(self.rule.body), self.places, strict=True):
+            yield use, (use.signature, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Rules that are local together, and the argument that each of their heads is located at."""
+
+    rules: tuple[Keyed, ...]
+    located: Mapping[str, int | None]
+
+
+def uses(body: Iterable[Literal], positive: bool = True, hidden: frozenset[str] = frozenset()) -> Iterator[Use]:
+    """Every atom of a body, in the order in which they are written."""
+    for literal in body:
+        match literal:
+            case Comparison():
+                pass
+            case Not(formula):
+                yield Use(formula, False, hidden)
+            case Aggregate(result=result, body=inner):
+                yield from uses(inner, False, hidden | {result.name})
+            case _:
+                yield Use(literal, positive, hidden)
+
+
+def rests_on(rule: Rule, derived: Iterable[str]) -> list[str]:
+    """The derived signatures that a rule reads; with `from` only what is streamed is read."""
+    return [use.signature for use in uses(rule.body) if use.formula.stream is None and use.signature in derived]
+
+
+def options(rule: Rule, static: frozenset[str], copied: bool = False) -> list[Option]:
+    """The variables that a rule can be keyed by, those of the head first; `static` names what only the background has.
+
+    Where facts may be `copied`, every bucket gets all of those that lack the key, whatever their predicate is.
+
+    >>> from thalweg.ir.nodes import Atom
+    >>> x, y = Variable("X"), Variable("Y")
+    >>> rule = Rule(Atom("a", (y,)), (Now(Atom("p", (x, y))), Not(Now(Atom("q", (y,))))))
+    >>> options(rule, static=frozenset())
+    [Option(key='Y', places=((1,), (0,)))]
+    """
+    found = list(uses(rule.body))
+    if any(isinstance(use.window, TupleWindow) for use in found):
+        return []
+    keys = dict.fromkeys(variable.name for variable in variables(rule.head, *_positive(found)))
+    return [option for key in keys if (option := _option(key, found, static, copied)) is not None]
+
+
+def _positive(found: Iterable[Use]) -> Iterator[Formula]:
+    return (use.formula for use in found if use.positive)
+
+
+def _option(key: str, found: Sequence[Use], static: frozenset[str], copied: bool) -> Option | None:
+    places = tuple(use.places(key) for use in found)
+    if not any(use.positive and where for use, where in zip(found, places, strict=True)):
+        return None
+    everywhere = (copied or use.signature in static or not names(*use.formula.atom.args) for use in found)
+    return Option(key, places) if all(a or b for a, b in zip(places, everywhere, strict=True)) else None
+
+
+def components(program: Program) -> list[list[str]]:
+    """The derived signatures, those that rest on each other together, and each after what it rests on.
+
+    >>> from thalweg.ir.nodes import Atom
+    >>> a, b, c = (Now(Atom(name)) for name in "abc")
+    >>> components(Program((Rule(c.atom, (b,)), Rule(b.atom, (a,)), Rule(a.atom, (b,)))))
+    [['a/0', 'b/0'], ['c/0']]
+    """
+    needs: dict[str, dict[str, None]] = {rule.head.signature: {} for rule in program.rules}
+    for rule in program.rules:
+        needs[rule.head.signature] |= dict.fromkeys(rests_on(rule, needs))
+    return [sorted(component) for component in _strongly_connected(needs)]
+
+
+def _strongly_connected(after: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
+    """Tarjan's algorithm without recursion, because chains of predicates can be long."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    path: list[str] = []
+    closed: set[str] = set()
+    for root in after:
+        if root in index:
+            continue
+        visits = [(root, iter(after[root]))]
+        index[root] = low[root] = len(index)
+        path.append(root)
+        while visits:
+            node, rest = visits[-1]
+            following = next(rest, None)
+            if following is None:
+                visits.pop()
+                if visits:
+                    low[visits[-1][0]] = min(low[visits[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = path[path.index(node) :]
+                    del path[-len(component) :]
+                    closed.update(component)
+                    yield component
+            elif following not in index:
+                index[following] = low[following] = len(index)
+                path.append(following)
+                visits.append((following, iter(after[following])))
+            elif following not in closed:
+                low[node] = min(low[node], index[following])
+
+
+# Rules together -----------------------------------------------------------------------------------------------------
+
+
+class Component:
+    """The rules of predicates that rest on each other, looking for keys under which all of them are local."""
+
+    def __init__(self, rules: Sequence[Rule], static: frozenset[str]) -> None:
+        self.rules = rules
+        self.uses = [list(uses(rule.body)) for rule in rules]
+        self.arities = {rule.head.signature: len(rule.head.args) for rule in rules}
+        self.recursive = any(rests_on(rule, self.arities) for rule in rules)
+        self.options = [options(rule, static) for rule in rules]
+        if self.recursive and self.fit({}) is None:
+            # A closure is larger than what it is made from: copying that is a fair price for splitting it.
+            self.options = [options(rule, static, copied=True) for rule in rules]
+
+    def fit(self, beside: Mapping[str, int | None], roles: Container[Role] = ()) -> Fit | None:
+        """Keys for the rules in a stage that derives some predicates already, each at its argument, and has some roles.
+
+        What rests on itself must be located; for other predicates it is the better choice.
+        """
+        places = {name: beside[name] for found in self.uses for use in found if (name := use.signature) in beside}
+        fixed = {name: frozenset(() if place is None else (place,)) for name, place in places.items()}
+        free = {name: frozenset(range(arity)) for name, arity in self.arities.items()}
+        fits = [self._located(found) for found in islice(self._locations(fixed | free), _TRIED)]
+        if not fits and not self.recursive:
+            fits = [each for each in (self._scattered(fixed, roles),) if each is not None]
+        return min(fits, key=lambda fit: _cost(fit.rules, roles), default=None)
+
+    def whole(self) -> Fit:
+        """All rules in one bucket."""
+        pairs = zip(self.rules, self.uses, strict=True)
+        return Fit(tuple(Keyed(rule, None, (None,) * len(found)) for rule, found in pairs), dict.fromkeys(self.arities))
+
+    def why(self) -> str:
+        """What keeps the rules from being split."""
+        for rule, found, known in zip(self.rules, self.uses, self.options, strict=True):
+            counting = next((use for use in found if isinstance(use.window, TupleWindow)), None)
+            if counting is not None:
+                return f"`{show(counting.formula)}` counts facts, whatever their arguments are"
+            if not any(use.positive and names(*use.formula.atom.args) for use in found):
+                return f"`{show(rule)}` has no variable in a positive atom to be keyed by"
+            if not known:
+                return f"`{show(rule)}` has no variable that stands in all of its atoms"
+        heads = " and ".join(f"`{signature}`" for signature in self.arities)
+        verb = "rests on itself" if len(self.arities) == 1 else "rest on each other"
+        return f"{heads} {verb}, but no key goes with the facts from rule to rule"
+
+    def _locations(self, domains: Domains) -> Iterator[Domains]:
+        """Every way to locate the heads such that all rules are local."""
+        narrowed = self._narrow(domains)
+        if narrowed is None:
+            return
+        undecided = next((name for name in self.arities if len(narrowed[name]) > 1), None)
+        if undecided is None:
+            yield narrowed
+            return
+        for place in sorted(narrowed[undecided]):
+            yield from self._locations(narrowed | {undecided: frozenset((place,))})
+
+    def _narrow(self, domains: Domains) -> Domains | None:
+        """Without the places that some rule has no key for; None where a head has no place left."""
+        while True:
+            narrowed = dict(domains)
+            for number, rule in enumerate(self.rules):
+                keys = [option for option, _ in self._local(number, narrowed)]
+                narrowed[rule.head.signature] &= frozenset().union(*(_standing(rule, option.key) for option in keys))
+                for use, *places in zip(self.uses[number], *(option.places for option in keys), strict=True):
+                    if use.formula.stream is None and use.signature in self.arities:
+                        narrowed[use.signature] &= frozenset().union(*places)
+            if not all(narrowed[name] for name in self.arities):
+                return None
+            if narrowed == domains:
+                return domains
+            domains = narrowed
+
+    def _local(self, number: int, places: Domains) -> Iterator[tuple[Option, Places]]:
+        """The keys of a rule that agree with where predicates of the same stage may be, those of its head included."""
+        rule = self.rules[number]
+        for option in self.options[number]:
+            found = [_place(*each, places) for each in zip(self.uses[number], option.places, strict=True)]
+            head = places.get(rule.head.signature)
+            if -1 not in found and (head is None or head & _standing(rule, option.key)):
+                yield option, tuple(found)
+
+    def _located(self, domains: Domains) -> Fit:
+        chosen = [next(self._local(number, domains)) for number in range(len(self.rules))]
+        keyed = (Keyed(rule, option.key, found) for rule, (option, found) in zip(self.rules, chosen, strict=True))
+        return Fit(tuple(keyed), {name: min(domains[name]) for name in self.arities})
+
+    def _scattered(self, fixed: Domains, roles: Container[Role]) -> Fit | None:
+        """Each rule with a key of its own."""
+        found: list[Keyed] = []
+        for number, rule in enumerate(self.rules):
+            keyed = [(Keyed(rule, option.key, places),) for option, places in self._local(number, fixed)]
+            if not keyed:
+                return None
+            found += min(keyed, key=lambda one: _cost(one, roles))
+        return Fit(tuple(found), dict.fromkeys(self.arities))
+
+
+def _standing(rule: Rule, key: str) -> frozenset[int]:
+    """The arguments of the head where a variable stands alone."""
+    return frozenset(place for place, arg in enumerate(rule.head.args) if isinstance(arg, Variable) and arg.name == key)
+
+
+def _place(use: Use, standing: tuple[int, ...], places: Domains) -> int | None:
+    """The argument that a use is hashed by, None for all of its facts, -1 where what it reads is somewhere else."""
+    if use.formula.stream is None and use.signature in places:
+        return next((place for place in standing if place in places[use.signature]), -1)
+    return standing[0] if standing else None
+
+
+def _cost(rules: Iterable[Keyed], roles: Container[Role]) -> tuple[int, int]:
+    """How many more predicates must be sent to every bucket, and how many to some."""
+    new = {role for one in rules for _, role in one.roles() if role not in roles}
+    return sum(place is None for _, place in new), len(new)

@@ -1,0 +1,1 @@
+"""The same programs on Apache Spark: split over partitions, each fact exactly once."""

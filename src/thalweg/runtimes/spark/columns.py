@@ -1,0 +1,149 @@
+"""From the columns of a table to coded facts, a column at a time.
+
+    fact, t                  a fact as text in each row
+    s, p, o, t               a triple in each row
+    any columns, t           the arguments of one predicate, in the order of the columns
+
+`t` is a tick or a timestamp; a column `stream` names the stream. Numbers in a column are numbers of the language; text
+is a term where it is written like one, and else a string.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from thalweg.connectors.gather import triple
+from thalweg.connectors.tables import cell_term
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.number import LARGEST_INTEGER
+from thalweg.model.time import Clock
+from thalweg.runtimes.spark.pack import Arrivals
+from thalweg.runtimes.spark.wire import Words
+
+TIME: Final = "t"
+STREAM: Final = "stream"
+_SHAPES: Final = "a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or give `predicate=`"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Which columns hold what: the arguments of one predicate, or else facts as text, or triples."""
+
+    predicate: str | None
+    columns: tuple[str, ...]
+    has_stream: bool
+    tick_length: int
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        return (*self.columns, TIME, *((STREAM,) if self.has_stream else ()))
+
+
+def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> Shape:
+    """The shape of a table with these columns.
+
+    >>> shape_of(["t", "a", "b"], "p", 1000).columns
+    ('a', 'b')
+    >>> shape_of(["when", "fact"], None, 1000)
+    Traceback (most recent call last):
+    thalweg.diagnostics.Rejected: error[E402]: there is no column `t`
+      help: a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or give `predicate=`
+    """
+    if TIME not in names:
+        raise Rejected([Diagnostic("E402", f"there is no column `{TIME}`", help=_SHAPES)])
+    rest = tuple(name for name in names if name not in (TIME, STREAM))
+    for columns in (("fact",), ("s", "p", "o")):
+        if predicate is None and set(columns) <= set(rest):
+            return Shape(None, columns, STREAM in names, tick_length)
+    if predicate is None:
+        raise Rejected([Diagnostic("E402", f"the columns {', '.join(rest)} say nothing here", help=_SHAPES)])
+    return Shape(predicate, rest, STREAM in names, tick_length)
+
+
+def arrivals(batch: Any, shape: Shape, words: Dictionary, start: int = 0) -> Iterator[Arrivals]:
+    """The facts of a record batch; `ValueError` where a cell holds none."""
+    ticks = _ticks(batch.column(TIME), shape.tick_length)
+    places = np.arange(start, start + len(ticks), dtype=np.int64)
+    for stream, which in _streams(batch, shape):
+        for signature, chosen, rows in _facts(batch, shape, words, which):
+            yield Arrivals(signature, stream, ticks[chosen], rows, places[chosen])
+
+
+def _streams(batch: Any, shape: Shape) -> Iterator[tuple[str | None, Words | slice]]:
+    if not shape.has_stream:
+        yield None, slice(None)
+        return
+    import pyarrow.compute as pc
+
+    column = batch.column(STREAM)
+    for name in column.unique().to_pylist():
+        which = pc.is_null(column) if name is None else pc.fill_null(pc.equal(column, name), False)
+        yield name, np.flatnonzero(which.to_numpy(zero_copy_only=False))
+
+
+def _facts(
+    batch: Any, shape: Shape, words: Dictionary, which: Words | slice
+) -> Iterator[tuple[str, Words | slice, Words]]:
+    columns = [batch.column(name) for name in shape.columns]
+    if shape.predicate is not None:
+        coded = [_coded(column, words)[which] for column in columns]
+        rows = np.stack(coded, axis=1) if coded else np.zeros((len(batch.column(TIME)), 0), dtype=np.int64)[which]
+        yield f"{shape.predicate}/{len(columns)}", which, rows
+        return
+    found: dict[str, tuple[list[int], list[int]]] = {}
+    for place in np.arange(batch.num_rows)[which].tolist():
+        signature, args = _stated([column[place].as_py() for column in columns])
+        places, flat = found.setdefault(signature, ([], []))
+        places.append(place)
+        flat += map(words.code, args)
+    for signature, (places, flat) in found.items():
+        rows = np.array(flat, dtype=np.int64).reshape(len(places), -1 if flat else 0)
+        yield signature, np.array(places, dtype=np.int64), rows
+
+
+def _stated(cells: list[Any]) -> tuple[str, tuple[str, ...]]:
+    if len(cells) == 1:
+        fact = read_fact(cells[0])
+        return fact.signature, fact.args
+    _, _, signature, args = triple(0, None, *map(cell_term, cells))
+    return signature, args
+
+
+def _coded(column: Any, words: Dictionary) -> Words:
+    """The words of a column's cells."""
+    import pyarrow as pa
+
+    if column.null_count:
+        raise ValueError("a fact has an empty cell")
+    if pa.types.is_integer(column.type):
+        numbers: Words = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        if len(numbers) and max(int(numbers.max()), -int(numbers.min())) > LARGEST_INTEGER:
+            raise ValueError("an integer is too large to calculate with")
+        return numbers << 2 | 1
+    encoded = column.dictionary_encode()
+    codes = [words.code(cell_term(cell)) for cell in encoded.dictionary.to_pylist()]
+    coded: Words = np.array(codes, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return coded
+
+
+def _ticks(column: Any, tick_length: int) -> Words:
+    import pyarrow as pa
+
+    if column.null_count:
+        raise ValueError("an event has no time")
+    if pa.types.is_timestamp(column.type):
+        milliseconds: Words = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()).to_numpy()
+        ticks = milliseconds // tick_length
+    elif pa.types.is_integer(column.type):
+        ticks = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    else:
+        clock = Clock(tick_length)
+        texts = (str(each) for each in column.to_pylist())
+        ticks = np.array([int(text) if text.isdecimal() else clock.tick(text) for text in texts], dtype=np.int64)
+    if len(ticks) and int(ticks.min()) < 0:
+        raise ValueError("an event lies before tick 0")
+    return ticks

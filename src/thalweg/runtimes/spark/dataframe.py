@@ -1,0 +1,133 @@
+"""A DataFrame of facts in, a DataFrame of answers out: stages chained in one query, streaming or batch."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark import TaskContext
+
+from thalweg.runtimes.spark.columns import Shape, arrivals
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Arrivals, Packer
+from thalweg.runtimes.spark.processor import PARCELS, StageProcessor
+from thalweg.runtimes.spark.wire import ANSWERS, LATE, Parcel, unwrap
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
+"""The rows that come out of the stages: answers, late facts, and what has been decided."""
+
+BEGIN, END, LATE_FACT, DECIDED, OVER, WRONG_LINE = "begin", "end", "late", "decided", "over", "wrong"
+_ROWS_A_PARCEL: Final = 200_000
+
+
+def pack_table(job: Job, shape: Shape, facts: "DataFrame") -> "DataFrame":
+    """The parcels of a table of facts."""
+
+    def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        packer = _packer(job)
+        for some in _gathered(batches):
+            yield parcels_batch(packer.pack(_arrivals(some, shape, packer)))
+
+    return facts.select(*shape.wanted).mapInArrow(pack, PARCELS)
+
+
+def _packer(job: Job) -> Packer:
+    context = TaskContext.get()
+    return Packer(job, 0, context.partitionId() if context else 0, ordered=False)
+
+
+def _arrivals(batches: list[Any], shape: Shape, packer: Packer) -> Iterator[Arrivals]:
+    start = 0
+    for batch in batches:
+        yield from arrivals(batch, shape, packer.words, start)
+        start += batch.num_rows
+
+
+def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
+    """Record batches in groups that are worth a parcel; none at all is a group too, because all must hear of it."""
+    some: list[Any] = []
+    rows = 0
+    for batch in batches:
+        some.append(batch)
+        rows += batch.num_rows
+        if rows >= _ROWS_A_PARCEL:
+            yield some
+            some, rows = [], 0
+    if some or not rows:
+        yield some
+
+
+def parcels_batch(parcels: Iterable[Parcel]) -> Any:
+    """Parcels as a record batch."""
+    import pyarrow as pa
+
+    known = list(parcels)
+    return pa.record_batch(
+        {
+            "bucket": pa.array([each.bucket for each in known], type=pa.int32()),
+            "stage": pa.array([each.stage for each in known], type=pa.int32()),
+            "payload": pa.array([each.payload for each in known], type=pa.binary()),
+        }
+    )
+
+
+def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
+    """The stages, one after the other, and their answers."""
+    for stage in range(len(job.stages)):
+        parcels = parcels.groupBy("bucket").transformWithState(
+            statefulProcessor=StageProcessor(job, stage),
+            outputStructType=PARCELS,
+            outputMode="Update",
+            timeMode="None",
+        )
+    return parcels.mapInArrow(_opener(job.settings.emit), ANSWER_SCHEMA)
+
+
+def _opener(emit: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Opens the parcels that are addressed to the world."""
+
+    def open_parcels(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for payload in batch.column("payload").to_pylist():
+                yield from _opened(payload, emit)
+
+    return open_parcels
+
+
+def _opened(payload: bytes, emit: str) -> Iterator[Any]:
+    import numpy as np
+    import pyarrow as pa
+
+    content = unwrap(payload)
+    lists, header = content.lists, content.header
+    if content.kind == LATE:
+        kinds = [LATE_FACT] * len(lists["facts"])
+        yield _answers(kinds, lists["ticks"], lists["watermarks"], header["stream"], lists["facts"])
+        return
+    assert content.kind == ANSWERS, "a parcel for a stage went astray"
+    ticks, facts = lists["ticks"], lists["facts"]
+    if emit == "changes":
+        kinds = pa.DictionaryArray.from_arrays(pa.array(lists["ended"], type=pa.int8()), [BEGIN, END]).cast(pa.string())
+        yield _answers(kinds, ticks, None, None, facts)
+    elif emit == "intervals":
+        yield _answers(["interval"] * len(facts), ticks, lists["until"], None, facts)
+    else:
+        yield _answers(["snapshot"] * len(facts), ticks, None, None, facts)
+    when = np.array([header["decided"]], dtype=np.int64)
+    yield _answers([OVER if header["over"] else DECIDED], when, np.array([header["first"]]), None, [""])
+
+
+def _answers(kinds: Any, ticks: Any, until: Any, stream: str | None, facts: list[str]) -> Any:
+    import pyarrow as pa
+
+    none = pa.nulls(len(ticks), pa.int64())
+    return pa.record_batch(
+        {
+            "kind": pa.array(kinds, type=pa.string()) if isinstance(kinds, list) else kinds,
+            "t": pa.array(ticks, type=pa.int64()),
+            "until": none if until is None else pa.array(until, type=pa.int64()),
+            "stream": pa.array([stream] * len(ticks), type=pa.string()),
+            "fact": pa.array(facts, type=pa.string()),
+        }
+    )

@@ -1,0 +1,139 @@
+"""Answers leave a run exactly once: what a batch has delivered is written down with it, and a batch that is tried again
+delivers nothing twice.
+
+    delivered.json    {"batch": 7, "told": 41, "out": 1203, "late": 0}
+
+says that batch 7 was the last, that its answers reach up to tick 41, and how long the files were after it. After a
+crash the files are cut to that length. A sink that cannot be cut (a terminal, a broker) may get the last batch again.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.connectors.open import open_output
+from thalweg.connectors.transport import Sink
+from thalweg.runtimes.emit import Change, Interval, Piece, Stretch
+from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, LATE_FACT, OVER
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """How far a run has delivered."""
+
+    batch: int = -1
+    told: int = -1
+    out: int = 0
+    late: int = 0
+    over: bool = False
+
+
+class Delivery:
+    """Writes the answers of batches, each once."""
+
+    def __init__(self, ledger: Path, out: str | None, late: str | None, emit: str, as_json: bool) -> None:
+        self._ledger = ledger
+        self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
+        self._out = _open(out, self.done.out)
+        self._late = None if late is None else _open(late, self.done.late)
+        self._emit = emit
+        self._as_json = as_json
+        self.late_facts = 0
+        self.first_late = ""
+        self.rows = 0
+
+    def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
+        """Writes the answers of a batch, unless that has been done."""
+        if batch <= self.done.batch:
+            return
+        decided = [row for row in answers if row["kind"] in (DECIDED, OVER)]
+        told = max((row["t"] for row in decided), default=self.done.told)
+        first = min((row["until"] for row in decided), default=0)
+        start = first if self.done.told < 0 else self.done.told + 1
+        told_rows = [row for row in answers if row["kind"] not in (DECIDED, OVER, LATE_FACT)]
+        self.rows += len(told_rows)
+        pieces = _PIECES[self._emit](told_rows, start, told)
+        text = "".join(piece.jsonl() if self._as_json else piece.atoms() for piece in pieces)
+        self._out.write(text.encode())
+        self._tell_late([row for row in answers if row["kind"] == LATE_FACT])
+        over = any(row["kind"] == OVER for row in decided)
+        self.done = Delivered(batch, told, _settled(self._out), _settled(self._late), over)
+        unfinished = self._ledger.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(asdict(self.done)))
+        unfinished.replace(self._ledger)
+
+    def close(self) -> None:
+        for sink in (self._out, self._late):
+            if sink is not None and not _is_standard(sink):
+                sink.close()
+
+    def _tell_late(self, rows: list[dict[str, Any]]) -> None:
+        rows.sort(key=lambda row: (row["t"], row["fact"]))
+        if rows and not self.late_facts:
+            self.first_late = f"`{rows[0]['fact']} at {rows[0]['t']}` came when the watermark was {rows[0]['until']}"
+        self.late_facts += len(rows)
+        if self._late is not None:
+            for row in rows:
+                line = {"t": row["t"], "watermark": row["until"], "stream": row["stream"], "facts": [row["fact"]]}
+                self._late.write(f"{_encode(line)}\n".encode())
+
+
+def _open(name: str | None, length: int) -> Sink:
+    """A sink; a file of an earlier part of the run is cut to what was delivered and written on."""
+    if length and name is not None and "://" not in name and Path(name).is_file():
+        file = Path(name).open("r+b")
+        file.truncate(length)
+        file.seek(length)
+        return file
+    return open_output(name)
+
+
+def _settled(sink: Sink | None) -> int:
+    """Makes sure that what was written stays; how long the file is now."""
+    if sink is None:
+        return 0
+    sink.flush()
+    if _is_standard(sink) or not hasattr(sink, "fileno") or not hasattr(sink, "tell"):
+        return 0
+    os.fsync(sink.fileno())
+    length: int = sink.tell()
+    return length
+
+
+def _is_standard(sink: Sink) -> bool:
+    return getattr(sink, "name", None) == "<stdout>"
+
+
+def _changes(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
+    rows.sort(key=lambda row: (row["t"], row["fact"]))
+    for tick, group in groupby(rows, key=lambda row: row["t"]):
+        begin: list[str] = []
+        end: list[str] = []
+        for row in group:
+            (begin if row["kind"] == BEGIN else end).append(row["fact"])
+        yield Change(tick, tuple(begin), tuple(end))
+
+
+def _snapshots(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
+    found: dict[int, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["t"], []).append(row["fact"])
+    for tick in range(first, last + 1):
+        yield Stretch(tick, tick, tuple(sorted(found.get(tick, ()))))
+
+
+def _intervals(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
+    def when(row: dict[str, Any]) -> tuple[bool, int, str]:
+        return row["until"] < 0, row["until"], row["fact"]
+
+    for row in sorted(rows, key=when):
+        yield Interval(row["fact"], row["t"], None if row["until"] < 0 else row["until"])
+
+
+_PIECES: Final = {"changes": _changes, "snapshot": _snapshots, "intervals": _intervals}

@@ -1,0 +1,57 @@
+"""What every process of a run must know: the stages, how many buckets each has, and how to run."""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from thalweg.ir.nodes import Program
+from thalweg.ir.text import show
+from thalweg.planning.partition import Partitioning, Route, Stage, partition
+from thalweg.runtimes.embedded import Settings
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program made ready for many processes; `groups` is the number of groups of streams (see `timeline`).
+
+    `name` tells runs apart whose engines meet in one process; `bounded`: all of the input is in one batch.
+    """
+
+    program: Program
+    settings: Settings = field(default_factory=Settings)
+    partitions: int = 2
+    groups: int = 1
+    bounded: bool = False
+    name: str = ""
+
+    @cached_property
+    def plan(self) -> Partitioning:
+        return partition(self.program)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return self.plan.stages
+
+    def buckets(self, stage: int) -> int:
+        return self.partitions if self.stages[stage].split else 1
+
+    @cached_property
+    def streamed(self) -> dict[str, list[tuple[int, int, Route]]]:
+        """For each signature that streams bring: the stage, the route's number in it, and the route."""
+        found: dict[str, list[tuple[int, int, Route]]] = {}
+        for stage in self.stages:
+            for number, route in enumerate(stage.routes):
+                if route.stage is None:
+                    found.setdefault(route.signature, []).append((stage.number, number, route))
+        return found
+
+    @cached_property
+    def counting(self) -> frozenset[int]:
+        """The stages that must get every fact, because a tuple window counts the whole input."""
+        return frozenset(stage.number for stage in self.stages if stage.counts_everything)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What a checkpoint must agree with: the program, and how it is spread and run."""
+        what = (show(self.program), self.settings, self.partitions, self.groups)
+        return hashlib.sha256(repr(what).encode()).hexdigest()

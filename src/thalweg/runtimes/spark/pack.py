@@ -1,0 +1,167 @@
+"""From events to parcels: every fact goes to the buckets that the stages' routes ask for, and all hear of time."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, buckets_of, terms_of, wrap
+
+_EMPTY: Final = np.zeros(0, dtype=np.int64)
+
+# Which ticks there were matters before the timeline has begun; then the least and the greatest are enough.
+_MOST_TICKS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Facts of one signature on one stream: a row of words and a tick each, and their places among all that came."""
+
+    signature: str
+    stream: str | None
+    ticks: Words
+    rows: Words
+    places: Words
+
+
+@dataclass(slots=True)
+class _Box:
+    """What is to go into one parcel."""
+
+    routes: list[int] = field(default_factory=list)
+    signatures: list[str] = field(default_factory=list)
+    streams: list[str | None] = field(default_factory=list)
+    runs: list[tuple[Words, Words, Words]] = field(default_factory=list)
+
+
+class Packer:
+    """Packs what one partition of the input brings in one batch; `part` tells partitions apart."""
+
+    def __init__(self, job: Job, group: int, part: int, ordered: bool) -> None:
+        self.job = job
+        self.group = group
+        self.part = part
+        self.ordered = ordered
+        self.words = Dictionary()
+        self._number = 0
+        self.highest = -1
+
+    def pack(
+        self, arrivals: Iterable[Arrivals], ended: bool = False, cut_short: bool = False, ticks: Words = _EMPTY
+    ) -> Iterator[Parcel]:
+        """One parcel for every bucket of every stage, if only to tell the time; `ticks` are those of empty events."""
+        known = list(arrivals)
+        seen = _joined([ticks, *(each.ticks for each in known)])
+        before = self._before(known) if self.ordered and known else _EMPTY
+        self.highest = max(self.highest, int(seen.max(initial=-1)))
+        boxes: dict[tuple[int, int], _Box] = {}
+        for each in known:
+            for stage, number, key in self._routes(each.signature):
+                self._address(each, stage, number, key, boxes)
+        seen = np.unique(seen)
+        if len(seen) > _MOST_TICKS:
+            seen = seen[[0, -1]]
+        header = {
+            "kind": FACTS,
+            "group": self.group,
+            "part": self.part,
+            "number": self._number,
+            "ended": ended,
+            "cut_short": cut_short,
+        }
+        self._number += 1
+        for stage in range(len(self.job.stages)):
+            for bucket in range(self.job.buckets(stage)):
+                yield self._seal(stage, bucket, boxes.get((stage, bucket), _Box()), dict(header), seen, before)
+
+    def _routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
+        known = self.job.streamed.get(signature, ())
+        yield from ((stage, number, route.key) for stage, number, route in known)
+        for stage in self.job.counting - {stage for stage, _, _ in known}:
+            yield stage, UNKNOWN, None
+
+    def _before(self, arrivals: list[Arrivals]) -> Words:
+        """For each place, the greatest tick that came before it; none where nobody was late among these."""
+        order = _joined([each.places for each in arrivals])
+        ticks = np.empty(int(order.max()) + 1, dtype=np.int64)
+        ticks[order] = _joined([each.ticks for each in arrivals])
+        before = np.maximum.accumulate(np.concatenate(([np.int64(self.highest)], ticks)))[:-1]
+        return before if (ticks < before - self.job.settings.delay).any() else _EMPTY
+
+    def _address(
+        self, arrivals: Arrivals, stage: int, number: int, key: int | None, boxes: dict[tuple[int, int], _Box]
+    ) -> None:
+        buckets = self.job.buckets(stage)
+        where = None if key is None or buckets == 1 else buckets_of(arrivals.rows[:, key], self.words, buckets)
+        for bucket in range(buckets):
+            chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
+            run = arrivals.ticks[chosen], arrivals.rows[chosen], arrivals.places[chosen]
+            if len(run[0]):
+                box = boxes.setdefault((stage, bucket), _Box())
+                box.routes.append(number)
+                box.signatures.append(arrivals.signature)
+                box.streams.append(arrivals.stream)
+                box.runs.append(run)
+
+    def _seal(
+        self, stage: int, bucket: int, box: _Box, header: dict[str, object], seen: Words, before: Words
+    ) -> Parcel:
+        names = sorted({name for name in box.streams if name is not None})
+        words = _joined([rows.reshape(-1) for _, rows, _ in box.runs])
+        places = _joined([each for _, _, each in box.runs])
+        lists = {
+            "seen": seen,
+            "routes": np.array(box.routes, dtype=np.int64),
+            "streams": np.array([-1 if name is None else names.index(name) for name in box.streams], dtype=np.int64),
+            "counts": np.array([len(ticks) for ticks, _, _ in box.runs], dtype=np.int64),
+            "ticks": _joined([ticks for ticks, _, _ in box.runs]),
+            "places": places,
+            "before": before[places] if len(before) else _EMPTY,
+            "words": words,
+            **terms_of(words, self.words),
+        }
+        return wrap(stage, bucket, header | {"names": names, "signatures": box.signatures}, lists)
+
+
+def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]:
+    """The facts of coded batches, by signature and stream; where a batch knows the order of its facts it is kept."""
+    found: dict[tuple[str, str | None], tuple[list[Words], list[Words], list[Words]]] = {}
+    place = start
+    for tick, batch in items:
+        total = 0
+        counts = _counts(batch)
+        for signature, words in batch.rows.items():
+            ticks, rows, places = found.setdefault((signature, batch.stream), ([], [], []))
+            count, arity = counts[signature], int(signature.rpartition("/")[2])
+            ticks.append(np.full(count, tick, dtype=np.int64))
+            rows.append(np.asarray(words, dtype=np.int64).reshape(count, arity))
+            places.append(_places(batch, signature, place, total, count))
+            total += count
+        place += total
+    return [
+        Arrivals(signature, stream, np.concatenate(ticks), np.concatenate(rows), np.concatenate(places))
+        for (signature, stream), (ticks, rows, places) in found.items()
+    ]
+
+
+def _counts(batch: Batch) -> dict[str, int]:
+    if batch.order:
+        counts = dict.fromkeys(batch.rows, 0)
+        for signature in batch.order:
+            counts[signature] += 1
+        return counts
+    return {name: len(words) // max(1, int(name.rpartition("/")[2])) for name, words in batch.rows.items()}
+
+
+def _places(batch: Batch, signature: str, place: int, total: int, count: int) -> Words:
+    if len(batch.rows) > 1 and batch.order:
+        return place + np.flatnonzero(np.array(batch.order) == signature)
+    return np.arange(place + total, place + total + count, dtype=np.int64)
+
+
+def _joined(parts: list[Words]) -> Words:
+    return np.concatenate(parts) if parts else _EMPTY

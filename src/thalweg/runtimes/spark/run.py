@@ -1,0 +1,155 @@
+"""A run on Spark from streams to sinks: reads, reasons, delivers, and can be resumed.
+
+The checkpoint folder holds everything: the spool, Spark's own checkpoint, what has been delivered, and which program it
+all belongs to. Without one, a temporary folder serves and is gone at the end.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.ir.text import show
+from thalweg.model.dictionary import Dictionary
+from thalweg.runtimes.embedded import Items
+from thalweg.runtimes.spark.deliver import Delivery
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.session import log_file, open_session, stop_session
+from thalweg.runtimes.spark.spool import Feeder, Spool
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+PAUSE: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides."""
+
+    master: str | None = None
+    checkpoint: Path | None = None
+    jars: tuple[str, ...] = ()
+    verbose: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended."""
+
+    batches: int = 0
+    answers: int = 0
+    late: int = 0
+    first_late: str = ""
+    malformed: Diagnostic | None = None
+
+
+def run(
+    job: Job,
+    items: Callable[[Dictionary], Items],
+    place: Place,
+    deliver: Callable[[Path], Delivery],
+    interrupt: Interrupt,
+    report: Callable[[Diagnostic], None],
+    watch: "Callable[[StreamingQuery, Delivery], None]" = lambda query, delivery: None,
+) -> Outcome:
+    """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams."""
+    with ExitStack() as stack:
+        folder = place.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
+        claim(folder, job)
+        packer = Packer(job, 0, 0, ordered=True)
+        spool = Spool(folder / "spool")
+        feeder = Feeder(job, spool, packer, items(packer.words), interrupt, report)
+        session = open_session(place.master, job.partitions, verbose=place.verbose, jars=place.jars)
+        stack.callback(stop_session, session)
+        delivery = deliver(folder / "delivered.json")
+        stack.callback(delivery.close)
+        if not delivery.done.over:
+            feeder.start()
+            stack.callback(feeder.stop)
+            query = start(session, job, folder, delivery)
+            stack.callback(query.stop)
+            _follow(query, feeder, delivery, interrupt, place, watch)
+        if feeder.error is not None:
+            raise feeder.error
+        return Outcome(
+            delivery.done.batch + 1, delivery.rows, delivery.late_facts, delivery.first_late, feeder.malformed
+        )
+
+
+def claim(folder: Path, job: Job) -> None:
+    """Makes a checkpoint folder this job's own; one that belongs to another program is refused."""
+    folder.mkdir(parents=True, exist_ok=True)
+    deed = folder / "program.json"
+    if deed.exists():
+        known = json.loads(deed.read_text(encoding="utf-8"))
+        if known["fingerprint"] != job.fingerprint:
+            other = known["program"] != show(job.program)
+            what = "another program" if other else "the same program with other settings"
+            raise Rejected(
+                [
+                    Diagnostic(
+                        "E408",
+                        f"the checkpoint `{folder}` belongs to {what}",
+                        help="resume it with the program and options that it was made with, or name a new folder",
+                    )
+                ]
+            )
+    else:
+        data = {"fingerprint": job.fingerprint, "program": show(job.program)}
+        unfinished = deed.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(data), encoding="utf-8")
+        unfinished.replace(deed)
+
+
+def start(session: "SparkSession", job: Job, folder: Path, delivery: Delivery) -> "StreamingQuery":
+    """Starts the query that reads the spool, reasons and delivers."""
+    from thalweg.runtimes.spark.dataframe import chain
+    from thalweg.runtimes.spark.source import SpoolSource
+
+    def deliver(answers: Any, batch: int) -> None:
+        delivery.deliver(batch, answers.toArrow().to_pylist())
+
+    session.dataSource.register(SpoolSource)
+    parcels = session.readStream.format("thalweg").option("spool", str(folder / "spool")).load()
+    writing = chain(job, parcels).writeStream.foreachBatch(deliver).outputMode("update")
+    return writing.option("checkpointLocation", str(folder / "spark")).start()
+
+
+def _follow(
+    query: "StreamingQuery",
+    feeder: Feeder,
+    delivery: Delivery,
+    interrupt: Interrupt,
+    place: Place,
+    watch: "Callable[[StreamingQuery, Delivery], None]",
+) -> None:
+    """Waits until all has been answered; a run that can be resumed just stops when it is interrupted."""
+    while not delivery.done.over:
+        watch(query, delivery)
+        if feeder.error is not None or (interrupt.asked and place.checkpoint is not None):
+            return
+        try:
+            if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
+                raise Failed(Diagnostic("E407", "Spark stopped the run"))
+        except Exception as error:
+            if isinstance(error, Failed):
+                raise
+            raise failure(error) from error
+
+
+def failure(error: Exception) -> Failed:
+    """What went wrong in Spark, in a sentence."""
+    text = getattr(error, "desc", None) or str(error)
+    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    told = [line for line in lines if "Error" in line or "Exception" in line]
+    reason = [*lines[:1], *told][-1] if lines else ""
+    help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
+    return Failed(Diagnostic("E407", f"the run failed in Spark: {reason}", help=help_))

@@ -1,0 +1,110 @@
+"""What travels between packers, stages and the outside: parcels, and which bucket a term belongs to.
+
+    packer ──facts──▶ stage 0, bucket b ──changes──▶ stage 1, bucket c ──answers──▶ OUT
+
+A parcel is addressed to one bucket of one stage. Between two operators of Spark it is a row (bucket, stage, payload);
+a stage passes on what is addressed to a later one. Words in a parcel are the sender's, so it brings the terms along.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.dictionary import Dictionary
+
+Words = NDArray[np.int64]
+
+OUT: Final = -1
+"""The stage that is none: answers for the world."""
+
+UNKNOWN: Final = -1
+"""The route of a fact that no rule reads, and that a tuple window over the whole input counts."""
+
+FACTS: Final = "facts"
+CHANGES: Final = "changes"
+ANSWERS: Final = "answers"
+LATE: Final = "late"
+WRONG: Final = "wrong"
+
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Bytes for one bucket of one stage."""
+
+    stage: int
+    bucket: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a parcel holds."""
+
+    header: dict[str, Any]
+    lists: Lists
+
+    @property
+    def kind(self) -> str:
+        return str(self.header["kind"])
+
+
+def wrap(stage: int, bucket: int, header: dict[str, Any], lists: Lists) -> Parcel:
+    return Parcel(stage, bucket, encode(header, lists))
+
+
+def unwrap(payload: bytes) -> Content:
+    return Content(*decode(payload))
+
+
+def frame(payloads: Iterable[bytes]) -> bytes:
+    """Several payloads as one.
+
+    >>> list(unframe(frame([b"ab", b"", b"c"])))
+    [b'ab', b'', b'c']
+    """
+    return b"".join(part for each in payloads for part in (len(each).to_bytes(8, "little"), each))
+
+
+def unframe(data: bytes) -> Iterator[bytes]:
+    place = 0
+    while place < len(data):
+        start = place + 8
+        place = start + int.from_bytes(data[place:start], "little")
+        yield data[start:place]
+
+
+def buckets_of(words: Words, dictionary: Dictionary, buckets: int) -> Words:
+    """The bucket of each word's term: the same in every process, whatever its dictionary calls the term.
+
+    >>> one, other = Dictionary(), Dictionary()
+    >>> _ = other.code("y")
+    >>> bool(buckets_of(np.array([one.code("x")]), one, 64) == buckets_of(np.array([other.code("x")]), other, 64))
+    True
+    """
+    if buckets == 1:
+        return np.zeros(len(words), dtype=np.int64)
+    mixed = words.astype(np.uint64)
+    terms = np.flatnonzero(words & 3 == 0)
+    if len(terms):
+        used, places = np.unique(words[terms], return_inverse=True)
+        spelled = dictionary.spell_column(used)
+        hashes = np.fromiter((crc32(term.encode()) << 2 for term in spelled), dtype=np.uint64, count=len(used))
+        mixed[terms] = hashes[places]
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(buckets)).astype(np.int64)
+
+
+def terms_of(words: Words, dictionary: Dictionary) -> Lists:
+    """The terms that a parcel must bring along for its words."""
+    if (words & 3).all():
+        return {"codes": np.zeros(0, dtype=np.int64), "terms": []}
+    codes = np.unique(words[words & 3 == 0])
+    return {"codes": codes, "terms": dictionary.spell_column(codes)}

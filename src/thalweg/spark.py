@@ -1,0 +1,67 @@
+"""Reasoning inside anyone's own Spark job: a DataFrame of facts in, a DataFrame of answers out."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
+
+from thalweg.api import Background, Text, Timing, load
+from thalweg.ir.nodes import Program
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["reason"]
+
+
+def reason(
+    program: Program | Text | Iterable[Program | Text],
+    facts: "DataFrame",
+    *,
+    predicate: str | None = None,
+    background: Background = (),
+    emit: Literal["snapshot", "changes", "intervals"] = "changes",
+    first: int | str | None = None,
+    last: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+    partitions: int | None = None,
+    late: bool = False,
+) -> "DataFrame":
+    """The answers of a program over a table of facts, streaming or not.
+
+    The table has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or, where a `predicate` is named, its arguments
+    and `t`; a column `stream` names the stream. `t` is a tick or a timestamp. The answers have the columns
+
+        changes      t, change (`begin` or `end`), fact
+        intervals    fact, from, until (null while it holds at the end)
+        snapshot     t, fact
+
+    With `late=True`, changes also have rows whose `change` is `late`: facts that came behind the watermark, whose tick
+    is in `watermark`. A table that does not stream is taken as a whole, so nothing in it is late.
+
+        >>> from thalweg.spark import reason
+        >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from thalweg.model.time import milliseconds
+    from thalweg.runtimes.embedded import Settings
+    from thalweg.runtimes.spark.columns import shape_of
+    from thalweg.runtimes.spark.dataframe import BEGIN, END, LATE_FACT, chain, pack_table
+    from thalweg.runtimes.spark.job import Job
+
+    programs = (program,) if isinstance(program, Program | str) or not isinstance(program, Iterable) else tuple(program)
+    known = load(*programs, background=background, tick=tick)
+    timing = Timing(tick, first, last, delay)
+    settings = Settings(*timing.ticks(), emit)
+    width = partitions or int(facts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
+    job = Job(known, settings, width, bounded=not facts.isStreaming, name=uuid4().hex)
+    answers = chain(job, pack_table(job, shape_of(facts.columns, predicate, milliseconds(tick)), facts))
+    if emit == "intervals":
+        until = F.when(F.col("until") >= 0, F.col("until"))
+        return answers.where("kind = 'interval'").select("fact", F.col("t").alias("from"), until.alias("until"))
+    if emit == "snapshot":
+        return answers.where("kind = 'snapshot'").select("t", "fact")
+    told = [BEGIN, END, *([LATE_FACT] if late else [])]
+    watermark = [F.col("until").alias("watermark")] if late else []
+    return answers.where(F.col("kind").isin(told)).select("t", F.col("kind").alias("change"), "fact", *watermark)
