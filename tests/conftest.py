@@ -6,6 +6,8 @@
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+pytest_plugins = ["brokers"]
+
 # Random programs are large as examples go; what is slow here is the naive interpreter, and it is meant to be.
 _PATIENT = {
     "deadline": None,

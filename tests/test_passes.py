@@ -20,6 +20,7 @@ from thalweg.model.time import FOREVER, NEVER
 from thalweg.planning.horizons import horizons, taken_back
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
+from thalweg.planning.partition import Route, partition
 from thalweg.planning.plan import PlanRule, RelationAtom, make_plan
 from thalweg.planning.stratify import stratify
 
@@ -103,6 +104,21 @@ def kept(program: Program) -> Iterator[str]:
         yield f"{relation.name}: {_ticks(ticks)}{back}"
 
 
+def partitioned(program: Program) -> Iterator[str]:
+    """The program of each stage, what is sent to it, and what it tells the world."""
+    for stage in partition(program).stages:
+        yield f"stage {stage.number}{'' if stage.split else f', one bucket: {stage.why}'}"
+        yield from (f"  {show(rule)}" for rule in stage.program.rules)
+        yield from (f"  {fact}." for fact in stage.program.background)
+        yield from map(_sent, stage.routes)
+        yield from (f"  tells {told} from {name}" for name, told in stage.outputs)
+
+
+def _sent(route: Route) -> str:
+    source = "streams" if route.stage is None else f"stage {route.stage}"
+    return f"  {route.name} gets {route.signature}{' at U' if route.timed else ''} of {source}"
+
+
 def _ticks(ticks: int) -> str:
     return "never" if ticks == NEVER else "for ever" if ticks >= FOREVER else str(ticks)
 
@@ -113,6 +129,7 @@ PASSES: dict[str, Callable[[Program], Iterator[str]]] = {
     "plan": planned,
     "horizons": kept,
     "order_joins": joined,
+    "partition": partitioned,
 }
 
 

@@ -15,6 +15,7 @@ from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages import lars
 from thalweg.languages.lars.facts import read_fact
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock, milliseconds
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from thalweg.engine import Engine, Proof
     from thalweg.runtimes.embedded import Embedded, Items
     from thalweg.runtimes.emit import Answer, Piece
+    from thalweg.runtimes.spark.run import Outcome, Place
 
 Text = str | Path
 Facts = str | Fact | Iterable[str | Fact]
@@ -219,6 +221,61 @@ def start(
     if names is None:
         return Job(runtime, Values(on, engine.dictionary), ())  # type: ignore[arg-type]
     return Job(runtime, Streams(transports, engine.dictionary, timing.clock, interrupt), transports)
+
+
+def run_on_spark(
+    program: Program,
+    on: On,
+    timing: Timing,
+    place: "Place",
+    partitions: int = 2,
+    *,
+    emit: str = "snapshot",
+    on_error: Literal["stop", "skip"] = "stop",
+    out: str | None = None,
+    late: str | None = None,
+    as_json: bool = True,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+    interrupt: "Interrupt | None" = None,
+) -> "Outcome":
+    """Runs a program on Spark from streams to a sink; raises what is wrong with the streams when all is answered."""
+    from uuid import uuid4
+
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.runtimes.embedded import Settings
+    from thalweg.runtimes.inputs import Streams, Values, open_all
+    from thalweg.runtimes.spark.deliver import Delivery
+    from thalweg.runtimes.spark.job import Job as SparkJob
+    from thalweg.runtimes.spark.run import run
+
+    settings = Settings(*timing.ticks(), emit, on_error)
+    names = _named(on)
+    transports = open_all([(name, _is_text(name)) for name in names or ()])
+    job = SparkJob(program, settings, partitions, name=uuid4().hex)
+
+    def items(words: "Dictionary") -> "Items":
+        if names is None:
+            return Values(on, words)  # type: ignore[arg-type]
+        # The streams are read beside the main thread, which is the one that hears of Ctrl-C.
+        return Streams(transports, words, timing.clock, Interrupt())
+
+    try:
+        outcome = run(
+            job,
+            items,
+            place,
+            lambda ledger: Delivery(ledger, out, late, emit, as_json),
+            interrupt or Interrupt(),
+            report,
+        )
+    finally:
+        for transport in transports:
+            transport.close()
+    if outcome.late_told:
+        report(outcome.late_told)
+    if outcome.malformed is not None:
+        raise Rejected([outcome.malformed])
+    return outcome
 
 
 def analyse(

@@ -38,8 +38,8 @@ Stream = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE|URI",
-        help="Where facts come from: `.facts` or `.jsonl` (also `.gz`), `-` for standard input, `tcp://host:port`. "
-        "Several are merged by time.",
+        help="Where facts come from: files (`.facts .jsonl .tnt .nq .csv`, also `.gz`, and `.parquet`), folders of them, "
+        "`-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged by time.",
     ),
 ]
 Background = Annotated[
@@ -87,7 +87,23 @@ def run(
         Literal["stop", "skip"],
         typer.Option(help="At a malformed line: answer what came before and stop, or report it and go on."),
     ] = "stop",
-    runtime: Annotated[Literal["embedded"], typer.Option(help="Where to run: in this process.")] = "embedded",
+    runtime: Annotated[
+        Literal["embedded", "spark"], typer.Option(help="Where to run: in this process, or on Apache Spark.")
+    ] = "embedded",
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Spark's master: `spark://host:7077`; else this machine.")
+    ] = None,
+    partitions: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How many partitions to spread over on Spark; else 2.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where a run on Spark keeps what it needs to be resumed after a crash."),
+    ] = None,
+    jars: Annotated[
+        list[str] | None, typer.Option("--jar", metavar="FILE", help="A jar that Spark needs, such as Kafka's.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show what Spark writes to its log.")] = False,
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Budget such as `32M`; where it is exceeded answers are marked partial."),
@@ -108,9 +124,34 @@ def run(
             budget = None if memory is None else _bytes(memory)
         if not stream and (first is None or last is None):
             _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+        spark_only = {"--master": master, "--partitions": partitions, "--checkpoint": checkpoint, "--jar": jars}
+        if runtime == "embedded" and (given := [name for name, value in spark_only.items() if value]):
+            _refuse(f"{' and '.join(given)} goes with `--runtime spark`")
+        if runtime == "spark" and memory is not None:
+            _refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
         program = api.load(*programs, background=background or (), tick=tick, report=_complain)
         interrupt = Interrupt()
         _announce_compilation()
+        if runtime == "spark":
+            from thalweg.runtimes.spark.run import Place
+
+            place = Place(master, checkpoint, tuple(jars or ()), verbose)
+            with interrupt.listen():
+                api.run_on_spark(
+                    program,
+                    stream or (),
+                    timing,
+                    place,
+                    partitions or 2,
+                    emit=emit,
+                    on_error=on_error,
+                    out=out,
+                    late=late,
+                    as_json=format == "jsonl",
+                    report=_complain,
+                    interrupt=interrupt,
+                )
+            return
         with interrupt.listen(), Channel(late) as channel:
             late_line = channel.write if late else None
             with api.start(
@@ -151,8 +192,12 @@ def explain(
     background: Background = None,
     tick: Tick = "1s",
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
+    runtime: Annotated[
+        Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
+    ] = "embedded",
+    partitions: Annotated[int, typer.Option(metavar="N", min=1, help="Buckets of a stage on Spark.")] = 2,
 ) -> None:
-    """Show the plan: strata, windows, what is shared, the order of joins."""
+    """Show the plan: strata, windows, what is shared, the order of joins, how it is spread over partitions."""
     from thalweg import api
 
     with _outcome():
@@ -160,7 +205,8 @@ def explain(
 
         with _usage():
             api.Timing(tick).clock  # noqa: B018
-        plan = explain_program(api.load(*programs, background=background or (), tick=tick))
+        program = api.load(*programs, background=background or (), tick=tick)
+        plan = explain_program(program, partitions if runtime == "spark" else None)
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:

@@ -61,6 +61,9 @@ CATALOGUE: Final = {
     "E403": "option does not fit",
     "E404": "connection failed",
     "E405": "fact does not hold",
+    "E406": "package or program is not installed",
+    "E407": "run failed in Spark",
+    "E408": "checkpoint belongs to another program",
 }
 
 

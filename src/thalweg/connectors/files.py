@@ -1,16 +1,16 @@
-"""Files, plain and gzipped, and the standard streams `-`."""
+"""Files, plain and gzipped, folders of them, and the standard streams `-`."""
 
 import gzip
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.connectors.transport import Sink
+from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, Rejected
 
 FILE_BLOCK: Final = 1 << 20
@@ -45,8 +45,7 @@ class FileTransport:
 
     @property
     def stream(self) -> str:
-        """The name of the file without its endings: `readings` for `readings.facts.gz`."""
-        return self.path.name.partition(".")[0]
+        return stream_of(self.path)
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         try:
@@ -64,6 +63,35 @@ class FileTransport:
             return self._file.read(FILE_BLOCK)
         except (OSError, EOFError) as error:
             raise unreadable(self.name, error) from error
+
+
+@dataclass(slots=True)
+class FolderTransport:
+    """`readings/`: the files in a folder as one stream, one after the other in the order of their names."""
+
+    path: Path
+    files: Sequence[Path]
+    open: Callable[[Path], Transport]
+    live: bool = False
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def stream(self) -> str:
+        return stream_of(self.path)
+
+    def parts(self) -> Iterator[Transport]:
+        """The files, each opened when its turn comes: there may be more of them than can be open at once."""
+        return map(self.open, self.files)
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        for part in self.parts():
+            yield from part.blocks(interrupt)
+
+    def close(self) -> None:
+        """Each file is closed at its end."""
 
 
 @dataclass(slots=True)
@@ -93,6 +121,23 @@ class InputTransport:
                 return os.read(self.number, size)
         except Interrupted:
             return b""
+
+
+def stream_of(path: Path) -> str:
+    """What rules call a stream: the name of its file without the endings.
+
+    >>> stream_of(Path("north/readings.facts.gz"))
+    'readings'
+    """
+    return path.name.partition(".")[0]
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder in the order of their names; what is hidden, or marks the end of a job, is none of them."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
+    except OSError as error:
+        raise unreadable(str(folder), error) from error
 
 
 def open_for_reading(path: Path) -> Readable:

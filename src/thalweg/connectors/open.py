@@ -1,37 +1,68 @@
-"""Which transport a name stands for: a file, `-`, or a URI."""
+"""Which transport a name stands for: a file, a folder, `-`, or a URI."""
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors import files, socket
+from thalweg.connectors import files, kafka, mqtt, socket, tables
 from thalweg.connectors.reading import ENDINGS, format_of
 from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, Rejected
 
-SCHEMES: Final = ("tcp",)
+SOURCES: Final[Mapping[str, Callable[[str], Transport]]] = {
+    "tcp": socket.SocketTransport,
+    "mqtt": mqtt.MqttTransport,
+    "mqtts": mqtt.MqttTransport,
+    "kafka": kafka.KafkaTransport,
+}
+SINKS: Final[Mapping[str, Callable[[str], Sink]]] = {
+    "tcp": socket.open_sink,
+    "mqtt": mqtt.MqttSink,
+    "mqtts": mqtt.MqttSink,
+    "kafka": kafka.KafkaSink,
+}
+
+_KNOWN: Final = f"streams end in {' '.join(ENDINGS)}"
 
 
 def open_stream(name: str) -> Transport:
     """Opens a stream to read from; a file must say by its ending what is in it."""
     if name == "-":
         return files.InputTransport()
-    if _scheme(name):
-        return socket.SocketTransport(name)
+    if scheme := _scheme(name):
+        return SOURCES[scheme](name)
     path = Path(name)
     if path.exists() and not path.is_file() and not path.is_dir():
         return files.InputTransport(os.open(path, os.O_RDONLY), name, path.name)
-    if format_of(name) is None:
-        known = " ".join(ENDINGS)
-        raise Rejected([Diagnostic("E402", f"`{name}` is no stream that can be read", help=f"streams end in {known}")])
-    return files.FileTransport(path)
+    return _folder(path) if path.is_dir() else _file(path)
+
+
+def _file(path: Path) -> Transport:
+    _check_ending(path)
+    return tables.ParquetTransport(path) if format_of(path.name) == "parquet" else files.FileTransport(path)
+
+
+def _folder(path: Path) -> Transport:
+    found = files.files_in(path)
+    if not found:
+        raise Rejected([Diagnostic("E402", f"there is nothing in the folder `{path}`", help=_KNOWN)])
+    for one in found:
+        _check_ending(one)
+    return files.FolderTransport(path, found, _file)
+
+
+def _check_ending(path: Path) -> None:
+    if format_of(path.name) is None:
+        raise Rejected([Diagnostic("E402", f"`{path}` is no stream that can be read", help=_KNOWN)])
 
 
 def open_output(name: str | None) -> Sink:
     """Opens where answers go; the standard output where nothing is said."""
     if name is None or name == "-":
         return files.standard_output()
-    return socket.open_sink(name) if _scheme(name) else files.open_sink(Path(name))
+    scheme = _scheme(name)
+    return SINKS[scheme](name) if scheme else files.open_sink(Path(name))
 
 
 def _scheme(name: str) -> str | None:
@@ -43,7 +74,7 @@ def _scheme(name: str) -> str | None:
     scheme, separator, _ = name.partition("://")
     if not separator:
         return None
-    if scheme not in SCHEMES:
-        known = " ".join(f"`{scheme}://`" for scheme in SCHEMES)
+    if scheme not in SOURCES:
+        known = " ".join(f"`{scheme}://`" for scheme in SOURCES)
         raise Rejected([Diagnostic("E402", f"no transport for `{name}`", help=f"known are {known}, `-` and files")])
     return scheme

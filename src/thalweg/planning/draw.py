@@ -1,5 +1,7 @@
 """An explanation as a drawing: what streams in stands at the left, conclusions at the right, stratum by stratum.
 
+Where the work is spread over buckets it is drawn stage by stage instead: what is sent to which, and what waits there.
+
 The SVG needs nothing else to be looked at: no script, no font, no style sheet; its background is its own, so that it
 reads the same on a light page and on a dark one.
 """
@@ -19,7 +21,7 @@ from thalweg.planning.origins import Origin
 from thalweg.planning.tell import TIGHT, briefly, kept
 
 if TYPE_CHECKING:
-    from thalweg.planning.explain import Explanation, Memory
+    from thalweg.planning.explain import Arrival, ExplainedStage, Explanation, Memory, StageReading
 
 BREATH: Final = re.compile(r"(?<=,) |(?<=:-) ")
 FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
@@ -34,13 +36,22 @@ FILLS: Final = {
     "memory": ("#ffffff", "#7b8794"),
     "rule": ("#fff8e1", "#c9a227"),
     "derived": ("#e4f5e9", "#3c9a5f"),
+    "reason": ("#f3f5f8", "#f3f5f8"),
 }
 STROKES: Final = {
     "positive": ("#52606d", ""),
     "negated": ("#cc2936", "6 4"),
     "aggregated": ("#7b4fb5", "1.5 4"),
+    "sent": ("#3b82c4", ""),
+    "shuffled": ("#3c9a5f", ""),
+    "everywhere": ("#d97706", "6 4"),
 }
 LEGEND: Final = {"positive": "reads, fills", "negated": "not", "aggregated": "aggregate"}
+SENDING_LEGEND: Final = {
+    "sent": "sent to one bucket",
+    "shuffled": "conclusions sent on",
+    "everywhere": "to every bucket",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one box to another; its role is that of a reading."""
+    """From one box to another; its role is that of a reading, or says how facts are sent."""
 
     start: str
     end: str
@@ -83,8 +94,8 @@ def draw(explanation: "Explanation") -> str:
     >>> draw(explain(Program()))[:5]
     '<svg '
     """
-    graph = _Graph(explanation)
-    return _Drawing(graph.boxes, list(graph.arrows), graph.bands).svg()
+    graph = _Graph(explanation) if explanation.stages is None else _Stages(explanation)
+    return _Drawing(graph.boxes, list(graph.arrows), graph.bands, graph.legend).svg()
 
 
 # What is drawn ------------------------------------------------------------------------------------------------------
@@ -92,6 +103,8 @@ def draw(explanation: "Explanation") -> str:
 
 class _Graph:
     """Streams fill memories, rules read memories and derive predicates, which may fill memories in turn."""
+
+    legend = LEGEND
 
     def __init__(self, explanation: "Explanation") -> None:
         self.explanation = explanation
@@ -147,6 +160,64 @@ class _Graph:
         self.boxes.setdefault(f"derived {signature}", box)
 
 
+class _Stages:
+    """Facts are sent to stages, rules read them there and derive predicates, which may be sent on."""
+
+    legend = LEGEND | SENDING_LEGEND
+
+    def __init__(self, explanation: "Explanation") -> None:
+        stages = explanation.stages or ()
+        self.explanation = explanation
+        self.brief = briefly(explanation.texts)
+        self.bands = ["input", *(f"stage {stage.number} · {_buckets(stage.partitions)}" for stage in stages)]
+        self.boxes: dict[str, Box] = {}
+        self.arrows: dict[Arrow, None] = {}
+        for stage in stages:
+            for arrival in stage.arrivals:
+                self.arrival(stage, arrival)
+            for number, key in stage.rules:
+                self.rule(stage, number, key)
+            self.reason(stage)
+            for reading in stage.readings:
+                self.reading(stage, reading)
+
+    def arrival(self, stage: "ExplainedStage", arrival: "Arrival") -> None:
+        source = f"derived {arrival.signature}" if arrival.kind == "derived" else f"{arrival.kind} {arrival.signature}"
+        label = _lines(self.brief(arrival.signature))
+        if arrival.kind != "derived":
+            self.boxes.setdefault(source, Box(arrival.kind, label, (arrival.kind,), source, 0))
+        place = f"by argument {arrival.argument}" if arrival.argument else "in every bucket" if stage.split else "all"
+        more = (place, *(("parts merged",) if arrival.merged else ()))
+        name = f"{stage.number} {arrival.name}"
+        self.boxes[name] = Box("memory", label, more, f"{arrival.signature} {place}", stage.number + 1)
+        everywhere = stage.split and arrival.argument is None
+        how = "everywhere" if everywhere else "sent" if arrival.stage is None else "shuffled"
+        self.arrows[Arrow(source, name, how)] = None
+
+    def rule(self, stage: "ExplainedStage", number: int, key: str | None) -> None:
+        rule = self.explanation.rules[number - 1]
+        title, label = f"rule {number}", f"rule {number}" if key is None else f"rule {number} · by {key}"
+        self.boxes[title] = Box("rule", (label,), _lines(self.brief(rule.text), LONGEST), rule.text, stage.number + 1)
+        box = Box("derived", _lines(self.brief(rule.head)), (), rule.head, stage.number + 1)
+        self.boxes.setdefault(f"derived {rule.head}", box)
+        self.arrows[Arrow(title, f"derived {rule.head}")] = None
+
+    def reason(self, stage: "ExplainedStage") -> None:
+        if stage.why:
+            lines = _lines(f"because {self.brief(stage.why)}", 2 * LONGEST)
+            self.boxes[f"why {stage.number}"] = Box("reason", (), lines, stage.why, stage.number + 1)
+
+    def reading(self, stage: "ExplainedStage", reading: "StageReading") -> None:
+        """What did not arrive is derived by the stage itself."""
+        arrived = f"{stage.number} {reading.name}"
+        start = arrived if arrived in self.boxes else f"derived {reading.signature}"
+        self.arrows[Arrow(start, f"rule {reading.rule}", reading.role)] = None
+
+
+def _buckets(number: int) -> str:
+    return f"{number} bucket" if number == 1 else f"{number} buckets"
+
+
 def _keeping(memory: "Memory") -> tuple[str, ...]:
     time = kept(memory)
     if time == "no limit":
@@ -179,8 +250,10 @@ def _length(text: str) -> int:
 
 
 class _Drawing:
-    def __init__(self, boxes: dict[str, Box], arrows: Sequence[Arrow], bands: Sequence[str]) -> None:
-        self.boxes, self.arrows, self.bands = boxes, arrows, bands
+    def __init__(
+        self, boxes: dict[str, Box], arrows: Sequence[Arrow], bands: Sequence[str], legend: dict[str, str]
+    ) -> None:
+        self.boxes, self.arrows, self.bands, self.legend = boxes, arrows, bands, legend
         self.columns = _columns(boxes, arrows)
         heights = {name: box.height for name, box in boxes.items()}
         self.layout = lay_out(self.columns, heights, [(arrow.start, arrow.end) for arrow in arrows])
@@ -188,7 +261,8 @@ class _Drawing:
         self.lefts = self._lefts()
         self.ports = self._ports()
         last = len(self.widths) - 1
-        self.width = max(self.lefts[last] + self.widths[last] + MARGIN if self.widths else 0, 420)
+        below = MARGIN + sum(map(_legend_width, self.legend.values()))
+        self.width = max(self.lefts[last] + self.widths[last] + MARGIN if self.widths else 0, below)
         self.height = HEADER + self.layout.bottom + FOOTER
 
     def _widths(self) -> list[float]:
@@ -230,7 +304,7 @@ class _Drawing:
             f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" font-family="{FONT}" font-size="11">',
             f'<rect width="100%" height="100%" fill="{PAPER}"/>',
             "<defs>",
-            *(_arrow_head(role, colour) for role, (colour, _) in STROKES.items()),
+            *(_arrow_head(role, STROKES[role][0]) for role in self.legend),
             "</defs>",
             *self._bands(),
             *(self._arrow(number, arrow) for number, arrow in enumerate(self.arrows)),
@@ -294,14 +368,18 @@ class _Drawing:
 
     def _legend(self) -> Iterator[str]:
         x, y = MARGIN, self.height - 16
-        for role, label in LEGEND.items():
+        for role, label in self.legend.items():
             colour, dashes = STROKES[role]
             yield (
                 f'<path d="M{x:.1f} {y - 4:.1f} h34" stroke="{colour}" stroke-width="1.3" stroke-dasharray="{dashes}" '
                 f'fill="none" marker-end="url(#{role})"/>'
                 f'<text x="{x + 42:.1f}" y="{y:.1f}" fill="{PALE}">{escape(label)}</text>'
             )
-            x += 42 + len(label) * LETTER + 24
+            x += _legend_width(label)
+
+
+def _legend_width(label: str) -> float:
+    return 42 + len(label) * LETTER + 24
 
 
 def _look(box: Box, line: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from thalweg.model.time import FOREVER, NEVER
 
 if TYPE_CHECKING:
-    from thalweg.planning.explain import Explanation, Memory, Reading
+    from thalweg.planning.explain import Arrival, ExplainedStage, Explanation, Memory, Reading
 
 WIDTH: Final = 100
 _LAST: Final = 13
@@ -43,6 +43,14 @@ def kept(memory: "Memory") -> str:
     return f"{'' if exactly else '≤ '}{memory.kept}"
 
 
+def arrives(stage: "ExplainedStage", arrival: "Arrival") -> str:
+    """How facts come into a stage, to be put behind their signature."""
+    place = f" by argument {arrival.argument}" if arrival.argument else " to every bucket" if stage.split else ""
+    return (
+        f"{'' if arrival.stage is None else f' of stage {arrival.stage}'}{place}{', merged' if arrival.merged else ''}"
+    )
+
+
 def briefly(texts: Iterable[str]) -> Callable[[str], str]:
     """Shortens IRIs to `:name`, except where two of the texts' would end up the same.
 
@@ -69,6 +77,7 @@ class _Teller:
             ("MEMORIES", self.memories()),
             ("TUPLE WINDOWS", self.tuple_windows()),
             ("TICKS", self.ticks()),
+            ("STAGES", self.stages()),
             ("WARNINGS", self.warnings()),
         )
         for title, found in sections:
@@ -130,6 +139,16 @@ class _Teller:
             sentence = f"every one is looked at because of {cause}, for {_listed(needed)}"
             yield from _wrapped(self.brief(sentence), "  ", "    ")
 
+    def stages(self) -> Iterator[str]:
+        for stage in self.explanation.stages or ():
+            buckets = _count(stage.partitions, "bucket", "buckets") + (f", because {stage.why}" if stage.why else "")
+            yield from _wrapped(self.brief(buckets), f"{stage.number:>3}  ", "       ")
+            rules = (f"{number}{'' if key is None else f' by {key}'}" for number, key in stage.rules)
+            yield from self.entries("rules", [_chain(rules, ", ")] if stage.rules else [])
+            reads = [f"{each.signature}{arrives(stage, each)}" for each in stage.arrivals]
+            yield from self.entries("reads", reads + ["all other facts, to count them"] * stage.counts_everything)
+            yield from self.entries("tells", [", ".join(stage.tells)] if stage.tells else [])
+
     def warnings(self) -> Iterator[str]:
         for warning in self.explanation.warnings:
             yield from (f"  {line}" for line in warning.render().splitlines())
@@ -166,9 +185,9 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
     return lines or [first]
 
 
-def _chain(steps: Iterable[str]) -> str:
+def _chain(steps: Iterable[str], link: str = f" →{TIGHT}") -> str:
     """Steps that lines break between, and not within unless they are too long for one."""
-    return f" →{TIGHT}".join(step.replace(" ", TIGHT) if len(step) < WIDTH - 20 else step for step in steps)
+    return link.join(step.replace(" ", TIGHT) if len(step) < WIDTH - 20 else step for step in steps)
 
 
 def _cut(text: str, width: int) -> str:

@@ -33,6 +33,10 @@ class Items(Protocol):
     def waiting(self) -> Iterable[Batch]:
         """The batches that have been coded and not been taken."""
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the same items would come again if they were asked for again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -13,9 +13,10 @@ from math import inf
 from operator import attrgetter
 
 from thalweg.connectors.arrivals import arrivals
+from thalweg.connectors.files import FolderTransport
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
-from thalweg.connectors.reading import Reader, open_reader
+from thalweg.connectors.reading import open_reader
 from thalweg.connectors.text import TextTransport
 from thalweg.connectors.transport import Transport
 from thalweg.connectors.values import Facts, code_events
@@ -47,10 +48,10 @@ class Streams:
     """Everything that transports bring; None before each wait."""
 
     def __init__(self, transports: Sequence[Transport], words: Dictionary, clock: Clock, interrupt: Interrupt) -> None:
-        readers = [(one, open_reader(one.name, one.stream, words, clock)) for one in transports]
         self._interrupt = interrupt
-        self._live = [(one, reader) for one, reader in readers if one.live]
-        self._recorded = Merge([Recording(_whole(*pair, interrupt)) for pair in readers if not pair[0].live])
+        self._live = [(one, open_reader(one.name, one.stream, words, clock)) for one in transports if one.live]
+        recorded = [one for one in transports if not one.live]
+        self._recorded = Merge([Recording(_whole(one, words, clock, interrupt)) for one in recorded])
         self._arrived: Timed | None = None
 
     def __iter__(self) -> Iterator[Timed | None]:
@@ -64,6 +65,10 @@ class Streams:
             yield None
         if not self._interrupt.asked:
             yield from self._recorded.up_to(inf)
+
+    @property
+    def repeats(self) -> bool:
+        return not self._live
 
     def waiting(self) -> Iterator[Batch]:
         """The batches that have been read and not been taken."""
@@ -86,15 +91,21 @@ class Values:
             if live:
                 yield None
 
+    @property
+    def repeats(self) -> bool:
+        return isinstance(self._events, Sequence)
+
     def waiting(self) -> Iterator[Batch]:
         return iter(())
 
 
-def _whole(transport: Transport, reader: Reader, interrupt: Interrupt) -> Iterator[Timed]:
-    for block in transport.blocks(interrupt):
-        yield from reader.feed(block)
-    if not interrupt.asked:
-        yield from reader.finish()
+def _whole(transport: Transport, words: Dictionary, clock: Clock, interrupt: Interrupt) -> Iterator[Timed]:
+    for part in transport.parts() if isinstance(transport, FolderTransport) else (transport,):
+        reader = open_reader(part.name, transport.stream, words, clock)
+        for block in part.blocks(interrupt):
+            yield from reader.feed(block)
+        if not interrupt.asked:
+            yield from reader.finish()
 
 
 @dataclass(slots=True)

@@ -29,21 +29,31 @@ class Late:
     def add(self, tick: int, batch: Batch, watermark: int) -> None:
         found = [str(fact) for fact in facts(batch, self._words)]
         if found and not self.count:
-            self._first = f"`{found[0]} at {tick}` came when the watermark was {watermark}"
+            self._first = first_late(found[0], tick, watermark)
         self.count += len(found)
         if self._write:
             self._write(_encode({"t": tick, "watermark": watermark, "stream": batch.stream, "facts": found}) + "\n")
 
     def summary(self) -> Diagnostic | None:
         """What to tell at the end when nobody listens to the late channel."""
-        if not self.count or self._write:
-            return None
-        number = "1 fact was" if self.count == 1 else f"{self.count} facts were"
-        return Diagnostic(
-            "W302",
-            f"{number} late and took no part: {self._first}",
-            help="allow for disorder with `--delay`, or keep late facts with `--late FILE`",
-        )
+        return None if self._write else summary(self.count, self._first)
+
+
+def first_late(fact: str, tick: int, watermark: int) -> str:
+    """How the first late fact is told of."""
+    return f"`{fact} at {tick}` came when the watermark was {watermark}"
+
+
+def summary(count: int, first: str) -> Diagnostic | None:
+    """What to tell of late facts at the end of a run; nothing where there were none."""
+    if not count:
+        return None
+    number = "1 fact was" if count == 1 else f"{count} facts were"
+    return Diagnostic(
+        "W302",
+        f"{number} late and took no part: {first}",
+        help="allow for disorder with `--delay`, or keep late facts with `--late FILE`",
+    )
 
 
 def facts(batch: Batch, words: Dictionary) -> Iterator[Fact]:

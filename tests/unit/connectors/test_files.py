@@ -4,8 +4,10 @@ import threading
 
 import pytest
 
+from thalweg import run
 from thalweg.connectors.files import FILE_BLOCK, FileTransport, InputTransport, open_sink, read_text
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.open import open_stream
 from thalweg.diagnostics import Rejected
 
 
@@ -100,3 +102,47 @@ def test_answers_can_be_packed(tmp_path):
     sink.write(b"{}\n")
     sink.close()
     assert gzip.decompress((tmp_path / "answers.jsonl.gz").read_bytes()) == b"{}\n"
+
+
+# Folders -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "2.csv").write_text("fact,t\nq,2")
+    (tmp_path / "in" / "1.facts").write_text("p at 1. p at")
+    (tmp_path / "in" / "3.csv").write_text("t,fact\n3,r\n")
+    (tmp_path / "in" / "4.tnt.gz").write_bytes(gzip.compress(b"4 <s> <p> <o> ."))
+    for passed_over in ("_SUCCESS", ".3.csv.crc"):
+        (tmp_path / "in" / passed_over).write_text("")
+    return tmp_path / "in"
+
+
+def test_a_folder_is_one_stream_in_the_order_of_its_names(folder):
+    rules = "a(X) :- f(X). b :- p from :in. c :- q from :in. d :- r from in. e(S) :- <p>(S,_) from :in."
+    found = []
+    answers = list(run(rules, on=folder, on_error="skip", report=found.append))
+    assert [str(fact) for answer in answers for fact in answer.facts] == ["b", "c", "d", "e(<s>)"]
+    # Each file is read for itself: a line that ends too early ends with its file.
+    assert [one.as_data()["file"] for one in found] == [str(folder / "1.facts")]
+
+
+def test_the_files_of_a_folder_are_opened_one_after_the_other(folder):
+    transport = open_stream(str(folder))
+    parts = transport.parts()
+    first = next(parts)
+    assert first.name == str(folder / "1.facts")
+    first.close()
+    (folder / "2.csv").unlink()
+    with pytest.raises(Rejected, match="E401"):
+        next(parts)
+
+
+def test_a_folder_with_something_else_in_it_is_rejected(folder, tmp_path):
+    (folder / "notes.txt").write_text("")
+    with pytest.raises(Rejected, match=r"E402.*notes.txt"):
+        open_stream(str(folder))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Rejected, match=r"E402.*nothing in the folder"):
+        open_stream(str(tmp_path / "empty"))

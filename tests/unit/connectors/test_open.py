@@ -31,7 +31,7 @@ def test_a_named_pipe_needs_no_ending(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "help"), [("a.csv", ".facts .jsonl .ndjson"), ("readings", ".facts"), ("mqtt://host/topic", "`tcp://`")]
+    ("name", "help"), [("a.txt", ".facts .jsonl .ndjson"), ("readings", ".facts"), ("amqp://host/topic", "`tcp://`")]
 )
 def test_what_is_unknown_is_told_with_what_is_known(name, help):
     with pytest.raises(Rejected, match="E402") as caught:

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.connectors.reading import FactLinesReader, JsonLinesReader, SniffingReader, format_of, open_reader
+from thalweg.connectors.reading import (
+    ArrowReader,
+    FactLinesReader,
+    JsonLinesReader,
+    SniffingReader,
+    TextReader,
+    format_of,
+    open_reader,
+)
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
@@ -34,6 +42,10 @@ def read(blocks, name="-"):
         ("a.facts.gz", FactLinesReader),
         ("a.b/c.jsonl", JsonLinesReader),
         ("a.ndjson.gz", JsonLinesReader),
+        ("a.tnt", TextReader),
+        ("a.nq.gz", TextReader),
+        ("a.csv", TextReader),
+        ("a.parquet", ArrowReader),
         ("-", SniffingReader),
         ("tcp://localhost:9", SniffingReader),
         ("/dev/fd/63", SniffingReader),
@@ -53,6 +65,18 @@ def test_an_unknown_ending_says_nothing():
 @pytest.mark.parametrize("step", [1, 5, 100])
 def test_the_content_says_the_format(text, step):
     assert read([text[start : start + step] for start in range(0, len(text), step)]) == ["p(a) at 3"]
+
+
+@pytest.mark.parametrize("text", [b"3 <s> <p> <o> .\n", b"\n# comment\n3 <s> <p> <o> ."])
+@pytest.mark.parametrize("step", [1, 5, 100])
+def test_a_digit_or_a_comment_begins_triples(text, step):
+    assert read([text[start : start + step] for start in range(0, len(text), step)]) == ["<p>(<s>,<o>) at 3"]
+
+
+@pytest.mark.parametrize("text", ["p(a) at 3.", "3 <a> <p> <b> .", "fact,t\np(a),3"])
+@pytest.mark.parametrize("name", ["in.facts", "in.tnt", "in.csv"])
+def test_a_mark_of_the_byte_order_is_passed_over(name, text):
+    assert read([b"\xef\xbb\xbf" + text.encode()], name) == read([text.encode()], name)
 
 
 def test_nothing_is_an_empty_stream():

@@ -27,7 +27,7 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame") -> "DataFrame":
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         packer = _packer(job)
         for some in _gathered(batches):
-            yield parcels_batch(packer.pack(_arrivals(some, shape, packer)))
+            yield parcels_batch(job.labelled(packer.pack(_arrivals(some, shape, packer))))
 
     return facts.select(*shape.wanted).mapInArrow(pack, PARCELS)
 

@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
+from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.emit import Change, Interval, Piece, Stretch
+from thalweg.runtimes.late import first_late, summary
 from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, LATE_FACT, OVER
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -68,6 +70,10 @@ class Delivery:
         unfinished.write_text(json.dumps(asdict(self.done)))
         unfinished.replace(self._ledger)
 
+    def late_told(self) -> Diagnostic | None:
+        """What to tell at the end when nobody listens to the late channel."""
+        return None if self._late is not None else summary(self.late_facts, self.first_late)
+
     def close(self) -> None:
         for sink in (self._out, self._late):
             if sink is not None and not _is_standard(sink):
@@ -76,7 +82,7 @@ class Delivery:
     def _tell_late(self, rows: list[dict[str, Any]]) -> None:
         rows.sort(key=lambda row: (row["t"], row["fact"]))
         if rows and not self.late_facts:
-            self.first_late = f"`{rows[0]['fact']} at {rows[0]['t']}` came when the watermark was {rows[0]['until']}"
+            self.first_late = first_late(rows[0]["fact"], rows[0]["t"], rows[0]["until"])
         self.late_facts += len(rows)
         if self._late is not None:
             for row in rows:
@@ -87,7 +93,7 @@ class Delivery:
 def _open(name: str | None, length: int) -> Sink:
     """A sink; a file of an earlier part of the run is cut to what was delivered and written on."""
     if length and name is not None and "://" not in name and Path(name).is_file():
-        file = Path(name).open("r+b")
+        file = Path(name).open("r+b")  # noqa: SIM115
         file.truncate(length)
         file.seek(length)
         return file

@@ -1,13 +1,15 @@
 """What every process of a run must know: the stages, how many buckets each has, and how to run."""
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.wire import Parcel, labels
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,15 @@ class Job:
 
     def buckets(self, stage: int) -> int:
         return self.partitions if self.stages[stage].split else 1
+
+    @cached_property
+    def labels(self) -> list[int]:
+        """What Spark knows the buckets by."""
+        return labels(self.partitions)
+
+    def labelled(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
+        """Parcels as Spark spreads them."""
+        return (replace(parcel, bucket=self.labels[parcel.bucket]) for parcel in parcels)
 
     @cached_property
     def streamed(self) -> dict[str, list[tuple[int, int, Route]]]:

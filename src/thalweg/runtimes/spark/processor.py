@@ -60,7 +60,7 @@ class StageProcessor(StatefulProcessor):
         self._journal = handle.getMapState("journal", _NUMBER, _DATA)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        bucket = key[0]
+        bucket = self._job.labels.index(key[0])
         payloads: list[bytes] = []
         for row in rows:
             if row.stage == self._stage:
@@ -68,7 +68,8 @@ class StageProcessor(StatefulProcessor):
             else:
                 yield row
         if payloads:
-            yield from (row_of(parcel) for parcel in self._process(bucket, payloads))
+            for parcel in self._job.labelled(self._process(bucket, payloads)):
+                yield Row(bucket=parcel.bucket, stage=parcel.stage, payload=parcel.payload)
 
     def close(self) -> None:
         pass
@@ -105,7 +106,3 @@ class StageProcessor(StatefulProcessor):
         for _, (entry,) in sorted(self._journal.iterator(), key=lambda pair: int(pair[0][0])):
             worker.process(unframe(bytes(entry)))
         return worker
-
-
-def row_of(parcel: Parcel) -> Row:
-    return Row(bucket=parcel.bucket, stage=parcel.stage, payload=parcel.payload)

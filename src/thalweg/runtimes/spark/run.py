@@ -46,8 +46,7 @@ class Outcome:
 
     batches: int = 0
     answers: int = 0
-    late: int = 0
-    first_late: str = ""
+    late_told: Diagnostic | None = None
     malformed: Diagnostic | None = None
 
 
@@ -66,7 +65,7 @@ def run(
         claim(folder, job)
         packer = Packer(job, 0, 0, ordered=True)
         spool = Spool(folder / "spool")
-        feeder = Feeder(job, spool, packer, items(packer.words), interrupt, report)
+        feeder = Feeder(job, spool, packer, items(packer.words), report)
         session = open_session(place.master, job.partitions, verbose=place.verbose, jars=place.jars)
         stack.callback(stop_session, session)
         delivery = deliver(folder / "delivered.json")
@@ -79,9 +78,7 @@ def run(
             _follow(query, feeder, delivery, interrupt, place, watch)
         if feeder.error is not None:
             raise feeder.error
-        return Outcome(
-            delivery.done.batch + 1, delivery.rows, delivery.late_facts, delivery.first_late, feeder.malformed
-        )
+        return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), feeder.malformed)
 
 
 def claim(folder: Path, job: Job) -> None:
@@ -136,6 +133,8 @@ def _follow(
         watch(query, delivery)
         if feeder.error is not None or (interrupt.asked and place.checkpoint is not None):
             return
+        if interrupt.asked:
+            feeder.finish()
         try:
             if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
                 raise Failed(Diagnostic("E407", "Spark stopped the run"))

@@ -16,7 +16,6 @@ from typing import Final
 
 import numpy as np
 
-from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
@@ -96,7 +95,6 @@ class Feeder(threading.Thread):
         spool: Spool,
         packer: Packer,
         items: Items,
-        interrupt: Interrupt,
         report: Callable[[Diagnostic], None],
     ) -> None:
         super().__init__(name="feeder", daemon=True)
@@ -107,15 +105,22 @@ class Feeder(threading.Thread):
         self._spool = spool
         self._packer = packer
         self._items = items
-        self._interrupt = interrupt
         self._report = report
         self._stopped = threading.Event()
+        self._writing = threading.Lock()
         written = spool.segments()
         self._last = written[-1] if written else Segment(-1, 0, -1)
 
     def stop(self) -> None:
         """Ends without saying that the streams have ended: they may be read on."""
         self._stopped.set()
+
+    def finish(self) -> None:
+        """Ends as if the streams had been cut off here, even while the next event is waited for."""
+        with self._writing:
+            if not self._stopped.is_set() and self.is_alive():
+                self._stopped.set()
+                self._add([], ended=True, cut_short=True)
 
     def run(self) -> None:
         try:
@@ -125,7 +130,7 @@ class Feeder(threading.Thread):
 
     def _feed(self) -> None:
         waiting: list[tuple[int, Batch]] = []
-        facts, skipped = 0, self._last.events
+        facts, skipped = 0, self._last.events if self._items.repeats else 0
         self._packer.highest = self._last.highest
         for item in self._items:
             if self._stopped.is_set():
@@ -143,20 +148,23 @@ class Feeder(threading.Thread):
             if (item is None and waiting) or facts >= SEGMENT:
                 self._write(waiting)
                 waiting, facts = [], 0
-            if self._interrupt.asked:
-                break
-        self._write(waiting, ended=True, cut_short=self.malformed is not None or self._interrupt.asked)
+        self._write(waiting, ended=True, cut_short=self.malformed is not None)
 
     def _write(self, items: list[tuple[int, Batch]], ended: bool = False, cut_short: bool = False) -> None:
         while len(self._spool.segments()) > MOST_WAITING and not self._stopped.is_set():
             time.sleep(PAUSE)
+        with self._writing:
+            if not self._stopped.is_set():
+                self._add(items, ended, cut_short)
+
+    def _add(self, items: list[tuple[int, Batch]], ended: bool, cut_short: bool) -> None:
         number = self._last.number + 1
         self._packer.part = number
         # The ticks alone tell the time: an event without facts has one too.
         ticks = np.array([tick for tick, _ in items], dtype=np.int64)
         parcels = list(self._packer.pack(gather(items), ended, cut_short, ticks))
         self._last = Segment(number, max(self.read, self._last.events), self._packer.highest)
-        self._spool.write(self._last, parcels)
+        self._spool.write(self._last, self._job.labelled(parcels))
         words = self._packer.words
         if words.wants_collection:
             waiting = (each for batch in self._items.waiting() for each in batch.rows.values())

@@ -108,3 +108,33 @@ def terms_of(words: Words, dictionary: Dictionary) -> Lists:
         return {"codes": np.zeros(0, dtype=np.int64), "terms": []}
     codes = np.unique(words[words & 3 == 0])
     return {"codes": codes, "terms": dictionary.spell_column(codes)}
+
+
+def labels(buckets: int) -> list[int]:
+    """A number for each bucket that Spark's own hash sends to the partition of the bucket's number.
+
+    Without them two buckets would share a partition now and then, and a core would have nothing to do.
+
+    >>> [_murmur(label) % 4 for label in labels(4)]
+    [0, 1, 2, 3]
+    """
+    found: dict[int, int] = {}
+    label = 0
+    while len(found) < buckets:
+        found.setdefault(_murmur(label) % buckets, label)
+        label += 1
+    return [found[bucket] for bucket in range(buckets)]
+
+
+def _murmur(number: int) -> int:
+    """Spark's hash of an integer (Murmur3, seed 42)."""
+    mask = 0xFFFFFFFF
+    mixed = number * 0xCC9E2D51 & mask
+    mixed = (((mixed << 15 | mixed >> 17) & mask) * 0x1B873593) & mask
+    hashed = 42 ^ mixed
+    hashed = (((hashed << 13 | hashed >> 19) & mask) * 5 + 0xE6546B64) & mask
+    hashed ^= 4
+    hashed = (hashed ^ hashed >> 16) * 0x85EBCA6B & mask
+    hashed = (hashed ^ hashed >> 13) * 0xC2B2AE35 & mask
+    hashed ^= hashed >> 16
+    return hashed - (1 << 32) if hashed >> 31 else hashed

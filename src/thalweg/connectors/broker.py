@@ -1,0 +1,135 @@
+"""What brokers have in common: addresses with a topic and options, and messages that are made of lines.
+
+`mqtt://user:secret@host:1883/city/+/speed?messages=100`, `kafka://one:9092,two:9092/readings?from=latest`
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
+
+# Seconds: how long to wait for the first answer of a broker, and for one that is lost to come back.
+OPENING: Final = 10.0
+PATIENCE: Final = 60.0
+# How many messages at most make one block.
+MESSAGES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A broker, a topic there, and how to treat it."""
+
+    scheme: str
+    place: str
+    topic: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """As the user wrote it, but for the password, which is nobody's business."""
+        user = f"{quote(self.user)}@" if self.user else ""
+        options = "&".join(f"{key}={value}" for key, value in self.options.items())
+        return (
+            f"{self.scheme}://{user}{self.place}" + f"/{self.topic}" * bool(self.topic) + f"?{options}" * bool(options)
+        )
+
+    def number(self, option: str) -> int | None:
+        """The value of an option that counts something.
+
+        >>> read_address("mqtt://localhost/a?messages=3", ["messages"]).number("messages")
+        3
+        """
+        text = self.options.get(option)
+        if text is not None and not (text.isdecimal() and int(text) > 0):
+            raise self.misfit(f"`{option}={text}` is no number above 0")
+        return None if text is None else int(text)
+
+    def choice(self, option: str, *values: str) -> str | None:
+        """The value of an option that has few.
+
+        >>> read_address("kafka://localhost/a?from=latest", ["from"]).choice("from", "earliest", "latest")
+        'latest'
+        """
+        text = self.options.get(option)
+        if text is not None and text not in values:
+            raise self.misfit(f"`{option}={text}` means nothing", f"write {' or '.join(values)}")
+        return text
+
+    def misfit(self, message: str, help: str = "") -> Rejected:
+        """What is wrong with an option."""
+        return Rejected([Diagnostic("E403", f"{message} in `{self.name}`", help=help)])
+
+    def failed(self, reason: str) -> Failed:
+        """Why there is no connection, or no longer."""
+        return Failed(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
+
+
+def read_address(uri: str, options: Collection[str]) -> Address:
+    """Takes a URI apart; a topic may hold the wildcards `+` and `#`, and anything else percent-encoded.
+
+    >>> address = read_address("mqtt://me:secret@localhost:1883/city/#?messages=3", ["messages"])
+    >>> address.place, address.topic, address.user, address.password
+    ('localhost:1883', 'city/#', 'me', 'secret')
+    >>> address.name
+    'mqtt://me@localhost:1883/city/#?messages=3'
+    """
+    # In a topic `#` is a wildcard; in a URI it would begin a fragment.
+    parts = urlsplit(uri.replace("#", "%23"))
+    login, _, place = parts.netloc.rpartition("@")
+    user, separator, password = login.partition(":")
+    address = Address(
+        parts.scheme,
+        place,
+        unquote(parts.path[1:]),
+        dict(parse_qsl(parts.query, keep_blank_values=True)),
+        unquote(user) or None,
+        unquote(password) if separator else None,
+    )
+    if not place or place.startswith(":") or not address.topic:
+        example = f"write `{parts.scheme}://localhost/readings`"
+        raise Rejected([Diagnostic("E402", f"`{address.name}` does not name both a host and a topic", help=example)])
+    if unknown := address.options.keys() - options:
+        raise address.misfit(f"there is no option `{min(unknown)}`", f"there is {', '.join(sorted(options))}")
+    return address
+
+
+def not_installed(scheme: str, extra: str) -> Rejected:
+    """A scheme that needs a package which is not there."""
+    message = f"`{scheme}://` needs a package that is not installed"
+    return Rejected(
+        [Diagnostic("E402", message, help=f"install thalweg[{extra}], as in `pip install 'thalweg[{extra}]'`")]
+    )
+
+
+def as_lines(message: bytes) -> bytes:
+    """A message as whole lines.
+
+    >>> as_lines(b"p at 3."), as_lines(b"p at 3.\\nq at 3.\\n"), as_lines(b"")
+    (b'p at 3.\\n', b'p at 3.\\nq at 3.\\n', b'')
+    """
+    return message if not message or message.endswith(b"\n") else message + b"\n"
+
+
+class LineCutter:
+    """Cuts what is written into lines, each to be a message.
+
+    >>> cutter = LineCutter()
+    >>> cutter.cut(b"one\\ntwo\\nthr"), cutter.cut(b"ee\\n"), cutter.rest()
+    ([b'one', b'two'], [b'three'], [])
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def cut(self, data: bytes) -> list[bytes]:
+        """The lines that are complete."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [line for line in lines if line]
+
+    def rest(self) -> list[bytes]:
+        """The last line, if it has no end."""
+        return self.cut(b"\n")

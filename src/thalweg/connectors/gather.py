@@ -1,0 +1,99 @@
+"""Statements with a time become batches: what the readers of triples, quads and tables have in common.
+
+    (36, "in", "<p>/2", ("<a>", "3"))    a tick, a stream, a signature, and its terms
+
+The terms are spelled canonically, except that a literal may still stand as N-Triples writes it: most of them come again
+and again, and are then looked up as they stand.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.rdf import RDF_TYPE, names_a_predicate, term
+from thalweg.model.time import FOREVER, Clock
+
+Item = tuple[int, Batch] | Diagnostic
+Stated = tuple[int, str | None, str, tuple[str, ...]]
+
+_KEPT: Final = 65_536
+
+
+class Gatherer:
+    """Makes batches of consecutive statements with one time and stream.
+
+    No statement is coded before everything in front of it has been taken, so the dictionary may be collected between
+    any two items.
+
+    >>> words = Dictionary()
+    >>> stated = [(3, "s", "p/1", ("a",)), (3, "s", "q/0", ()), (4, "s", "p/1", ("a",))]
+    >>> [(tick, batch.order) for tick, batch in Gatherer(words).gather(stated)]
+    [(3, ['p/1', 'q/0']), (4, ['p/1'])]
+    """
+
+    def __init__(self, words: Dictionary) -> None:
+        self._known = words.words.get
+        self._literals = _Literals(words)
+
+    def gather(self, stated: Iterable[Stated | Diagnostic]) -> Iterator[Item]:
+        known, literals = self._known, self._literals
+        tick, batch = -1, Batch()
+        for one in stated:
+            if isinstance(one, Diagnostic) or one[0] != tick or one[1] != batch.stream:
+                if batch.order:
+                    yield tick, batch
+                    batch = Batch()
+                if isinstance(one, Diagnostic):
+                    yield one
+                    continue
+            tick, batch.stream, signature, terms = one
+            batch.add(signature, [known(text) or literals[text] for text in terms])
+        if batch.order:
+            yield tick, batch
+
+
+class _Literals(dict[str, int]):
+    """Words of terms that the dictionary does not list as they stand: numbers, new terms, literals of N-Triples.
+
+    Only the words of numbers are remembered, for they have no entry; an entry may be given to another term between two
+    batches.
+    """
+
+    def __init__(self, words: Dictionary) -> None:
+        self._code = words.code
+
+    def __missing__(self, text: str) -> int:
+        word = self._code(term(text) if text[0] == '"' else text)
+        if word & 3:
+            if len(self) >= _KEPT:
+                self.clear()
+            self[text] = word
+        return word
+
+
+def triple(tick: int, stream: str | None, subject: str, predicate: str, object: str) -> Stated:
+    """The statement of a triple: `s rdf:type C` is `C(s)`, unless the class has no name of its own.
+
+    >>> triple(3, None, "<a>", "<p>", "<b>"), triple(3, None, "<a>", RDF_TYPE, "<C>")
+    ((3, None, '<p>/2', ('<a>', '<b>')), (3, None, '<C>/1', ('<a>',)))
+    """
+    if predicate == RDF_TYPE and names_a_predicate(object):
+        return tick, stream, f"{object}/1", (subject,)
+    return tick, stream, f"{predicate}/2", (subject, object)
+
+
+def moment(text: str, clock: Clock) -> int:
+    """The tick that a tick or a timestamp stands for; `ValueError` where it stands for none.
+
+    >>> moment("36", Clock()), moment("1970-01-01T00:01:30Z", Clock())
+    (36, 90)
+    """
+    try:
+        tick = int(text) if text.isascii() and text.removeprefix("-").isdigit() else clock.tick(text)
+    except (ValueError, OverflowError):
+        raise ValueError(f"`{text}` is neither a tick nor a timestamp") from None
+    if not 0 <= tick < FOREVER:
+        raise ValueError(f"`{text}` lies outside the timeline, which begins at tick 0")
+    return tick

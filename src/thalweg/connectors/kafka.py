@@ -1,0 +1,335 @@
+"""`kafka://host:port[,host:port]/topic`: each message is a line, or several. The only door to confluent-kafka.
+
+    kafka://localhost:9092/readings               from the beginning, and on as messages come
+    kafka://localhost:9092/readings?from=latest   from now on
+    kafka://localhost:9092/readings?until=end     what is there now: a recording, merged with others by time
+    kafka://localhost:9092/readings?messages=100  ends after a hundred messages
+    kafka://localhost:9092/readings?group=jams    from where group `jams` left off, and remembers how far it came
+
+All partitions are read by one process, each in its own order; between them there is none, so that events may come out
+of order by as much as one partition runs ahead of another.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from threading import Lock
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final
+
+from thalweg.connectors import broker
+from thalweg.connectors.broker import Address, LineCutter, as_lines, not_installed, read_address
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.diagnostics import Diagnostic, Failed
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+OPTIONS: Final = ("from", "group", "messages", "until")
+# A wait inside the library cannot be interrupted, so it is kept short.
+BEAT: Final = 0.2
+# Without a handler, what the library logs would be written to the terminal.
+LOG: Final = logging.getLogger(__name__)
+LOG.addHandler(logging.NullHandler())
+
+
+class KafkaTransport:
+    """What is in a topic, and what comes; with `until=end` only the former."""
+
+    def __init__(self, uri: str) -> None:
+        self._address = address = kafka_address(uri, OPTIONS)
+        self.name = address.name
+        self.stream = address.topic
+        self.live = address.choice("until", "end") is None
+        self._left = address.number("messages")
+        start = address.choice("from", "earliest", "latest")
+        self._trouble = Trouble()
+        self._consumer = open_consumer(address, self._trouble)
+        self._lock = Lock()
+        self._closed = False
+        self._next: dict[int, int] = {}
+        ends = self._assign(from_now=start == "latest")
+        self._ends = None if self.live else ends
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        try:
+            while not (interrupt.asked or self._closed or self._done()):
+                if self._trouble.down:
+                    self._wait_for_the_broker(interrupt)
+                if block := b"".join(self._lines(self._poll())):
+                    yield block
+                    self._remember()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._consumer.close()
+
+    def _assign(self, from_now: bool) -> dict[int, int]:
+        """Takes all partitions; gives the end of each that has something to read before it."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        ends = {}
+        try:
+            for partition in self._partitions():
+                low, high = self._consumer.get_watermark_offsets(partition, broker.OPENING)
+                if partition.offset < 0:
+                    partition.offset = high if from_now else low
+                self._next[partition.partition] = partition.offset
+                if partition.offset < high:
+                    ends[partition.partition] = high
+            self._consumer.assign([TopicPartition(self._address.topic, *place) for place in self._next.items()])
+        except KafkaException as error:
+            self.close()
+            raise self._address.failed(sentence(error.args[0])) from error
+        return ends
+
+    def _partitions(self) -> "list[TopicPartition]":
+        """All there are, with how far the group came, where there is one."""
+        from confluent_kafka import TopicPartition
+
+        topic = self._address.topic
+        numbers = self._consumer.list_topics(topic, timeout=broker.OPENING).topics[topic].partitions
+        known = [TopicPartition(topic, number) for number in sorted(numbers)]
+        return self._consumer.committed(known, broker.OPENING) if self._group else known
+
+    @property
+    def _group(self) -> str | None:
+        return self._address.options.get("group")
+
+    def _done(self) -> bool:
+        return self._left == 0 or (self._ends is not None and not self._ends)
+
+    def _poll(self) -> "list[Message]":
+        """One message as soon as there is one, and those that are there with it."""
+        limit = broker.MESSAGES if self._left is None else min(self._left, broker.MESSAGES)
+        with self._lock:
+            first = None if self._closed else self._consumer.poll(BEAT)
+            return [] if first is None else [first, *self._consumer.consume(limit - 1, 0)]
+
+    def _lines(self, messages: "list[Message]") -> Iterator[bytes]:
+        for message in messages:
+            if error := message.error():
+                self._stumble(error, message)
+            elif self._wanted(message):
+                yield as_lines(message.value() or b"")
+
+    def _wanted(self, message: "Message") -> bool:
+        """Counts a message, unless it came after the end that was asked for."""
+        partition, offset = message.partition(), message.offset()
+        assert partition is not None
+        assert offset is not None
+        if self._ends is not None:
+            end = self._ends.get(partition, 0)
+            if offset + 1 >= end:
+                self._ends.pop(partition, None)
+            if offset >= end:
+                return False
+        self._next[partition] = offset + 1
+        if self._left is not None:
+            self._left -= 1
+        return True
+
+    def _stumble(self, error: "KafkaError", message: "Message") -> None:
+        from confluent_kafka import KafkaError
+
+        if error.code() != KafkaError._PARTITION_EOF:
+            raise self._address.failed(sentence(error))
+        # The last messages before an end may be marks of transactions, which nobody gets to see.
+        if self._ends is not None:
+            self._ends.pop(message.partition() or 0, None)
+
+    def _wait_for_the_broker(self, interrupt: Interrupt) -> None:
+        from confluent_kafka import KafkaException
+
+        until = monotonic() + broker.PATIENCE
+        while not interrupt.asked and not self._closed:
+            try:
+                with self._lock:
+                    self._consumer.list_topics(timeout=1)
+                self._trouble.down = False
+                return
+            except KafkaException as error:
+                if monotonic() > until:
+                    raise self._address.failed("it was lost, and did not come back") from error
+
+    def _remember(self) -> None:
+        """What the group has read, it need not read again."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        if self._group:
+            offsets = [TopicPartition(self._address.topic, *place) for place in self._next.items()]
+            try:
+                self._consumer.commit(offsets=offsets, asynchronous=False)
+            except KafkaException as error:
+                raise self._address.failed(sentence(error.args[0])) from error
+
+
+class KafkaSink:
+    """Sends each line as a message; what is not acknowledged by all replicas in sync is a failure.
+
+    All lines have one key, so they go to one partition and keep their order.
+    """
+
+    def __init__(self, uri: str) -> None:
+        self._address = kafka_address(uri, ("key",))
+        self._key = self._address.options.get("key", "thalweg").encode()
+        self._lines = LineCutter()
+        self._failure: KafkaError | None = None
+        self._producer = open_producer(self._address, Trouble())
+
+    def write(self, data: bytes, /) -> int:
+        self._send(self._lines.cut(data))
+        return len(data)
+
+    def flush(self) -> None:
+        # The library gives up a message after a while, so that this ends.
+        while self._producer.flush(BEAT):
+            continue
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise self._address.failed(sentence(failure))
+
+    def close(self) -> None:
+        self._send(self._lines.rest())
+        self.flush()
+
+    def _send(self, lines: list[bytes]) -> None:
+        for line in lines:
+            while not self._taken(line):
+                self._producer.poll(BEAT)
+        self._producer.poll(0)
+
+    def _taken(self, line: bytes) -> bool:
+        try:
+            self._producer.produce(self._address.topic, line, self._key, on_delivery=self._delivered)
+        except BufferError:
+            return False
+        return True
+
+    def _delivered(self, error: "KafkaError | None", message: "Message") -> None:
+        self._failure = self._failure or error
+
+
+class Trouble:
+    """What the library reports on the side: how it fares with the brokers."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.reason = "the broker does not answer"
+
+    def __call__(self, error: "KafkaError") -> None:
+        from confluent_kafka import KafkaError
+
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self.down = True
+        else:
+            self.reason = sentence(error)
+
+
+def kafka_address(uri: str, options: Collection[str]) -> Address:
+    """A list of brokers, of which one is enough to find the others, and a topic.
+
+    >>> kafka_address("kafka://one:9092,two:9092/readings", ()).place
+    'one:9092,two:9092'
+    """
+    address = read_address(uri, options)
+    if address.user or address.password:
+        raise address.misfit("`kafka://` knows no user and no password, which stand")
+    return address
+
+
+def open_consumer(address: Address, trouble: Trouble) -> "Consumer":
+    """A consumer that has seen its broker and its topic."""
+    try:
+        from confluent_kafka import Consumer
+    except ImportError:
+        raise not_installed(address.scheme, "kafka") from None
+    consumer = Consumer(
+        {
+            **settings(address, trouble),
+            # Groups that are never joined, only asked how far they came, still need a name.
+            "group.id": address.options.get("group", "thalweg"),
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    try:
+        topics = reach(consumer, address, trouble)
+        if address.topic not in topics:
+            raise no_topic(address, topics)
+    except Failed:
+        consumer.close()
+        raise
+    return consumer
+
+
+def open_producer(address: Address, trouble: Trouble) -> "Producer":
+    """A producer whose messages arrive once and in order, and that has seen its broker and its topic."""
+    try:
+        from confluent_kafka import Producer
+    except ImportError:
+        raise not_installed(address.scheme, "kafka") from None
+    producer = Producer(
+        {
+            **settings(address, trouble),
+            "acks": "all",
+            "enable.idempotence": True,
+            "linger.ms": 5,
+            "message.timeout.ms": int(broker.PATIENCE * 1000),
+        }
+    )
+    topics = reach(producer, address, trouble)
+    if address.topic not in topics and not created(producer, address):
+        raise no_topic(address, topics)
+    return producer
+
+
+def settings(address: Address, trouble: Trouble) -> dict[str, Any]:
+    """What consumers and producers are told alike."""
+    return {"bootstrap.servers": address.place, "client.id": "thalweg", "logger": LOG, "error_cb": trouble}
+
+
+def reach(client: "Consumer | Producer", address: Address, trouble: Trouble) -> set[str]:
+    """The topics that there are, once a broker answers."""
+    from confluent_kafka import KafkaException
+
+    until = monotonic() + broker.OPENING
+    while True:
+        try:
+            return set(client.list_topics(timeout=1).topics)
+        except KafkaException as error:
+            client.poll(0)
+            if trouble.down or monotonic() > until:
+                raise address.failed(trouble.reason) from error
+
+
+def created(producer: "Producer", address: Address) -> bool:
+    """Whether the broker makes a topic when it is asked for one, as some do."""
+    until = monotonic() + 2
+    while monotonic() < until:
+        topic = producer.list_topics(address.topic, timeout=broker.OPENING).topics[address.topic]
+        if topic.error is None:
+            return True
+        sleep(BEAT)
+    return False
+
+
+def no_topic(address: Address, known: Iterable[str]) -> Failed:
+    """A topic that is not there, told with those that are."""
+    names = sorted(name for name in known if not name.startswith("__"))
+    help = f"create it, or choose one of {', '.join(names[:5])}" if names else "create it: the broker has no topic yet"
+    return Failed(Diagnostic("E404", f"there is no topic `{address.topic}` at `{address.name}`", help=help))
+
+
+def sentence(error: "KafkaError") -> str:
+    """The last part of what the library says, which is the reason.
+
+    >>> from confluent_kafka import KafkaError
+    >>> reason = "here:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)"
+    >>> sentence(KafkaError(KafkaError._TRANSPORT, reason))
+    'Connection refused'
+    """
+    return error.str().partition(" (after ")[0].rpartition(": ")[2]

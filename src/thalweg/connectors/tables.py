@@ -1,0 +1,337 @@
+"""Tables as streams: CSV with a line for each triple or fact, and Parquet with the same columns.
+
+    s,p,o,t                        fact,t
+    road1,speed,12,36              "speed(road1,12)",36
+    <a>,<p>,<b>,36                 jam,37
+
+Columns come in any order, `stream` may be one of them, and others are passed over. A cell holds a term as facts or
+N-Triples write it; any other text is a string. One line of CSV is one row: what would break the line inside a cell is
+written as in every string, `\\n`.
+
+A Parquet file says at its end what is in it, so it cannot be read as blocks of its own bytes. Its transport hands over
+blocks of rows instead, each in Arrow's format for streams.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.connectors.files import stream_of, unreadable
+from thalweg.connectors.gather import Gatherer, Item, Stated, moment, triple
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.triples import Misplaced, lines_of, wrong_line
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.rdf import BLANK, IRI, LITERAL, names_a_predicate, number, term
+from thalweg.model.term import NUMERIC, constant
+from thalweg.model.time import Clock
+
+COLUMNS: Final = ("s", "p", "o", "fact", "t", "stream")
+ROWS: Final = 65_536
+
+_KEPT: Final = 65_536
+_RDF: Final = re.compile(rf"(?:{IRI}|{BLANK}|{LITERAL})\Z")
+_UNITS: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_SHAPE: Final = "a table has the columns s, p, o and t, or fact and t"
+_COMMAS: Final = "a cell with a comma or a quote stands in quotes, and quotes inside it are doubled"
+
+
+class Layout:
+    """Where a table has its columns, and so what a row of it states.
+
+    >>> Layout(["t", "s", "p", "o"], "in", Clock()).stated(["36", "road1", "speed", "12"])
+    (36, 'in', 'speed/2', ('road1', '12'))
+    """
+
+    def __init__(self, names: Sequence[str], stream: str | None, clock: Clock) -> None:
+        wanted = ("t", "fact") if "fact" in names else ("t", "s", "p", "o")
+        if missing := [f"no column `{name}`" for name in wanted if name not in names]:
+            raise Misplaced(f"the table has {' and '.join(missing)}", 0)
+        readers: dict[str, Callable[[object], Any]] = {
+            "t": lambda cell: moment(str(cell).strip(), clock),
+            "s": lambda cell: cell_term(cell, stream or ""),
+            "p": _predicate,
+            "o": lambda cell: cell_term(cell, stream or ""),
+            "fact": _fact,
+        }
+        self._columns = [(names.index(name), _Column(name, readers[name])) for name in wanted]
+        self._width = len(names)
+        self._stream = stream
+        self._streams_at = names.index("stream") if "stream" in names else None
+
+    def stated(self, row: Sequence[Any]) -> Stated:
+        """The statement of a row; `Misplaced` has the number of the cell that is wrong."""
+        if len(row) != self._width:
+            cells = f"the table has {self._width} columns, and this row {len(row)}"
+            raise Misplaced(f"{cells}; a cell with a comma in it stands in quotes", 0)
+        try:
+            tick, *rest = [column[row[at]] for at, column in self._columns]
+        except (ValueError, TypeError):
+            raise self._wrong(row) from None
+        stream = self._stream if self._streams_at is None else row[self._streams_at] or self._stream
+        return triple(tick, stream, *rest) if len(rest) == 3 else (tick, stream, *rest[0])
+
+    def _wrong(self, row: Sequence[Any]) -> Misplaced:
+        at = 0
+        try:
+            for at, column in self._columns:
+                column[row[at]]
+        except ValueError as error:
+            return Misplaced(str(error), at)
+        except TypeError:
+            pass
+        return Misplaced(f"`{row[at]}` is neither a text nor a number", at)
+
+
+class _Column(dict[Any, Any]):
+    """What the cells of a column stand for; most of them come again."""
+
+    def __init__(self, name: str, read: Callable[[object], Any]) -> None:
+        self._name = name
+        self._read = read
+
+    def __missing__(self, cell: object) -> Any:
+        if cell is None or (isinstance(cell, str) and not cell.strip()):
+            raise ValueError(f"the cell in column `{self._name}` is empty")
+        if len(self) >= _KEPT:
+            self.clear()
+        value = self[cell] = self._read(cell)
+        return value
+
+
+def cell_term(value: object, scope: str = "") -> str:
+    """The term in a cell; `ValueError` where there is none.
+
+    >>> cell_term("road1"), cell_term("Main Street"), cell_term("<a>"), cell_term(' "b"@EN'), cell_term(2.50)
+    ('road1', '"Main Street"', '<a>', '"b"@en', '2.5')
+    """
+    match value:
+        case str():
+            return _read_cell(value, scope)
+        case bool():
+            return str(value).lower()
+        case int() | float() | Decimal():
+            return _number(f"{value:f}" if isinstance(value, Decimal) else str(value))
+    raise ValueError(f"`{value}` is neither a text nor a number")
+
+
+def _read_cell(cell: str, scope: str) -> str:
+    text = cell.strip()
+    if NUMERIC.match(text):
+        return _number(text)
+    if _RDF.match(text):
+        return term(text, scope)
+    if text[:1] in ("<", '"') or text.startswith("_:"):
+        raise ValueError(f"`{text}` is not a term")
+    return constant(text)
+
+
+def _number(text: str) -> str:
+    spelling = number(text)
+    if spelling is None:
+        raise ValueError(f"`{text}` is no number that can be calculated with")
+    return spelling
+
+
+def _predicate(cell: object) -> str:
+    found = cell_term(cell)
+    if not names_a_predicate(found):
+        raise ValueError(f"`{found}` cannot be a predicate")
+    return found
+
+
+def _fact(cell: object) -> tuple[str, tuple[str, ...]]:
+    try:
+        fact = read_fact(str(cell))
+    except Rejected as error:
+        raise ValueError(error.diagnostics[0].message) from None
+    return fact.signature, fact.args
+
+
+class CsvReader:
+    """Reads whole lines of text.
+
+    >>> reader = CsvReader(Dictionary(), "in.csv", "in", Clock())
+    >>> [(tick, batch.order) for tick, batch in reader.feed("s,p,o,t\\nroad1,speed,12,36\\n")]
+    [(36, ['speed/2'])]
+    """
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
+        self.name = name
+        self._stream = stream
+        self._clock = clock
+        self._gatherer = Gatherer(words)
+        self._layout: Layout | None = None
+        self._line = 0
+        self._hopeless = False
+
+    def feed(self, text: str) -> Iterator[Item]:
+        return self._gatherer.gather(self._statements(lines_of(text)))
+
+    def close(self) -> Iterator[Item]:
+        return iter(())
+
+    def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
+        for line, row in zip(lines, _rows(lines), strict=True):
+            self._line += 1
+            if self._hopeless:
+                return
+            if isinstance(row, Misplaced):
+                yield wrong_line(self.name, self._line, line, row, _COMMAS)
+            elif row:
+                try:
+                    if self._layout is not None:
+                        yield self._layout.stated(row)
+                    else:
+                        self._layout = Layout([cell.strip() for cell in row], self._stream, self._clock)
+                except Misplaced as wrong:
+                    # Without a header no line means anything, so that one complaint is enough.
+                    self._hopeless = self._layout is None
+                    yield wrong_cell(self.name, self._line, line, row, wrong)
+
+
+def _rows(lines: list[str]) -> "list[list[str]] | Iterator[list[str] | Misplaced]":
+    """The cells of each line: all at once, unless one of them is not as it should be."""
+    try:
+        rows = list(csv.reader(lines, strict=True))
+        # A quote that is not closed runs on into the next line.
+        if len(rows) == len(lines):
+            return rows
+    except csv.Error:
+        pass
+    return map(_row, lines)
+
+
+def _row(line: str) -> list[str] | Misplaced:
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error as error:
+        return Misplaced(f"these are not cells of CSV: {error}", 0)
+
+
+def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: Misplaced) -> Diagnostic:
+    """What is wrong with a row, at the place of its cell in the line."""
+    texts = list(map(_shown, row[: wrong.at + 1]))
+    # Quotes make a line longer than its cells, never shorter.
+    before = sum(len(text) + 1 for text in texts[:-1])
+    return wrong_line(name, number, line, Misplaced(str(wrong), max(before, line.find(texts[-1], before))), _SHAPE)
+
+
+def _shown(cell: object) -> str:
+    return "" if cell is None else str(cell)
+
+
+class ArrowReader:
+    """Reads blocks that each hold rows in Arrow's format for streams.
+
+    >>> import pyarrow as pa
+    >>> rows = pa.RecordBatch.from_pydict({"s": ["a", "b"], "p": ["speed", "speed"], "o": [12, 35], "t": [36, 37]})
+    >>> reader = ArrowReader(Dictionary(), "in.parquet", "in", Clock())
+    >>> [(tick, batch.order) for tick, batch in reader.feed(pack(rows))]
+    [(36, ['speed/2']), (37, ['speed/2'])]
+    """
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
+        self.name = name
+        self._stream = stream
+        self._clock = clock
+        self._gatherer = Gatherer(words)
+        self._row = 0
+        self._hopeless = False
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        import pyarrow as pa
+
+        for batch in pa.ipc.open_stream(block):
+            yield from self._gatherer.gather(self._statements(batch))
+
+    def finish(self) -> Iterator[Item]:
+        return iter(())
+
+    def _statements(self, batch: Any) -> Iterator[Stated | Diagnostic]:
+        if self._hopeless:
+            return
+        names = batch.schema.names
+        try:
+            layout = Layout(names, self._stream, self._clock)
+        except Misplaced as wrong:
+            self._hopeless = True
+            yield wrong_line(self.name, 1, ",".join(names), wrong, _SHAPE)
+            return
+        columns = [self._values(name, batch.column(name)) for name in names]
+        for row in zip(*columns, strict=True):
+            self._row += 1
+            try:
+                yield layout.stated(row)
+            except Misplaced as wrong:
+                yield wrong_cell(self.name, self._row, ",".join(map(_shown, row)), row, wrong)
+
+    def _values(self, name: str, column: Any) -> Iterable[Any]:
+        """What is in a column; timestamps become ticks, everything else is looked at row by row."""
+        import pyarrow as pa
+
+        if name == "t" and pa.types.is_date(column.type):
+            column = column.cast(pa.timestamp("ms"))
+        if name != "t" or not pa.types.is_timestamp(column.type):
+            return list(column.to_pylist())
+        parts = _UNITS[column.type.unit]
+        epoch, length = self._clock.epoch * parts, self._clock.tick_length * parts
+        counts = column.cast(pa.int64()).to_pylist()
+        return [None if count is None else (count * 1_000 - epoch) // length for count in counts]
+
+
+@dataclass(slots=True)
+class ParquetTransport:
+    """`readings.parquet`: blocks of rows, of the columns that matter."""
+
+    path: Path
+    live: bool = False
+    _file: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        from pyarrow import ArrowException, parquet
+
+        try:
+            self._file = parquet.ParquetFile(self.path)
+        except (OSError, ArrowException) as error:
+            raise unreadable(self.name, error) from error
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def stream(self) -> str:
+        return stream_of(self.path)
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        from pyarrow import ArrowException
+
+        columns = [name for name in self._file.schema_arrow.names if name in COLUMNS]
+        try:
+            for batch in self._file.iter_batches(ROWS, columns=columns):
+                if interrupt.asked:
+                    return
+                yield pack(batch)
+        except (OSError, ArrowException) as error:
+            raise unreadable(self.name, error) from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def pack(batch: Any) -> bytes:
+    """A batch of rows as a block."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue())

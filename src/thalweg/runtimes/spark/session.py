@@ -1,0 +1,306 @@
+"""Opening and ending a Spark session of our own: tuned for reasoning, quiet, and gone when it is done.
+
+Everything that Java and the Python workers say goes to a log file: the Java process is started with its output
+redirected, so nothing has to be configured away. A session that was there before, in somebody's own job, is never
+touched.
+"""
+
+import atexit
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import thalweg
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.runtimes.spark.java import cache_directory, find_java
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+LOGS_KEPT: Final = 10
+# How long Java may take to end by itself, and how long a master to answer.
+PATIENCE: Final = 20.0
+ANSWER: Final = 5.0
+
+_STREAMING: Final = "spark.sql.streaming"
+_STATE: Final = f"{_STREAMING}.stateStore"
+_EXECUTION: Final = "org.apache.spark.sql.execution.streaming"
+
+# For checkpoints on a local disk; the manager that Spark would choose asks the shell about every file.
+LOCAL_DISK: Final = {
+    f"{_STREAMING}.checkpointFileManagerClass": f"{_EXECUTION}.checkpointing.FileSystemBasedCheckpointFileManager",
+}
+# A session on this machine only: no other machine has to find it, and its name need not be looked up.
+LOOPBACK: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+}
+TUNED: Final = {
+    "spark.app.name": "thalweg",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    # A bucket is a partition: none may be merged away.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # State records are packed batches, megabytes each, and a message holds two gigabytes at most.
+    "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "32",
+    "spark.python.unix.domain.socket.enabled": "true",
+    # The live engine stays in its worker from batch to batch.
+    "spark.python.worker.reuse": "true",
+    f"{_STATE}.providerClass": f"{_EXECUTION}.state.RocksDBStateStoreProvider",
+    f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # Time is told by heartbeats; a batch without data would do nothing.
+    f"{_STREAMING}.noDataMicroBatches.enabled": "false",
+    f"{_STREAMING}.minBatchesToRetain": "10",
+    # What is kept of finished batches must not grow with the run.
+    f"{_STREAMING}.numRecentProgressUpdates": "20",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+}
+
+
+def open_session(
+    master: str | None,
+    partitions: int,
+    *,
+    verbose: bool = False,
+    packages: Sequence[str] = (),
+    jars: Sequence[str] = (),
+    conf: Mapping[str, str] | None = None,
+) -> "SparkSession":
+    """Starts Java and a session; `conf` has the last word.
+
+    >>> open_session("nonsense", 2)
+    Traceback (most recent call last):
+    thalweg.diagnostics.Rejected: error[E403]: `nonsense` is not the address of a Spark master
+      help: write `local[2]` for this machine, or `spark://host:7077`
+    """
+    place = master or LOCAL
+    check_master(place)
+    need_spark()
+    chosen = settings(place, partitions, verbose) | _extra("spark.jars.packages", packages) | _extra("spark.jars", jars)
+    session = _start(chosen | dict(conf or {}), verbose)
+    # Java would notice by itself that we are gone, but only after us.
+    atexit.register(stop_session, session)
+    return session
+
+
+def stop_session(session: "SparkSession") -> None:
+    """Ends a session and its Java; no process is left. Ending it twice does no harm."""
+    from pyspark import SparkContext
+
+    atexit.unregister(stop_session)
+    if (gateway := SparkContext._gateway) is not None:
+        with _limited(gateway), suppress(Exception):
+            session.stop()
+        _end(gateway)
+
+
+def settings(master: str, partitions: int, verbose: bool = False) -> dict[str, str]:
+    """Everything that is set for a session.
+
+    >>> settings("local[2]", 4)["spark.sql.shuffle.partitions"]
+    '4'
+    """
+    root = str(Path(thalweg.__file__).parents[1])
+    return {
+        **TUNED,
+        **(LOOPBACK | LOCAL_DISK if is_local(master) else {}),
+        "spark.master": master,
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.ui.enabled": str(verbose).lower(),
+        "spark.sql.warehouse.dir": f"file:{cache_directory() / 'warehouse'}",
+        "spark.executorEnv.PYTHONPATH": root,
+    }
+
+
+def is_local(master: str) -> bool:
+    """Whether a master is this process.
+
+    >>> is_local("local[2]"), is_local("spark://localhost:7077")
+    (True, False)
+    """
+    return re.fullmatch(r"local(\[[^]]*\])?", master) is not None
+
+
+def check_master(master: str) -> None:
+    """Refuses what is no master, and one that does not answer: Spark itself would try for a minute."""
+    if master.startswith("spark://"):
+        if not any(_answers(address) for address in master.removeprefix("spark://").split(",")):
+            message = f"no Spark master answers at `{master}`"
+            raise Failed(Diagnostic("E404", message, help="check the address, and that the master is running"))
+    elif not re.match(r"local$|local(-cluster)?\[|yarn$|k8s://", master):
+        way_out = "write `local[2]` for this machine, or `spark://host:7077`"
+        raise Rejected([Diagnostic("E403", f"`{master}` is not the address of a Spark master", help=way_out)])
+
+
+def need_spark() -> None:
+    """Refuses to go on where Spark is not installed."""
+    absent = [name for name in ("pyspark", "pandas", "google.protobuf") if not _installed(name)]
+    if absent:
+        message = f"the Spark runtime is not installed: there is no {', no '.join(absent)}"
+        raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[spark]'`")])
+
+
+@cache
+def log_file() -> Path:
+    """Where Java and the workers of this process write what they have to say; a few old ones are kept."""
+    place = cache_directory() / "logs"
+    place.mkdir(parents=True, exist_ok=True)
+    for old in sorted(place.glob("spark-*.log"))[: -LOGS_KEPT + 1]:
+        old.unlink(missing_ok=True)
+    return place / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+
+
+def _start(chosen: dict[str, str], verbose: bool) -> "SparkSession":
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is not None:
+        way_out = "hand its data to `thalweg.spark.reason`, or stop it first"
+        raise Rejected([Diagnostic("E403", "a Spark session is already open in this process", help=way_out)])
+    conf = SparkConf(loadDefaults=False)
+    for key, value in chosen.items():
+        conf.set(key, value)
+    with _own_signals(), _environment(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable):
+        gateway = SparkContext._gateway or _launch(conf, verbose)
+        try:
+            # A Java that was just launched has the settings, and with them the jars that it found for the packages.
+            SparkContext(conf=conf if SparkContext._gateway else None, gateway=gateway)
+            return SparkSession.builder.getOrCreate()
+        except Exception as error:
+            # What went wrong is asked of Java, so before it ends.
+            failure = _failed(error)
+            _end(gateway)
+            raise failure from error
+        except BaseException:
+            _end(gateway)
+            raise
+
+
+def _launch(conf: "SparkConf", verbose: bool) -> Any:
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.find_spark_home import _find_spark_home
+    from pyspark.java_gateway import launch_gateway
+
+    environment = {
+        "JAVA_HOME": str(find_java()),
+        "SPARK_HOME": _find_spark_home(),
+        # The process that only puts the command together is short-lived: nothing in it is worth optimising.
+        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+    with _environment(**environment), log_file().open("ab") as log:
+        start = log.tell()
+        try:
+            return launch_gateway(conf, {} if verbose else {"stdout": log, "stderr": log})
+        except PySparkRuntimeError as error:
+            raise _failed(error, _complaint(start)) from error
+
+
+def _end(gateway: Any) -> None:
+    """Ends the Java process behind a gateway, politely at first."""
+    from pyspark import SparkContext
+
+    SparkContext._gateway = SparkContext._jvm = None
+    with suppress(Exception):
+        gateway.shutdown()
+    if (process := gateway.proc) is None:
+        return
+    # Java ends when its standard input does.
+    with suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def _limited(gateway: Any) -> Iterator[None]:
+    """A Java that no longer answers is ended, so that nobody waits for it for ever."""
+    timer = threading.Timer(PATIENCE, gateway.proc.kill if gateway.proc else lambda: None)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Spark takes Ctrl-C for itself; it is given back."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Variables that a process is started with; they are not left behind."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _extra(name: str, values: Sequence[str]) -> dict[str, str]:
+    return {name: ",".join(values)} if values else {}
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=ANSWER):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def _installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _failed(error: Exception, complaint: str = "") -> Failed:
+    java = getattr(error, "java_exception", None)
+    told = complaint or (java.getMessage() if java is not None else None) or str(error)
+    help_ = f"the log is `{log_file()}`; `--verbose` shows it"
+    return Failed(Diagnostic("E407", f"Spark did not start: {told.strip().splitlines()[0]}", help=help_))
+
+
+def _complaint(start: int) -> str:
+    """The first reason that the log names behind a place."""
+    text = log_file().read_bytes()[start:].decode(errors="replace")
+    found = re.search(r"(?:Exception|Error)\b[^:\n]*: (.+)", text)
+    return found.group(1) if found else ""

@@ -1,0 +1,127 @@
+"""How a long run on Spark is doing: one line on a terminal's standard error, and nothing anywhere else.
+
+What it shows is read from the progress that Spark reports after each batch.
+"""
+
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+    from rich.live import Live
+
+Progress = Mapping[str, Any]
+
+PATIENCE: Final = 2.0
+PAUSE: Final = 0.5
+
+
+class Watch(AbstractContextManager["Watch"]):
+    """Shows itself when a run has lasted long enough to wonder, unless the answers go to the same terminal."""
+
+    def __init__(self, query: "StreamingQuery", answers_on_terminal: bool) -> None:
+        self._query = query
+        self._silent = answers_on_terminal or not sys.stderr.isatty()
+        self._due = monotonic() + PATIENCE
+        self._shown: Live | None = None
+
+    def beat(self, watermark: int | None = None) -> None:
+        """Called often; does something now and then."""
+        if self._silent or (moment := monotonic()) < self._due:
+            return
+        self._due = moment + PAUSE
+        if (progress := self._query.lastProgress) is not None:
+            self._shown = self._shown or self._show()
+            self._shown.update(line(progress, watermark), refresh=True)
+
+    def close(self) -> None:
+        """Takes the line away."""
+        if self._shown:
+            self._shown.stop()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _show(self) -> "Live":
+        from rich.console import Console
+        from rich.live import Live
+
+        # What others print goes where they sent it: the answers may be on their way into a file.
+        shown = Live(
+            console=Console(stderr=True),
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        shown.start()
+        return shown
+
+
+def line(progress: Progress, watermark: int | None = None) -> str:
+    """All of it, for a person.
+
+    >>> line({"batchId": 5, "processedRowsPerSecond": 1374.2, "durationMs": {"triggerExecution": 728}}, watermark=41)
+    'batch 5 · 1,374 rows/s · watermark 41 · state 0 rows, 0 bytes · lag 0.7 s'
+    """
+    from rich.filesize import decimal
+
+    parts = [f"batch {progress['batchId']}", f"{rows_per_second(progress):,.0f} rows/s"]
+    if watermark is not None:
+        parts.append(f"watermark {watermark}")
+    parts.append(f"state {state_rows(progress):,} rows, {decimal(state_bytes(progress))}")
+    waiting = rows_behind(progress)
+    return " · ".join([*parts, f"lag {lag(progress):.1f} s" + (f", {waiting:,} rows" if waiting is not None else "")])
+
+
+def rows_per_second(progress: Progress) -> float:
+    """How fast the last batch was; 0 where it had no rows.
+
+    >>> rows_per_second({"processedRowsPerSecond": 137.4})
+    137.4
+    """
+    return float(progress.get("processedRowsPerSecond") or 0)
+
+
+def state_rows(progress: Progress) -> int:
+    """How many records all state stores hold.
+
+    >>> state_rows({"stateOperators": [{"numRowsTotal": 14}, {"numRowsTotal": 2}]})
+    16
+    """
+    return sum(operator["numRowsTotal"] for operator in progress.get("stateOperators", ()))
+
+
+def state_bytes(progress: Progress) -> int:
+    """What they take, in memory and in the files of RocksDB.
+
+    >>> state_bytes({"stateOperators": [{"memoryUsedBytes": 100, "customMetrics": {"rocksdbSstFileSize": 20}}]})
+    120
+    """
+    return sum(
+        operator["memoryUsedBytes"] + operator.get("customMetrics", {}).get("rocksdbSstFileSize", 0)
+        for operator in progress.get("stateOperators", ())
+    )
+
+
+def lag(progress: Progress) -> float:
+    """Seconds from when a batch takes its rows to when their answers are delivered.
+
+    >>> lag({"durationMs": {"triggerExecution": 728}})
+    0.728
+    """
+    return float(progress.get("durationMs", {}).get("triggerExecution", 0)) / 1_000
+
+
+def rows_behind(progress: Progress) -> int | None:
+    """How many rows wait in the sources; nothing where no source tells. Kafka tells, for its fullest partition.
+
+    >>> rows_behind({"sources": [{"metrics": {"maxOffsetsBehindLatest": "12"}}]})
+    12
+    """
+    told = [source["metrics"] for source in progress.get("sources", ()) if source.get("metrics")]
+    waiting = [int(metrics["maxOffsetsBehindLatest"]) for metrics in told if "maxOffsetsBehindLatest" in metrics]
+    return sum(waiting) if waiting else None

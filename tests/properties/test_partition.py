@@ -1,0 +1,160 @@
+"""Spread over buckets, cut into batches, lost and rebuilt: the answers stay those of the naive interpreter."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hypothesis import Phase, event, given, settings
+from hypothesis import strategies as st
+
+from thalweg.ir import semantics
+from thalweg.ir.nodes import Program
+from thalweg.model.arrow import Lists
+from thalweg.model.event import Event
+from thalweg.planning.partition import partition
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, unwrap
+from thalweg.runtimes.spark.worker import Worker
+from thalweg.testing.evaluators import batch_of, by_semantics, by_stages
+from thalweg.testing.strategies import Scenario, programs, scenarios
+
+Answers = list[tuple[object, ...]]
+Renewal = Callable[["Bucket"], Worker]
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A worker, and what the state store would know of it: every batch that it was given."""
+
+    job: Job
+    stage: int
+    number: int
+    worker: Worker
+    journal: list[list[bytes]]
+
+    def process(self, post: list[Parcel]) -> list[Parcel]:
+        mine = [each.payload for each in post if (each.stage, each.bucket) == (self.stage, self.number)]
+        self.journal.append(mine)
+        return self.worker.process(mine)
+
+    def fresh(self) -> Worker:
+        return Worker(self.job, self.stage, self.number)
+
+
+def kept(bucket: Bucket) -> Worker:
+    return bucket.worker
+
+
+def loaded(bucket: Bucket) -> Worker:
+    saved, worker = bucket.worker.save(), bucket.fresh()
+    worker.load(saved)
+    return worker
+
+
+def replayed(bucket: Bucket) -> Worker:
+    worker = bucket.fresh()
+    for payloads in bucket.journal:
+        worker.process(payloads)
+    return worker
+
+
+def answers(job: Job, events: Sequence[Event], cuts: Sequence[int], renewals: Iterator[Renewal]) -> Answers:
+    """All that the buckets tell the world; after each batch every bucket gets the worker that a renewal makes."""
+    buckets = [
+        Bucket(job, stage, number, Worker(job, stage, number), [])
+        for stage in range(len(job.stages))
+        for number in range(job.buckets(stage))
+    ]
+    told: Answers = []
+    for start, end in pairwise([0, *cuts, len(events)]):
+        packer = Packer(job, 0, 0, ordered=True)
+        items = [(event.tick, batch_of(packer.words, event)) for event in events[start:end]]
+        post = list(packer.pack(gather(items), ended=end == len(events)))
+        for bucket in buckets:
+            post += bucket.process(post)
+        for bucket in buckets:
+            bucket.worker = next(renewals)(bucket)
+        for content in (unwrap(each.payload) for each in post if each.stage == OUT):
+            assert content.kind == ANSWERS, "nothing is late"
+            told += zip(*map(_plain, content.lists.values()), strict=True)
+    return sorted(told)
+
+
+def _plain(values: Lists) -> list[object]:
+    return values if isinstance(values, list) else values.tolist()
+
+
+def meant(scenario: Scenario, emit: str) -> Answers:
+    """What the naive interpreter says, in the rows that buckets tell."""
+    found = semantics.answers(scenario.program, scenario.events, scenario.first, scenario.last)
+    snapshots = [(tick, {str(fact) for fact in facts}) for tick, facts in found]
+    if emit == "snapshot":
+        return sorted((tick, fact) for tick, facts in snapshots for fact in facts)
+    steps = list(pairwise([(scenario.first - 1, set()), *snapshots, (scenario.last + 1, set())]))
+    if emit == "changes":
+        began = [(tick, 0, fact) for (_, before), (tick, facts) in steps[:-1] for fact in facts - before]
+        return sorted(began + [(tick, 1, fact) for (_, old), (tick, new) in steps[:-1] for fact in old - new])
+    told: Answers = []
+    since: dict[str, int] = {}
+    for (_, before), (tick, facts) in steps:
+        told += [(since[fact], tick - 1 if tick <= scenario.last else -1, fact) for fact in before - facts]
+        since.update(dict.fromkeys(facts - before, tick))
+    return sorted(told)
+
+
+def cuts(data: st.DataObject, events: Sequence[Event]) -> list[int]:
+    return sorted(data.draw(st.lists(st.integers(0, len(events)), max_size=5), label="cuts"))
+
+
+def check(scenario: Scenario, data: st.DataObject, *renewals: Renewal) -> None:
+    """Any emit, any number of buckets, any batches, each bucket renewed in any of some ways."""
+    emit = data.draw(st.sampled_from(("changes", "intervals", "snapshot")), label="emit")
+    partitions = data.draw(st.integers(1, 4), label="partitions")
+    job = Job(scenario.program, Settings(scenario.first, scenario.last, emit=emit), partitions)
+    event(f"{sum(stage.split for stage in job.stages)} of {len(job.stages)} stages are split")
+    chosen = iter(lambda: data.draw(st.sampled_from(renewals)), None)
+    assert answers(job, scenario.events, cuts(data, scenario.events), chosen) == meant(scenario, emit)
+
+
+@given(scenarios(), st.integers(1, 4), st.data())
+def test_partitioned_is_whole(scenario: Scenario, partitions: int, data: st.DataObject) -> None:
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_stages(partitions, cuts(data, scenario.events))(*asked) == by_semantics(*asked)
+
+
+@given(scenarios(), st.data())
+def test_a_worker_goes_on_from_what_another_saved(scenario: Scenario, data: st.DataObject) -> None:
+    check(scenario, data, loaded)
+
+
+@given(scenarios(), st.data())
+def test_a_worker_goes_on_from_what_another_was_given(scenario: Scenario, data: st.DataObject) -> None:
+    check(scenario, data, replayed)
+
+
+@given(scenarios(tuples=False), st.integers(0, 6), st.data())
+def test_any_order_inside_the_delay(scenario: Scenario, delay: int, data: st.DataObject) -> None:
+    held = [data.draw(st.integers(0, delay)) for _ in scenario.events]
+    order = sorted(range(len(held)), key=lambda place: scenario.events[place].tick + held[place])
+    shuffled = [scenario.events[place] for place in order]
+    job = Job(scenario.program, Settings(scenario.first, scenario.last, delay, "changes"), data.draw(st.integers(1, 4)))
+    ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
+    assert answers(job, shuffled, cuts(data, shuffled), ways) == meant(scenario, "changes")
+
+
+def test_many_programs_are_spread_and_chained() -> None:
+    """Else the properties above would be about nothing."""
+    found = []
+
+    @settings(max_examples=300, phases=[Phase.generate])
+    @given(programs())
+    def count(program: Program) -> None:
+        stages = partition(program).stages
+        found.append((sum(stage.split for stage in stages), len(stages)))
+
+    count()
+    assert sum(split > 0 for split, _ in found) > len(found) / 5
+    assert sum(stages > 1 for _, stages in found) > len(found) / 5
+    assert sum(split > 1 for split, _ in found) > len(found) / 20

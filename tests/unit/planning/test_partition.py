@@ -1,0 +1,448 @@
+"""Where rules are evaluated and facts are sent when a program is spread over buckets.
+
+`tests/passes/partition.txt` shows whole stages; here are single decisions, and what holds for any program.
+"""
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+
+from thalweg.bench.workload import COOLING
+from thalweg.diagnostics import Source
+from thalweg.ir.nodes import Expression, Program, Rule, TupleWindow, Variable
+from thalweg.ir.text import show
+from thalweg.languages.lars import read
+from thalweg.planning.check_safety import check_safety
+from thalweg.planning.explain import Explanation, explain
+from thalweg.planning.locality import components, rests_on, uses
+from thalweg.planning.partition import Route, Stage, partition
+from thalweg.planning.plan import make_plan
+from thalweg.planning.stratify import check_strata
+from thalweg.planning.tell import WIDTH
+from thalweg.testing.strategies import programs
+
+
+def program(text: str) -> Program:
+    return read(Source("test.lars", text))
+
+
+def stages(text: str) -> tuple[Stage, ...]:
+    return partition(program(text)).stages
+
+
+def keys(text: str) -> list[list[str | None]]:
+    """The keys of each stage's rules; of a stage that only merges there are none."""
+    return [list(stage.keys) for stage in stages(text)]
+
+
+def rules(stage: Stage) -> list[str]:
+    return [show(rule) for rule in stage.program.rules]
+
+
+# Keys ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("a(X) :- p(X,Y), q(Y,X).", "X"),
+        ("a(X) :- p(X,Y), q(X), r(X,Z).", "X"),
+        ("a(X) :- p(X), not q(X,_).", "X"),
+        ("a(X,N) :- p(X), N = count{Y : q(Y,X)}.", "X"),
+        ("a(X,N) :- p(X), N = count{Y : q(Y,X), not r(X,Y)}.", "X"),
+        ("a(X) :- p(X) at T in [5], q(X,T).", "X"),
+        ("a(X) :- p(X,Y), q(a), not k.", "X"),
+        ("a(X) :- p(X,Y), b(Z), Z < Y. b(1).", "X"),
+        ("a(X) :- b(X), not p(X). b(1).", "X"),
+        ("a(T) :- p(T) at T in [5].", "T"),
+        ("a(X+1) :- p(X).", "X"),
+        ("a(X) :- a(X) from s.", "X"),
+    ],
+)
+def test_a_rule_with_a_key(text: str, key: str) -> None:
+    first = stages(text)[0]
+    assert (first.split, first.keys, first.why) == (True, (key,), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a(X) :- p(X), q(Y).", "no variable that stands in all of its atoms"),
+        ("a(X) :- p(X), not q(_).", "no variable that stands in all of its atoms"),
+        ("a(X) :- p(X), N = count{Y : q(Y)}.", "no variable that stands in all of its atoms"),
+        ("a(N) :- p(N), N = count{Y : q(Y,N)}.", "no variable that stands in all of its atoms"),
+        ("a(T) :- p(X) at T in [5], q(T).", "no variable that stands in all of its atoms"),
+        ("a :- not p.", "no variable in a positive atom"),
+        ("a(N) :- N = count{Y : q(Y)}.", "no variable in a positive atom"),
+        ("a :- k, p(x).", "no variable in a positive atom"),
+        ("a(X) :- p(X) in [3 #].", "`p(X) in [3 #]` counts facts"),
+        ("a(X) :- p(X), N = count{Y : q(X,Y) in [3 # q/2]}.", "`q(X,Y) in [3 # q/2]` counts facts"),
+        ("a(X,Z) :- a(X,Y), a(Y,Z). a(X,Y) :- p(X,Y).", "`a/2` rests on itself"),
+        ("a(X) :- b(X,Y). b(X,Y) :- a(Y), p(X,Y).", "`a/1` and `b/2` rest on each other"),
+    ],
+)
+def test_a_rule_without_a_key_is_evaluated_in_one_place(text: str, why: str) -> None:
+    (only,) = stages(text)
+    assert not only.split
+    assert set(only.keys) == {None}
+    assert why in only.why
+
+
+def test_of_several_keys_one_that_stands_in_the_head() -> None:
+    assert keys("a(Y) :- p(X,Y), q(X,Y).") == [["Y"]]
+
+
+def test_of_several_keys_one_that_sends_facts_fewer_times() -> None:
+    assert keys("a(X,Y) :- p(X,Y), q(Y). b(X,Y) :- p(X,Y).") == [["Y", "Y"]]
+
+
+def test_rules_of_one_predicate_agree_on_where_it_is_found() -> None:
+    assert keys("a(X,Y) :- p(X,Y). a(U,V) :- q(U,V), r(V).") == [["Y", "V"]]
+
+
+def test_rules_that_cannot_agree_have_keys_of_their_own() -> None:
+    split, merging = stages("a(X,Y) :- p(X,Y), q(X). a(X,Y) :- p(X,Y), r(Y).")
+    assert split.keys == ("X", "Y")
+    assert rules(merging) == ["a'0(X0,X1) :- a'0u(X0,X1,_)."]
+
+
+# Stages -------------------------------------------------------------------------------------------------------------
+
+
+def test_recursion_that_keeps_its_key_is_split() -> None:
+    text = "reach(X,Y) :- edge(X,Y). reach(X,Z) :- reach(X,Y), next(Y,Z). next(a,b)."
+    (only,) = stages(text)
+    assert only.keys == ("X", "X")
+    assert Route("next/2", "next'all", None) in only.routes
+
+
+def test_recursion_over_several_predicates_agrees_on_places() -> None:
+    (only,) = stages("a(X,Y) :- p(X,Y). b(Y,X) :- a(X,Y), q(X). a(X,Y) :- b(Y,X).")
+    assert rules(only) == [
+        "a'0(X,Y) :- p'0(X,Y).",
+        "b'1(Y,X) :- a'0(X,Y), q'0(X).",
+        "a'0(X,Y) :- b'1(Y,X).",
+    ]
+
+
+def test_recursion_never_rests_on_a_part_of_itself() -> None:
+    (only,) = stages("a(X) :- p(X). a(Y) :- a(X), e(X,Y).")
+    assert not only.split
+
+
+def test_a_conclusion_in_the_wrong_place_is_sent_on() -> None:
+    first, second = stages("a(X,Y) :- p(X,Y), q(X). b(Y) :- a(X,Y), r(Y).")
+    assert (first.keys, second.keys) == (("X",), ("Y",))
+    assert first.supplies == (("a'0/2", "a/2", False),)
+    assert Route("a/2", "a'1", 1, stage=0) in second.routes
+    assert second.program.given == {("a'1/2", False)}
+    assert first.program.handed_on == {("a'0/2", False)}
+
+
+def test_a_conclusion_that_everyone_needs_is_sent_to_everyone() -> None:
+    second = stages("alarm :- p(X) in [3]. b(X) :- q(X), not alarm.")[1]
+    assert Route("alarm/0", "alarm'allu", None, stage=0, union=True) in second.routes
+    assert rules(second) == ["alarm'all :- alarm'allu(_).", "b'0(X) :- q'0(X), not alarm'all."]
+
+
+def test_what_is_sent_to_everyone_is_told_by_one() -> None:
+    told = {
+        signature: stage
+        for stage in stages("alarm :- p(X). b(X) :- q(X), not alarm.")
+        for _, signature in stage.outputs
+    }
+    assert not told["alarm/0"].split
+    assert told["b/1"].split
+
+
+def test_a_stage_that_gets_the_parts_anyway_tells_of_them() -> None:
+    first, second = stages("a(X) :- p(X,Y), q(Y). b(X) :- a(X), r(X).")
+    assert first.outputs == ()
+    assert second.outputs == (("a'0/1", "a/1"), ("b'0/1", "b/1"))
+
+
+def test_conclusions_at_a_tick_and_now_are_sent_apart() -> None:
+    _, second = stages("a(X) at T :- p(X,Y) at T in [5], q(Y). a(X) :- r(X,Y), q(Y). b(X) :- a(X) in [3].")
+    assert [route for route in second.routes if route.stage is not None] == [
+        Route("a/1", "a'0u", 0, stage=0, union=True),
+        Route("a/1", "a'0t", 0, stage=0, timed=True, union=True),
+    ]
+    assert second.program.given == {("a'0u/2", False), ("a'0t/2", True)}
+    assert rules(second)[:2] == ["a'0(X0) :- a'0u(X0,_).", "a'0(X0) at U :- a'0t(X0,_) at U."]
+
+
+def test_conclusions_of_one_bucket_are_not_in_parts() -> None:
+    _, second = stages("a(X) at T :- p(X) at T in [3 #]. b(X) :- a(X) in [3], q(X).")
+    assert Route("a/1", "a'0", 0, stage=0, timed=True) in second.routes
+    assert second.program.given == {("a'0/1", True)}
+
+
+def test_a_predicate_that_is_derived_may_be_streamed_too() -> None:
+    first, second = stages("p(X,Y) :- e(X,Y), q(X). a(X) :- p(X,Y). b(Y) :- p(X,Y), r(Y).")
+    assert Route("p/2", "p'0", 0) in first.routes
+    assert {Route("p/2", "p'1", 1), Route("p/2", "p'1", 1, stage=0)} <= set(second.routes)
+
+
+def test_what_nobody_reads_is_not_sent() -> None:
+    (only,) = stages("a(X) :- p(X). b(1).")
+    assert only.routes == (Route("p/1", "p'0", 0),)
+    assert only.program.background == ()
+
+
+def test_background_stands_under_the_name_of_each_role() -> None:
+    (only,) = stages("a(X) :- p(X,Y), b(X,Y), b(Z,Z). c(Y) :- q(Y), b(X,Y). b(1,2).")
+    assert [str(fact) for fact in only.program.background] == ["b'0(1,2)", "b'all(1,2)", "b'1(1,2)"]
+    assert {route.name: route.key for route in only.routes if route.signature == "b/2"} == {
+        "b'0": 0,
+        "b'all": None,
+        "b'1": 1,
+    }
+
+
+def test_background_that_is_derived_too_is_not_sent_to_everyone() -> None:
+    assert not stages("a(X) :- p(X,Y), b(Z). b(X) :- q(X). b(1).")[-1].split
+
+
+@pytest.mark.parametrize(
+    ("window", "everything", "counted"), [("[3 #]", True, "[3 #]"), ("[3 # p/1]", False, "[3 # p'all/1]")]
+)
+def test_tuple_windows_count_what_they_counted(window: str, everything: bool, counted: str) -> None:
+    (only,) = stages(
+        f"a(X) :- p(X) in {window}. b(X) :- a(X), p(X) from s at T in {window}. c(X) :- p(X) always {window}."
+    )
+    assert only.counts_everything is everything
+    assert rules(only) == [
+        f"a'all(X) :- p'all(X) in {counted}.",
+        f"b'all(X) :- a'all(X), p'all(X) from s at T in {counted}.",
+        f"c'all(X) :- p'all(X) always in {counted}.",
+    ]
+
+
+def test_a_rule_that_reads_what_is_in_one_bucket_stays_there() -> None:
+    (only,) = stages("a(X) :- p(X) in [3 #]. b(X) :- p(X), not a(X).")
+    assert only.why.endswith("other rules read only what is in one bucket anyway")
+
+
+def test_a_rule_does_not_follow_facts_into_one_bucket() -> None:
+    assert [stage.split for stage in stages("a(X) :- p(X) in [3 #]. b(X) :- p(X).")] == [False, True]
+
+
+def test_places_in_the_text_are_kept() -> None:
+    written = program("a(X) :- p(X), not q(X).")
+    (only,) = partition(written).stages
+    assert [rule.span for rule in only.program.rules] == [rule.span for rule in written.rules]
+    assert [use.formula.span for use in uses(only.program.rules[0].body)] == [
+        use.formula.span for use in uses(written.rules[0].body)
+    ]
+
+
+def test_iris_may_be_predicates_of_several_arities() -> None:
+    (only,) = stages("<http://x.org/a>(X) :- <http://x.org/p>(X), <http://x.org/p>(X,Y).")
+    assert rules(only) == ["<http://x.org/a>'0(X) :- <http://x.org/p>'0(X), <http://x.org/p>'0(X,Y)."]
+
+
+def test_nothing_to_split() -> None:
+    assert stages("b(1).") == ()
+
+
+def test_long_chains() -> None:
+    (only,) = stages("\n".join(f"p{number + 1}(X) :- p{number}(X)." for number in range(1_500)))
+    assert len(only.rules) == 1_500
+
+
+# Programs that people know ------------------------------------------------------------------------------------------
+
+
+def test_the_demo() -> None:
+    text = files("thalweg").joinpath("demo.lars").read_text(encoding="utf-8")
+    assert [(stage.split, stage.keys) for stage in stages(text)] == [
+        (True, ("S", "R", "R", "S")),
+        (True, ("R",)),
+        (False, (None, None, None)),
+    ]
+
+
+def test_cooling() -> None:
+    first, second, third = stages(COOLING.rules(5))
+    assert set(first.keys) == {"V"}
+    assert [show(rule.head) for rule in second.rules] == ["alarm", "normal", "freeze"]
+    assert {signature for _, signature in third.outputs} == {"veryHot/1", "veryCold/1"}
+
+
+# Any program --------------------------------------------------------------------------------------------------------
+
+
+@given(programs(max_rules=8))
+def test_every_rule_has_its_stage_and_every_conclusion_its_teller(program: Program) -> None:
+    found = partition(program).stages
+    assert sorted(map(id, (rule for stage in found for rule in stage.rules))) == sorted(map(id, program.rules))
+    assert sorted(told for stage in found for _, told in stage.outputs) == sorted(program.derived)
+
+
+@given(programs(max_rules=8))
+def test_every_stage_can_be_run(program: Program) -> None:
+    for stage in partition(program).stages:
+        errors = [
+            each for each in (*check_safety(stage.program), *check_strata(stage.program)) if each.severity == "error"
+        ]
+        assert errors == []
+        plan = make_plan(stage.program, mixed=stage.program.derived)
+        assert {name for name, _ in stage.outputs} <= plan.outputs.keys()
+        assert {(name, timed) for name, _, timed in stage.supplies} == plan.handed_on.keys()
+
+
+@given(programs(max_rules=8))
+def test_every_bucket_has_what_its_rules_read(program: Program) -> None:
+    found = partition(program).stages
+    derived = {rule.head.signature: stage for stage in found for rule in stage.rules}
+    for stage in found:
+        streamed = {(route.name, route.arity) for route in stage.routes if route.stage is None}
+        for rule, renamed in zip(stage.rules, stage.renamed, strict=True):
+            for use, called in zip(uses(rule.body), uses(renamed.body), strict=True):
+                atom = called.formula.atom
+                assert (atom.predicate, len(atom.args)) in streamed
+                if use.formula.stream is None and use.signature in derived:
+                    assert derived[use.signature].number <= stage.number
+                    assert atom.signature in stage.program.derived | {name for name, _ in stage.program.given}
+
+
+@given(programs(max_rules=8))
+def test_a_key_stands_where_facts_are_hashed(program: Program) -> None:
+    for stage in partition(program).stages:
+        places = {route.name: route.key for route in stage.routes}
+        for key, rule in zip(stage.keys, stage.renamed, strict=True):
+            hashed = list(_hashed(rule, places))
+            assert {name for name, _ in hashed} <= {key}
+            assert any(positive for _, positive in hashed) == stage.split
+
+
+def _hashed(rule: Rule, places: dict[str, int | None]) -> Iterator[tuple[str, bool]]:
+    """The variables that the facts for a rule are hashed by, and whether their atoms are positive."""
+    for use in uses(rule.body):
+        place = places[use.formula.atom.predicate]
+        if place is not None:
+            yield _variable(use.formula.atom.args[place]), use.positive
+
+
+def _variable(argument: Expression) -> str:
+    assert isinstance(argument, Variable)
+    return argument.name
+
+
+@given(programs(max_rules=8))
+def test_only_earlier_stages_supply(program: Program) -> None:
+    found = partition(program).stages
+    for stage in found:
+        for route in stage.routes:
+            if route.stage is not None:
+                assert route.stage < stage.number
+                supplied = {(signature, timed) for _, signature, timed in found[route.stage].supplies}
+                assert (route.signature, route.timed) in supplied
+
+
+@given(programs(max_rules=8))
+def test_facts_are_counted_in_one_bucket(program: Program) -> None:
+    for stage in partition(program).stages:
+        windows = [use.window for rule in stage.rules for use in uses(rule.body)]
+        assert not (stage.split and any(isinstance(window, TupleWindow) for window in windows))
+
+
+@given(programs(max_rules=8))
+def test_components_come_after_what_they_rest_on(program: Program) -> None:
+    seen: set[str] = set()
+    for component in components(program):
+        seen |= set(component)
+        for rule in program.rules:
+            if rule.head.signature in component:
+                assert set(rests_on(rule, program.derived)) <= seen
+
+
+# Explained ----------------------------------------------------------------------------------------------------------
+
+TEXT = """
+slow(R) :- speed(S,V) in [15], on(S,R), limit(L), V < L.
+jam(R) :- slow(R), not light(R).
+far(R) :- jam(R), near(R,Q), near(Q,P), near(P,R).
+on(s1,a). limit(20).
+"""
+
+
+def explained(text: str) -> Explanation:
+    return explain(program(text), partitions=4)
+
+
+def test_stages_as_data() -> None:
+    first, second, third = json.loads(json.dumps(explained(TEXT).as_data()))["stages"]
+    assert first == {
+        "rules": ["slow(R) :- speed(S,V) in [15], on(S,R), limit(L), V < L."],
+        "key": ["S"],
+        "partitions": 4,
+        "keys": ["S"],
+        "inputs": [
+            {"signature": "speed/2", "argument": 1, "kind": "stream"},
+            {"signature": "on/2", "argument": 1, "kind": "background"},
+            {"signature": "limit/1", "argument": None, "kind": "background"},
+        ],
+        "broadcast": ["limit/1"],
+        "shuffles": [],
+        "tells": [],
+        "counts_everything": False,
+        "why": "",
+    }
+    assert second["shuffles"] == [{"signature": "slow/1", "argument": 1, "from": 0, "merged": True}]
+    assert second["tells"] == ["slow/1", "jam/1"]
+    assert (third["key"], third["partitions"], third["broadcast"]) == (None, 1, [])
+    assert "no variable that stands in all of its atoms" in third["why"]
+
+
+def test_without_partitions_there_are_no_stages() -> None:
+    assert "stages" not in explain(program(TEXT)).as_data()
+    assert "STAGES" not in explain(program(TEXT)).as_text()
+
+
+def test_any_value_can_be_a_key() -> None:
+    assert keys("a :- p(_).")[0] == ["_'1"]
+    assert explained("a :- p(_).").as_data()["stages"][0]["key"] == ["_"]  # type: ignore[index]
+
+
+def test_a_stage_that_only_merges_has_a_key() -> None:
+    merging = explained("a(X) :- p(X,Y), q(Y).").as_data()["stages"][1]  # type: ignore[index]
+    assert (merging["rules"], merging["key"], merging["tells"]) == ([], ["X0"], ["a/1"])
+
+
+def test_a_drawing_shows_stages() -> None:
+    drawing = ElementTree.fromstring(explained(TEXT).as_svg())
+    shown = ["".join(text.itertext()) for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    for label in (
+        "stage 0 · 4 buckets",
+        "stage 2 · 1 bucket",
+        "limit/1in every bucket",
+        "slow/1by argument 1parts merged",
+    ):
+        assert shown.count(label) == 1
+    assert any(label.startswith("because") for label in shown)
+    heads = [
+        str(path.get("marker-end"))
+        for path in drawing.iter("{http://www.w3.org/2000/svg}path")
+        if " C" in path.get("d", "")
+    ]
+    assert {head: heads.count(f"url(#{head})") for head in ("sent", "shuffled", "everywhere", "negated")} == {
+        "sent": 4,
+        "shuffled": 2,
+        "everywhere": 1,
+        "negated": 1,
+    }
+
+
+@given(programs())
+def test_any_partitioning_can_be_explained(program: Program) -> None:
+    explanation = explain(program, partitions=3)
+    told = json.loads(json.dumps(explanation.as_data()))["stages"]
+    assert [stage["partitions"] for stage in told] == [3 if stage.split else 1 for stage in partition(program).stages]
+    assert "'" not in json.dumps(told)
+    assert all(len(line) <= WIDTH for line in explanation.as_text().splitlines())
+    ElementTree.fromstring(explanation.as_svg())
