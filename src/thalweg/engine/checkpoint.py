@@ -190,11 +190,14 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
         raise MismatchError("the saved state belongs to another program")
     engine.mixed = frozenset(about["mixed"])
     engine.prepare()
-    codes, renewed = columns["codes"], np.array([engine.dictionary.code(term) for term in columns["terms"]], np.int64)
+    codes, renewed = (
+        columns["codes"],
+        np.array([engine.dictionary.code(term) for term in columns["terms"].to_pylist()], np.int64),
+    )
     words, arrived = (recoded(columns[name], codes, renewed) for name in ("words", "arrived"))
     state = State(about["first"], about["now"], about["partial_until"])
     taken, width = 0, 0
-    for name, rows in zip(columns["memories"], columns["rows"].tolist(), strict=True):
+    for name, rows in zip(columns["memories"].to_pylist(), columns["rows"].tolist(), strict=True):
         arity, after = engine.plan.memories[name].arity, taken + rows
         part = words[width : width + rows * arity].reshape(rows, arity)
         state.memories[name] = Memory(part, columns["until"][taken:after], columns["start"][taken:after])
@@ -202,7 +205,7 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
     state.windows = [(total, []) for total in about["totals"]]
     place, flat = 0, arrived.tolist()
     for number, signature, tick in zip(
-        columns["windows"].tolist(), columns["signatures"], columns["ticks"].tolist(), strict=True
+        columns["windows"].tolist(), columns["signatures"].to_pylist(), columns["ticks"].tolist(), strict=True
     ):
         after = place + int(signature.rpartition("/")[2])
         state.windows[number][1].append((signature, tuple(flat[place:after]), tick))

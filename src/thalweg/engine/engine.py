@@ -26,9 +26,11 @@ from thalweg.engine.layout import (
     FEED_FOREVER,
     FEED_RETRACT,
     FEED_SEEN,
+    FEED_UNTIL,
     FIRST,
     LINKS,
     NOW,
+    RAISED,
     RELATION,
     TUPLE_STARTS,
 )
@@ -51,7 +53,10 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What began and what ended of one predicate that another part of the program derives: rows of words."""
+    """What began and what ended of one predicate that another part of the program derives: rows of words.
+
+    Of a lasting one nothing is said to end: `begun` has a last column, the tick until which each row is guaranteed.
+    """
 
     signature: str
     timed: bool
@@ -68,6 +73,7 @@ class Change:
     _engine: "Engine" = field(repr=False)
     _begun: Rows | None = field(repr=False)
     _ended: Rows | None = field(repr=False)
+    _raised: Rows | None = field(default=None, repr=False)
     _begin: list[Fact] | None = None
     _end: list[Fact] | None = None
 
@@ -86,6 +92,10 @@ class Change:
     def columns(self, relation: Relation) -> tuple[Rows, Rows]:
         """The rows of one relation that began and that ended, as words, for who passes them on unspelled."""
         return self._engine.columns_of(relation, self._begun), self._engine.columns_of(relation, self._ended)
+
+    def lasting(self, relation: Relation) -> Rows:
+        """The rows of one relation that are guaranteed for longer than before, as words, each with its last tick."""
+        return self._engine.columns_of(relation, self._raised, with_horizon=True)
 
     @property
     def begin_text(self) -> list[str]:
@@ -241,10 +251,11 @@ class Engine:
                 if batch.stream is not None:
                     self._feed_rows(feeds, signature, batch.stream, words)
         for each in given:
-            relation = self.plan.given[each.signature, each.timed]
-            for kind, rows in ((FEED_RETRACT, each.ended), (FEED_FOREVER, each.begun)):
+            key = each.signature, each.timed
+            number, begin = self.plan.given[key].number, FEED_UNTIL if key in self.program.lasting else FEED_FOREVER
+            for kind, rows in ((FEED_RETRACT, each.ended), (begin, each.begun)):
                 if len(rows):
-                    index = np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)])
+                    index = np.array([(kind, number, 0, -1, 0, 0, rows.shape[1])])
                     feeds.put(index, rows.reshape(-1), len(rows))
         if not self._plain:
             self._feed_time(tick, feeds)
@@ -312,8 +323,9 @@ class Engine:
 
     def _collect_change(self, tick: int, changes: list[Change]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
-        if begun is not None or ended is not None:
-            change = Change(tick, self.partial, self, begun, ended)
+        raised = self.arrays.rows_in(RAISED) if self.program.lasting else None
+        if begun is not None or ended is not None or raised is not None:
+            change = Change(tick, self.partial, self, begun, ended, raised)
             self._changes.add(change)
             changes.append(change)
 
@@ -327,13 +339,13 @@ class Engine:
                 chosen = rows[relations == number]
                 yield self._predicates[number], chosen[:, COLUMNS : COLUMNS + self._arities[number]]
 
-    def columns_of(self, relation: Relation, rows: Rows | None) -> Rows:
+    def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
         """The columns of the rows that belong to one relation."""
         if rows is None:
-            return np.zeros((0, relation.arity), dtype=np.int64)
+            return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
         chosen = rows[rows.view(np.int32)[:, RELATION] == relation.number]
         columns: Rows = chosen[:, COLUMNS : COLUMNS + relation.arity]
-        return columns
+        return np.hstack((columns, chosen[:, :1])) if with_horizon else columns
 
     def spell(self, rows: Rows | None) -> list[Fact]:
         """Facts from their rows."""
@@ -418,7 +430,7 @@ class Engine:
         begin = [*(fact for fact in begun if fact not in gone), *(came - set(ended))]
         end = [*(fact for fact in ended if fact not in came), *(gone - set(begun))]
         if begin or end:
-            changes.append(Change(self.now, self.partial, self, None, None, begin, end))
+            changes.append(Change(self.now, self.partial, self, None, None, _begin=begin, _end=end))
 
     def _facts_in(self, rows: Rows) -> list[list[int]]:
         """Relation and columns of each row: what makes it the same fact in another arena."""

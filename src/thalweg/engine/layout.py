@@ -64,7 +64,10 @@ class Arrays(NamedTuple):
         """A copy of the rows of a list, or None when it is empty."""
         length = self.scalars[LENGTHS + which]
         if length > 1:
-            return self.rows.take(self.lists[which, :length] // self.stride, axis=0)
+            places = self.lists[which, :length]
+            # A row may rise more than once in a tick; it begins and ends at most once.
+            places = np.unique(places) if which == RAISED else places
+            return self.rows.take(places // self.stride, axis=0)
         row = self.lists[which, 0] // self.stride
         return self.rows[row : row + 1].copy() if length else None
 
@@ -148,7 +151,8 @@ DIED: Final = 3
 EXPIRING: Final = 4
 BEGUN: Final = 5
 ENDED: Final = 6
-LISTS: Final = 7
+RAISED: Final = 7
+LISTS: Final = 8
 
 # What a kernel lacked when it came back early.
 NEEDS_ROWS: Final = 1
@@ -169,6 +173,7 @@ IS_OUTPUT: Final = 1
 IS_WATCHED: Final = 2
 IS_CONSUMED: Final = 4
 IS_COUNTER: Final = 8
+IS_LASTING: Final = 16
 
 # The table: its head, then a record for each relation.
 TABLE_RELATIONS: Final = 0
@@ -234,6 +239,7 @@ FEED_RUN: Final = 2
 FEED_FOREVER: Final = 3
 FEED_RETRACT: Final = 4
 FEED_CLOCK: Final = 5
+FEED_UNTIL: Final = 6
 
 # Windows of a count.
 COUNT_TIME: Final = 0

@@ -50,6 +50,7 @@ from thalweg.engine.layout import (
     FEED_RUN,
     FEED_SEEN,
     FEED_TIMED,
+    FEED_UNTIL,
     FIRST,
     FLAG,
     GROW,
@@ -70,6 +71,7 @@ from thalweg.engine.layout import (
     PHASE,
     POSITION,
     QUEUED,
+    RAISED,
     REDERIVE,
     RELATION,
     STRATUM,
@@ -91,7 +93,8 @@ def step(
 ) -> bool:
     """Begins `tick` unless it has begun, takes in `feeds`, and evaluates the strata from `first` to `last`.
 
-    A feed is (kind, relation, size, target, first word, number of rows, words a row). The same is done for the ticks up
+    A feed is (kind, relation, size, target, first word, number of rows, words a row); UNTIL has a horizon for each row
+    as its last word. The same is done for the ticks up
     to `until`, as long as nothing begins or ends for the world to see. False: call it `again`.
     """
     table, store = words_at(table_words), view(scalars)
@@ -109,7 +112,8 @@ def step(
             store.scalars[STRATUM] += 1
             store.scalars[PHASE] = NEGATED
             store.scalars[POSITION] = 0
-        if tick >= until or store.scalars[LENGTHS + BEGUN] > 0 or store.scalars[LENGTHS + ENDED] > 0:
+        told = store.scalars[LENGTHS + BEGUN] + store.scalars[LENGTHS + ENDED] + store.scalars[LENGTHS + RAISED]
+        if tick >= until or told > 0:
             return True
         tick += 1
         _reset(store, first)
@@ -139,7 +143,7 @@ def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
         until = FOREVER if kind == FEED_FOREVER or size >= FOREVER else now + size
         while scalars[FEED_ROW] < rows:
             place = start + scalars[FEED_ROW] * wide
-            if kind == FEED_SEEN and scalars[FEED_ROW] + AHEAD < rows:
+            if kind in (FEED_SEEN, FEED_UNTIL) and scalars[FEED_ROW] + AHEAD < rows:
                 foresee(table, store, relation, words, place + AHEAD * wide)
             for each in range(wide):
                 store.scratch[TUPLE + each] = words[place + each]
@@ -150,6 +154,8 @@ def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
             else:
                 if kind in (FEED_TIMED, FEED_CLOCK):
                     store.scratch[TUPLE + wide] = (now << 2) | 1
+                elif kind == FEED_UNTIL:
+                    until = words[place + wide - 1]
                 done = lift(table, store, relation, until) >= 0
             if not done:
                 return False

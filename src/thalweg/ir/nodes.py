@@ -180,13 +180,16 @@ class Program:
 
     A part of a larger program takes some predicates from other parts and hands some on. Both are pairs of a signature
     and whether the facts are derived `at` a tick, which is then their last column. What is given holds as long as the
-    other part derives it: to the rules it is derived, not streamed.
+    other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
+    nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
     """
 
     rules: tuple[Rule, ...] = ()
     background: tuple[Fact, ...] = ()
     given: frozenset[tuple[str, bool]] = frozenset()
     handed_on: frozenset[tuple[str, bool]] = frozenset()
+    lasting: frozenset[tuple[str, bool]] = frozenset()
+    told: frozenset[str] | None = None
 
     @property
     def derived(self) -> frozenset[str]:

@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 Lists = dict[str, Any]
-"""Names to arrays of 64-bit integers, or to lists of strings."""
+"""Names to arrays of 64-bit integers, or to lists of strings, of Python or of Arrow."""
 
 
 def encode(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
     """The bytes of a header and of lists: each an array of integers, or a list of strings.
 
     >>> header, lists = decode(encode({"now": 3}, {"words": np.array([5, 9]), "terms": ["a"]}))
-    >>> header, lists["words"].tolist(), lists["terms"]
+    >>> header, lists["words"].tolist(), lists["terms"].to_pylist()
     ({'now': 3}, [5, 9], ['a'])
     """
     import pyarrow as pa
 
     arrays = []
     for values in lists.values():
-        flat = pa.array(values, type=pa.int64() if isinstance(values, np.ndarray) else pa.string())
+        kind = pa.int64() if isinstance(values, np.ndarray) else pa.string()
+        flat = values if isinstance(values, pa.Array) else pa.array(values, type=kind)
         arrays.append(pa.ListArray.from_arrays(pa.array([0, len(flat)], type=pa.int32()), flat))
     fields = [(name, array.type) for name, array in zip(lists, arrays, strict=True)]
     schema = pa.schema(fields, metadata={"thalweg": json.dumps(header)})
@@ -37,7 +38,7 @@ def encode(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
-    """What `encode` was given."""
+    """What `encode` was given; strings are left to Arrow, because not everyone looks at them."""
     import pyarrow as pa
 
     with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
@@ -45,7 +46,7 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
     lists: Lists = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         values = column.flatten()
-        lists[name] = values.to_numpy() if pa.types.is_integer(values.type) else values.to_pylist()
+        lists[name] = values.to_numpy() if pa.types.is_integer(values.type) else values
     return json.loads(batch.schema.metadata[b"thalweg"]), lists
 
 

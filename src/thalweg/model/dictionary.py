@@ -5,6 +5,7 @@ so that the dictionary follows the window and not the run: `collect` is told wha
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,32 @@ class Dictionary:
             return [predicate] * len(rows)
         columns = [self.spell_column(column) for column in rows.T]
         return [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
+
+    def spell_column_of_facts(self, predicate: str, rows: NDArray[np.int64]) -> Any:
+        """The same as a column of Arrow, much faster where there are many.
+
+        >>> words = Dictionary()
+        >>> words.spell_column_of_facts("p", np.array([[5, words.code("a")]])).to_pylist()
+        ['p(1,a)']
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if rows.shape[1] == 0:
+            return pa.array([predicate] * len(rows), type=pa.string())
+        terms = pc.binary_join_element_wise(*(self._spelled(column) for column in rows.T), ",")
+        return pc.binary_join_element_wise(f"{predicate}(", terms, ")", "")
+
+    def _spelled(self, words: NDArray[np.int64]) -> Any:
+        import pyarrow as pa
+
+        kinds = words & 3
+        if (kinds == 1).all():
+            return pa.array(words >> 2).cast(pa.string())
+        if kinds.any():
+            return pa.array(self.spell_column(words), type=pa.string())
+        used, places = np.unique(words, return_inverse=True)
+        return pa.array(self.spell_column(used), type=pa.string()).take(pa.array(places))
 
     def fact(self, predicate: str, words: Iterable[int]) -> Fact:
         """A fact from its words."""

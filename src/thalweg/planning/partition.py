@@ -46,7 +46,8 @@ class Route:
 
     The program of the stage calls them `name`. `key` is the argument whose hash chooses the bucket; without one every
     bucket gets them. `stage` derives them; without one they are streamed. Of those derived, `timed` ones come with
-    their tick, and in a `union` the number of the deriving bucket is one more argument, the last one.
+    their tick; those of which nothing can be taken back are `lasting`: they come with their ends, and no matter how
+    many buckets derive one. Of others, in a `union` the number of the deriving bucket is one more last argument.
     """
 
     signature: str
@@ -55,6 +56,7 @@ class Route:
     stage: int | None = None
     timed: bool = False
     union: bool = False
+    lasting: bool = False
 
     @property
     def arity(self) -> int:
@@ -99,10 +101,10 @@ def partition(program: Program) -> Partitioning:
 
     >>> from thalweg.ir.text import show
     >>> x, y = Variable("X"), Variable("Y")
-    >>> meet = Rule(Atom("a", (x,)), (Now(Atom("p", (x, y))), Now(Atom("q", (y,)))))
+    >>> meet = Rule(Atom("a", (x,)), (Now(Atom("p", (x, y))), Not(Now(Atom("q", (y,))))))
     >>> stage, merging = partition(Program((meet,))).stages
     >>> stage.keys, show(stage.program)
-    (('Y',), "a'part(X) :- p'1(X,Y), q'0(Y).")
+    (('Y',), "a'part(X) :- p'1(X,Y), not q'0(Y).")
     >>> show(merging.program)
     "a'0(X0) :- a'0u(X0,_)."
     """
@@ -159,6 +161,7 @@ class _Partitioner:
         for fact in program.background:
             self.background.setdefault(fact.signature, []).append(fact)
         self.static = frozenset(self.background) - program.derived
+        self.lasting = _lasting(program)
         self.drafts: list[_Draft] = []
         self.home: dict[str, _Draft] = {}
 
@@ -245,10 +248,11 @@ class _Partitioner:
 
     def derived_routes(self, role: Role, home: _Draft) -> Iterator[Route]:
         signature, place = role
-        union = home.scatters(signature)
+        lasting = signature in self.lasting
+        union = home.scatters(signature) and not lasting
         for timed in sorted({rule.time is not None for rule in self.rules[signature]}):
             suffix = ("t" if timed else "u") if union else ""
-            yield Route(signature, _name(role) + suffix, place, home.number, timed, union)
+            yield Route(signature, _name(role) + suffix, place, home.number, timed, union, lasting)
 
     def stage(self, draft: _Draft, routes: tuple[Route, ...], wanted: list[tuple[int | None, str, bool]]) -> Stage:
         keyed = sorted(draft.rules, key=lambda one: self.order[id(one.rule)])
@@ -262,6 +266,13 @@ class _Partitioner:
             background=tuple(self.renamed_background(draft)),
             given=frozenset(_given(route) for route in routes if route.stage is not None),
             handed_on=frozenset((name, timed) for name, _, timed in supplies),
+            lasting=frozenset(
+                [
+                    *(_given(route) for route in routes if route.lasting),
+                    *((name, timed) for name, signature, timed in supplies if signature in self.lasting),
+                ]
+            ),
+            told=frozenset(draft.told),
         )
         return Stage(
             number=draft.number,
@@ -286,6 +297,20 @@ class _Partitioner:
         """All facts under the name of each role; those that do not belong into a bucket are left out there."""
         for role in draft.roles:
             yield from (fact._replace(predicate=_name(role)) for fact in self.background.get(role[0], ()))
+
+
+def _lasting(program: Program) -> frozenset[str]:
+    """The predicates whose facts nothing can take back before their horizon, and are not prolonged tick by tick."""
+    uncertain = {
+        rule.head.signature
+        for rule in program.rules
+        if any(isinstance(literal, Not | Aggregate | Always) for literal in rule.body)
+        or any(isinstance(use.window, TupleWindow) for use in uses(rule.body))
+    }
+    edges = [(rule.head.signature, use.signature) for rule in program.rules for use in uses(rule.body)]
+    while more := {head for head, needed in edges if needed in uncertain} - uncertain:
+        uncertain |= more
+    return program.derived - uncertain
 
 
 def _merging(route: Route) -> Rule:

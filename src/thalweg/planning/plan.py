@@ -471,7 +471,8 @@ class _Planner:
                     binds=binders(rule.body),
                 )
             )
-        for signature in sorted(self.plan.program.derived):
+        told = self.plan.program.told
+        for signature in sorted(self.plan.program.derived if told is None else told):
             self.plan.outputs[signature] = self.output(signature)
         for passed, relations in (
             (self.plan.program.given, self.plan.given),
@@ -508,7 +509,8 @@ class _Planner:
         for feed in self.plan.tuples:
             for relation in (*feed.relations.values(), *filter(None, (feed.ticks,))):
                 taken_back[relation.number] = True
-        for relation in (*(grouping.value for grouping in self.plan.groupings), *self.plan.given.values()):
+        uncertain = [relation for key, relation in self.plan.given.items() if key not in self.plan.program.lasting]
+        for relation in (*(grouping.value for grouping in self.plan.groupings), *uncertain):
             taken_back[relation.number] = True
         changed = True
         while changed:

@@ -122,7 +122,8 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
             for each in post:
                 if each.stage == OUT:
                     lists = unwrap(each.payload).lists
-                    for tick, ended, fact in zip(lists["ticks"], lists["ended"], lists["facts"], strict=True):
+                    facts = lists["facts"].to_pylist()
+                    for tick, ended, fact in zip(lists["ticks"], lists["ended"], facts, strict=True):
                         found.setdefault(int(tick), (set(), set()))[int(ended)].add(fact)
         return {tick: Difference(frozenset(begin), frozenset(end)) for tick, (begin, end) in sorted(found.items())}
 

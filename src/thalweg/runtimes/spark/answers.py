@@ -10,13 +10,22 @@ from typing import Final, Protocol
 import numpy as np
 
 from thalweg.model.arrow import Lists
+from thalweg.model.dictionary import Dictionary
+from thalweg.runtimes.spark.wire import Words
+
+_NONE: Final = np.zeros(0, dtype=np.int64)
 
 
 class Telling(Protocol):
     """Turns changes into answers, batch by batch."""
 
-    def take(self, tick: int, begun: list[str], ended: list[str]) -> None:
-        """Hears what began and ended; ticks never go back."""
+    words: Dictionary
+
+    def __init__(self, words: Dictionary) -> None:
+        """Spells with `words`."""
+
+    def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
+        """Hears which facts of a predicate began and ended, as rows of words; ticks never go back."""
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
         """The answers for the ticks from `first` to `last`, which are decided now; `over`: there will be no more."""
@@ -29,26 +38,29 @@ class Telling(Protocol):
 
 
 class Changes:
-    """Nothing to remember."""
+    """Nothing to remember; spelled all at once."""
 
-    def __init__(self) -> None:
-        self._ticks: list[int] = []
-        self._counts: list[int] = []
-        self._facts: list[str] = []
+    def __init__(self, words: Dictionary) -> None:
+        self.words = words
+        self._heard: dict[str, list[tuple[int, Words, Words]]] = {}
 
-    def take(self, tick: int, begun: list[str], ended: list[str]) -> None:
-        self._ticks.append(tick)
-        self._counts += (len(begun), len(ended))
-        self._facts += begun
-        self._facts += ended
+    def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
+        if len(begun) or len(ended):
+            self._heard.setdefault(predicate, []).append((tick, begun, ended))
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
-        counts = np.array(self._counts, dtype=np.int64)
-        ticks = np.repeat(np.repeat(np.array(self._ticks, dtype=np.int64), 2), counts)
-        ended = np.repeat(np.tile(np.array([0, 1], dtype=np.int64), len(self._ticks)), counts)
-        lists: Lists = {"ticks": ticks, "ended": ended, "facts": self._facts}
-        self.__init__()  # type: ignore[misc]
-        return lists
+        import pyarrow as pa
+
+        ticks, ended, facts = [_NONE], [_NONE], [pa.array([], type=pa.string())]
+        for predicate, heard in self._heard.items():
+            rows = [part for _, begun, gone in heard for part in (begun, gone)]
+            counts = np.array([len(part) for part in rows], dtype=np.int64)
+            when = np.array([tick for tick, _, _ in heard], dtype=np.int64)
+            ticks.append(np.repeat(np.repeat(when, 2), counts))
+            ended.append(np.repeat(np.tile(np.array([0, 1], dtype=np.int64), len(heard)), counts))
+            facts.append(self.words.spell_column_of_facts(predicate, np.concatenate(rows)))
+        self._heard = {}
+        return {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
 
     def save(self) -> Lists:
         return {}
@@ -60,26 +72,28 @@ class Changes:
 class _Holding:
     """Remembers since when each fact holds."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Dictionary) -> None:
+        self.words = words
         self.since: dict[str, int] = {}
 
     def save(self) -> Lists:
         return {"facts": list(self.since), "since": np.array(list(self.since.values()), dtype=np.int64)}
 
     def load(self, lists: Lists) -> None:
-        self.since = dict(zip(lists["facts"], lists["since"].tolist(), strict=True))
+        self.since = dict(zip(lists["facts"].to_pylist(), lists["since"].tolist(), strict=True))
 
 
 class Intervals(_Holding):
     """A fact is told when it ends."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, words: Dictionary) -> None:
+        super().__init__(words)
         self._told: list[tuple[int, int, str]] = []
 
-    def take(self, tick: int, begun: list[str], ended: list[str]) -> None:
-        self._told += [(self.since.pop(fact), tick - 1, fact) for fact in ended]
-        self.since.update(dict.fromkeys(begun, tick))
+    def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
+        gone = self.words.spell_rows(predicate, ended)
+        self._told += [(self.since.pop(fact), tick - 1, fact) for fact in gone]
+        self.since.update(dict.fromkeys(self.words.spell_rows(predicate, begun), tick))
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
         if over:
@@ -93,12 +107,13 @@ class Intervals(_Holding):
 class Snapshots(_Holding):
     """All that holds, at every tick of a batch."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, words: Dictionary) -> None:
+        super().__init__(words)
         self._changes: list[tuple[int, list[str], list[str]]] = []
 
-    def take(self, tick: int, begun: list[str], ended: list[str]) -> None:
-        self._changes.append((tick, begun, ended))
+    def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
+        spell = self.words.spell_rows
+        self._changes.append((tick, spell(predicate, begun), spell(predicate, ended)))
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
         ticks: list[int] = []
@@ -122,6 +137,6 @@ class Snapshots(_Holding):
 _TELLING: Final[dict[str, type[Telling]]] = {"changes": Changes, "intervals": Intervals, "snapshot": Snapshots}
 
 
-def told_by(emit: str) -> Telling:
+def told_by(emit: str) -> type[Telling]:
     """The way of telling of a name."""
-    return _TELLING[emit]()
+    return _TELLING[emit]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark import TaskContext
 
+from thalweg.engine import Engine
 from thalweg.runtimes.spark.columns import Shape, arrivals
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrivals, Packer
@@ -72,11 +73,11 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     )
 
 
-def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
-    """The stages, one after the other, and their answers."""
+def chain(job: Job, parcels: "DataFrame", engine: type[Engine] = Engine) -> "DataFrame":
+    """The stages, one after the other, and their answers; another `engine` shows what everything around it costs."""
     for stage in range(len(job.stages)):
         parcels = parcels.groupBy("bucket").transformWithState(
-            statefulProcessor=StageProcessor(job, stage),
+            statefulProcessor=StageProcessor(job, stage, engine),
             outputStructType=PARCELS,
             outputMode="Update",
             timeMode="None",
@@ -118,7 +119,7 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
     yield _answers([OVER if header["over"] else DECIDED], when, np.array([header["first"]]), None, [""])
 
 
-def _answers(kinds: Any, ticks: Any, until: Any, stream: str | None, facts: list[str]) -> Any:
+def _answers(kinds: Any, ticks: Any, until: Any, stream: str | None, facts: Any) -> Any:
     import pyarrow as pa
 
     none = pa.nulls(len(ticks), pa.int64())
@@ -128,6 +129,6 @@ def _answers(kinds: Any, ticks: Any, until: Any, stream: str | None, facts: list
             "t": pa.array(ticks, type=pa.int64()),
             "until": none if until is None else pa.array(until, type=pa.int64()),
             "stream": pa.array([stream] * len(ticks), type=pa.string()),
-            "fact": pa.array(facts, type=pa.string()),
+            "fact": facts if isinstance(facts, pa.Array) else pa.array(facts, type=pa.string()),
         }
     )

@@ -14,6 +14,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
+from thalweg.engine import Engine
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Parcel, frame, unframe
 from thalweg.runtimes.spark.worker import Worker
@@ -50,9 +51,10 @@ _workers: "OrderedDict[_Name, tuple[str, Worker]]" = OrderedDict()
 class StageProcessor(StatefulProcessor):
     """Runs one stage; the grouping key is the bucket."""
 
-    def __init__(self, job: Job, stage: int) -> None:
+    def __init__(self, job: Job, stage: int, engine: type[Engine] = Engine) -> None:
         self._job = job
         self._stage = stage
+        self._engine = engine
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._about = handle.getValueState("about", _ABOUT)
@@ -99,7 +101,7 @@ class StageProcessor(StatefulProcessor):
         return out
 
     def _rebuilt(self, bucket: int) -> Worker:
-        worker = Worker(self._job, self._stage, bucket)
+        worker = Worker(self._job, self._stage, bucket, self._engine)
         saved = self._base.get()
         if saved is not None:
             worker.load(bytes(saved[0]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from thalweg.engine import Change, Engine, Given
 from thalweg.ir.nodes import Program
-from thalweg.model.arrow import decode, encode, recoded
+from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.event import Batch
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.spark.answers import Telling, told_by
@@ -57,14 +57,14 @@ class Run:
 class Worker:
     """The engine of a bucket, and what is still undecided."""
 
-    def __init__(self, job: Job, stage: int, bucket: int) -> None:
+    def __init__(self, job: Job, stage: int, bucket: int, engine: type[Engine] = Engine) -> None:
         self.job = job
         self.stage: Stage = job.stages[stage]
         self.bucket = bucket
         settings = job.settings
-        self.engine = Engine(_share(self.stage, bucket, job.buckets(stage)))
+        self.engine = engine(_share(self.stage, bucket, job.buckets(stage)))
         self.timeline = Timeline(job.groups, settings.delay, settings.first, settings.last)
-        self.telling: Telling = told_by(settings.emit)
+        self.telling: Telling = told_by(settings.emit)(self.engine.dictionary)
         self._waiting: list[Run] = []
         self._arrived = 0
         self._finished = False
@@ -99,9 +99,7 @@ class Worker:
         ticks: Words = lists["ticks"]
         if not len(ticks):
             return
-        code = self.engine.dictionary.code
-        renewed = np.array([code(term) for term in lists["terms"]], dtype=np.int64)
-        words = recoded(lists["words"], lists["codes"], renewed)
+        words = self._recoded(lists)
         watermarks = np.full(len(ticks), -1, dtype=np.int64)
         if len(lists["before"]):
             watermarks = lists["before"] - self.job.settings.delay
@@ -132,6 +130,12 @@ class Worker:
             place += count
         self._arrived += int(lists["places"].max()) + 1
 
+    def _recoded(self, lists: Lists) -> Words:
+        """The words of a parcel as this engine's dictionary has them."""
+        code = self.engine.dictionary.code
+        renewed = np.array([code(term) for term in lists["terms"].to_pylist()], dtype=np.int64)
+        return recoded(lists["words"], lists["codes"], renewed)
+
     def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
         """Late facts are told by the first stage that they are sent to, and there by one bucket."""
         if not self._is_first_to_get(run):
@@ -155,8 +159,12 @@ class Worker:
             lists, route = content.lists, self.stage.routes[content.header["route"]]
             signature = f"{route.name}/{_arity(route.signature) + route.union}"
             width = _arity(route.signature) + route.union + route.timed
-            renewed = np.array([self.engine.dictionary.code(term) for term in lists["terms"]], dtype=np.int64)
+            renewed = np.array(
+                [self.engine.dictionary.code(term) for term in lists["terms"].to_pylist()], dtype=np.int64
+            )
             rows = recoded(lists["words"], lists["codes"], renewed).reshape(len(lists["ticks"]), width)
+            if route.lasting:
+                rows = np.hstack((rows, lists["until"].reshape(-1, 1)))
             ticks, ended = lists["ticks"], lists["ended"] != 0
             for tick, part in _by_tick(ticks):
                 gone = ended[part]
@@ -236,8 +244,7 @@ class Worker:
             for name, signature in self.stage.outputs:
                 begun, ended = change.columns(plan.outputs[name])
                 predicate = signature.rpartition("/")[0]
-                spelled = (self.engine.dictionary.spell_rows(predicate, rows) for rows in (begun, ended))
-                self.telling.take(change.tick, *spelled)
+                self.telling.take(change.tick, predicate, begun, ended)
             supplies.take(change)
 
     # Saving ---------------------------------------------------------------------------------------------------------
@@ -273,13 +280,11 @@ class Worker:
         self.telling.load(lists)
         self._arrived, self._finished = header["arrived"], header["finished"]
         if header["begun"]:
-            self.engine = Engine.restore(self.engine.program, engine)
-        code = self.engine.dictionary.code
+            self.engine = type(self.engine).restore(self.engine.program, engine)
+            self.telling.words = self.engine.dictionary
         for data in runs:
             about_run, columns = decode(data)
-            renewed = np.array([code(term) for term in columns["terms"]], dtype=np.int64)
-            words = recoded(columns["words"], columns["codes"], renewed)
-            rows = words.reshape(len(columns["ticks"]), _arity(about_run["signature"]))
+            rows = self._recoded(columns).reshape(len(columns["ticks"]), _arity(about_run["signature"]))
             self._waiting.append(Run(**about_run, ticks=columns["ticks"], rows=rows, places=columns["places"]))
 
 
@@ -292,8 +297,13 @@ class _Supplies:
 
     def take(self, change: Change) -> None:
         plan = self._worker.engine.plan
-        for (name, timed, _, _, _), (ticks, begun, ended) in zip(self._worker._supplied, self._found, strict=True):
-            began, gone = change.columns(plan.handed_on[name, timed])
+        for (name, timed, _, _, route), (ticks, begun, ended) in zip(self._worker._supplied, self._found, strict=True):
+            relation = plan.handed_on[name, timed]
+            if route.lasting:
+                began = change.lasting(relation)
+                gone = began[:0]
+            else:
+                began, gone = change.columns(relation)
             if len(began) or len(gone):
                 ticks.append(change.tick)
                 begun.append(began)
@@ -314,6 +324,9 @@ class _Supplies:
         when = np.repeat(np.array([*ticks, *ticks], dtype=np.int64), counts)
         gone = np.repeat(np.array([0] * len(ticks) + [1] * len(ticks), dtype=np.int64), counts)
         rows = np.concatenate([*begun, *ended])
+        until = _EMPTY
+        if route.lasting:
+            rows, until = rows[:, :-1], rows[:, -1]
         if route.union:
             mark = np.full((len(rows), 1), worker.bucket << 2 | 1, dtype=np.int64)
             at = rows.shape[1] - route.timed
@@ -327,6 +340,7 @@ class _Supplies:
                 lists = {
                     "ticks": when[chosen],
                     "ended": gone[chosen],
+                    "until": until[chosen] if route.lasting else _EMPTY,
                     "words": words,
                     **terms_of(words, worker.engine.dictionary),
                 }

