@@ -38,8 +38,8 @@ Stream = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE|URI",
-        help="Where facts come from: files (`.facts .jsonl .tnt .nq .csv`, also `.gz`, and `.parquet`), folders of them, "
-        "`-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged by time.",
+        help="Where facts come from: files (`.facts .jsonl .tnt .nq .csv`, also `.gz`, and `.parquet`), folders of "
+        "them, `-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged by time.",
     ),
 ]
 Background = Annotated[
@@ -257,16 +257,23 @@ def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic
     return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,))
 
 
-@app.command(epilog="Example: `thalweg demo`")
-def demo() -> None:
-    """Show a traffic program at work, on data that comes with the package."""
+@app.command(epilog="Example: `thalweg demo --out timeline.svg`")
+def demo(
+    out: Annotated[
+        str, typer.Option(metavar="FILE", help="Where the picture of the timeline goes, as SVG.")
+    ] = "thalweg-demo.svg",
+    runtime: Annotated[
+        Literal["spark", "embedded"], typer.Option(help="On Apache Spark on this machine, or in this process.")
+    ] = "spark",
+) -> None:
+    """Watch an hour of a city's traffic on Spark, in about a minute; the data comes with the package."""
     with _outcome():
         from rich.console import Console
 
         from thalweg.demo import main as show
 
         _announce_compilation()
-        show(Console())
+        show(Console(), Path(out), runtime)
 
 
 @app.command(epilog="Example: `thalweg bench laser --quick`")

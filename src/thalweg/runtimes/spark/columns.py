@@ -3,6 +3,7 @@
     fact, t                  a fact as text in each row
     s, p, o, t               a triple in each row
     any columns, t           the arguments of one predicate, in the order of the columns
+    value                    a message in each row, such as Kafka's: lines of a fact stream or of JSON, times included
 
 `t` is a tick or a timestamp; a column `stream` names the stream. Numbers in a column are numbers of the language; text
 is a term where it is written like one, and else a string.
@@ -10,23 +11,30 @@ is a term where it is written like one, and else a string.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
 from thalweg.connectors.gather import triple
+from thalweg.connectors.reading import open_reader
 from thalweg.connectors.tables import cell_term
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER
 from thalweg.model.time import Clock
-from thalweg.runtimes.spark.pack import Arrivals
+from thalweg.runtimes.spark.pack import Arrivals, gather
 from thalweg.runtimes.spark.wire import Words
 
 TIME: Final = "t"
 STREAM: Final = "stream"
-_SHAPES: Final = "a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or give `predicate=`"
+VALUE: Final = "value"
+_SHAPES: Final = (
+    "a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or messages in `value`; "
+    "or name the predicate of its columns with `predicate=`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,13 @@ class Shape:
     tick_length: int
 
     @property
+    def is_messages(self) -> bool:
+        return self.columns == (VALUE,) and self.predicate is None
+
+    @property
     def wanted(self) -> tuple[str, ...]:
+        if self.is_messages:
+            return self.columns
         return (*self.columns, TIME, *((STREAM,) if self.has_stream else ()))
 
 
@@ -51,8 +65,10 @@ def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> S
     >>> shape_of(["when", "fact"], None, 1000)
     Traceback (most recent call last):
     thalweg.diagnostics.Rejected: error[E402]: there is no column `t`
-      help: a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or give `predicate=`
+      help: a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, ...
     """
+    if TIME not in names and VALUE in names and predicate is None:
+        return Shape(None, (VALUE,), False, tick_length)
     if TIME not in names:
         raise Rejected([Diagnostic("E402", f"there is no column `{TIME}`", help=_SHAPES)])
     rest = tuple(name for name in names if name not in (TIME, STREAM))
@@ -66,11 +82,25 @@ def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> S
 
 def arrivals(batch: Any, shape: Shape, words: Dictionary, start: int = 0) -> Iterator[Arrivals]:
     """The facts of a record batch; `ValueError` where a cell holds none."""
+    if shape.is_messages:
+        yield from gather(_messages(batch.column(VALUE), words, Clock(shape.tick_length)), start)
+        return
     ticks = _ticks(batch.column(TIME), shape.tick_length)
     places = np.arange(start, start + len(ticks), dtype=np.int64)
     for stream, which in _streams(batch, shape):
         for signature, chosen, rows in _facts(batch, shape, words, which):
             yield Arrivals(signature, stream, ticks[chosen], rows, places[chosen])
+
+
+def _messages(column: Any, words: Dictionary, clock: Clock) -> Iterator[tuple[int, Batch]]:
+    """The events in messages, each of which stands for itself."""
+    for value in column.to_pylist():
+        reader = open_reader("message", None, words, clock)
+        block = value if isinstance(value, bytes) else str(value).encode()
+        for item in chain(reader.feed(block), reader.finish()):
+            if isinstance(item, Diagnostic):
+                raise Rejected([item])
+            yield item
 
 
 def _streams(batch: Any, shape: Shape) -> Iterator[tuple[str | None, Words | slice]]:

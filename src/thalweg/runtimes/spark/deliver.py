@@ -9,6 +9,7 @@ crash the files are cut to that length. A sink that cannot be cut (a terminal, a
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -41,8 +42,9 @@ class Delivery:
 
     def __init__(self, ledger: Path, out: str | None, late: str | None, emit: str, as_json: bool) -> None:
         self._ledger = ledger
+        self._table = Path(out) if out is not None and out.endswith(".parquet") else None
         self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
-        self._out = _open(out, self.done.out)
+        self._out = None if self._table else _open(out, self.done.out)
         self._late = None if late is None else _open(late, self.done.late)
         self._emit = emit
         self._as_json = as_json
@@ -60,15 +62,23 @@ class Delivery:
         start = first if self.done.told < 0 else self.done.told + 1
         told_rows = [row for row in answers if row["kind"] not in (DECIDED, OVER, LATE_FACT)]
         self.rows += len(told_rows)
-        pieces = _PIECES[self._emit](told_rows, start, told)
-        text = "".join(piece.jsonl() if self._as_json else piece.atoms() for piece in pieces)
-        self._out.write(text.encode())
+        if self._out is not None:
+            pieces = _PIECES[self._emit](told_rows, start, told)
+            text = "".join(piece.jsonl() if self._as_json else piece.atoms() for piece in pieces)
+            self._out.write(text.encode())
+        elif self._table is not None and told_rows:
+            _write_table(self._table, batch, told_rows, self._emit)
         self._tell_late([row for row in answers if row["kind"] == LATE_FACT])
         over = any(row["kind"] == OVER for row in decided)
         self.done = Delivered(batch, told, _settled(self._out), _settled(self._late), over)
         unfinished = self._ledger.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(asdict(self.done)))
         unfinished.replace(self._ledger)
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person sees the answers as they come."""
+        return self._out is not None and _is_standard(self._out) and sys.stdout.isatty()
 
     def late_told(self) -> Diagnostic | None:
         """What to tell at the end when nobody listens to the late channel."""
@@ -88,6 +98,26 @@ class Delivery:
             for row in rows:
                 line = {"t": row["t"], "watermark": row["until"], "stream": row["stream"], "facts": [row["fact"]]}
                 self._late.write(f"{_encode(line)}\n".encode())
+
+
+def _write_table(folder: Path, batch: int, rows: list[dict[str, Any]], emit: str) -> None:
+    """A folder of Parquet files, one for each batch; a batch that is tried again replaces its own."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    facts = pa.array([row["fact"] for row in rows], type=pa.string())
+    ticks = pa.array([row["t"] for row in rows], type=pa.int64())
+    if emit == "intervals":
+        until = pa.array([None if row["until"] < 0 else row["until"] for row in rows], type=pa.int64())
+        table = pa.table({"fact": facts, "from": ticks, "until": until})
+    elif emit == "changes":
+        table = pa.table({"t": ticks, "change": pa.array([row["kind"] for row in rows]), "fact": facts})
+    else:
+        table = pa.table({"t": ticks, "fact": facts})
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f".{batch:010}.unfinished"
+    pq.write_table(table, unfinished)
+    unfinished.replace(folder / f"part-{batch:010}.parquet")
 
 
 def _open(name: str | None, length: int) -> Sink:

@@ -7,7 +7,7 @@ all belongs to. Without one, a temporary folder serves and is gone at the end.
 import json
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
 from thalweg.runtimes.spark.spool import Feeder, Spool
+from thalweg.runtimes.spark.watch import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +58,7 @@ def run(
     deliver: Callable[[Path], Delivery],
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
-    watch: "Callable[[StreamingQuery, Delivery], None]" = lambda query, delivery: None,
+    watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams."""
     with ExitStack() as stack:
@@ -74,8 +75,9 @@ def run(
             feeder.start()
             stack.callback(feeder.stop)
             query = start(session, job, folder, delivery)
-            stack.callback(query.stop)
-            _follow(query, feeder, delivery, interrupt, place, watch)
+            stack.callback(_stop, query)
+            shown = stack.enter_context(Watch(query, delivery.on_terminal))
+            _follow(query, feeder, delivery, interrupt, place, watch or _beat(shown))
         if feeder.error is not None:
             raise feeder.error
         return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), feeder.malformed)
@@ -120,6 +122,15 @@ def start(session: "SparkSession", job: Job, folder: Path, delivery: Delivery) -
     return writing.option("checkpointLocation", str(folder / "spark")).start()
 
 
+def _stop(query: "StreamingQuery") -> None:
+    with suppress(Exception):
+        query.stop()
+
+
+def _beat(shown: Watch) -> "Callable[[StreamingQuery, Delivery], None]":
+    return lambda query, delivery: shown.beat(delivery.done.told)
+
+
 def _follow(
     query: "StreamingQuery",
     feeder: Feeder,
@@ -138,9 +149,12 @@ def _follow(
         try:
             if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
                 raise Failed(Diagnostic("E407", "Spark stopped the run"))
+        except Failed:
+            raise
         except Exception as error:
-            if isinstance(error, Failed):
-                raise
+            # Whoever ends us may have ended Java too.
+            if interrupt.asked:
+                return
             raise failure(error) from error
 
 
