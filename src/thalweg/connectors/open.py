@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors import files, kafka, mqtt, socket, tables
+from thalweg.connectors import files, kafka, mqtt, replay, socket, tables
 from thalweg.connectors.reading import ENDINGS, format_of
 from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, Rejected
@@ -30,6 +30,8 @@ def open_stream(name: str) -> Transport:
     """Opens a stream to read from; a file must say by its ending what is in it."""
     if name == "-":
         return files.InputTransport()
+    if name.startswith("replay://"):
+        return replay.replayed(name, open_stream)
     if scheme := _scheme(name):
         return SOURCES[scheme](name)
     path = Path(name)
@@ -75,6 +77,6 @@ def _scheme(name: str) -> str | None:
     if not separator:
         return None
     if scheme not in SOURCES:
-        known = " ".join(f"`{scheme}://`" for scheme in SOURCES)
+        known = " ".join(f"`{scheme}://`" for scheme in (*SOURCES, "replay"))
         raise Rejected([Diagnostic("E402", f"no transport for `{name}`", help=f"known are {known}, `-` and files")])
     return scheme

@@ -17,6 +17,7 @@ from thalweg.connectors.files import FolderTransport
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
 from thalweg.connectors.reading import open_reader
+from thalweg.connectors.replay import Pace, ReplayTransport
 from thalweg.connectors.text import TextTransport
 from thalweg.connectors.transport import Transport
 from thalweg.connectors.values import Facts, code_events
@@ -50,7 +51,9 @@ class Streams:
     def __init__(self, transports: Sequence[Transport], words: Dictionary, clock: Clock, interrupt: Interrupt) -> None:
         self._interrupt = interrupt
         self._live = [(one, open_reader(one.name, one.stream, words, clock)) for one in transports if one.live]
-        recorded = [one for one in transports if not one.live]
+        factors = [one.factor for one in transports if isinstance(one, ReplayTransport)]
+        self._pace = Pace(clock.tick_length, min(factors)) if factors else None
+        recorded = [one.inner if isinstance(one, ReplayTransport) else one for one in transports if not one.live]
         self._recorded = Merge([Recording(_whole(one, words, clock, interrupt)) for one in recorded])
         self._arrived: Timed | None = None
 
@@ -64,7 +67,17 @@ class Streams:
             self._arrived = None
             yield None
         if not self._interrupt.asked:
-            yield from self._recorded.up_to(inf)
+            yield from self._recorded.up_to(inf) if self._pace is None else self._paced(self._pace)
+
+    def _paced(self, pace: Pace) -> Iterator[Timed | None]:
+        for item in self._recorded.up_to(inf):
+            self._arrived = item
+            if isinstance(item, tuple) and pace.early(item[0]) > 0:
+                yield None
+                if not pace.wait(item[0], self._interrupt):
+                    return
+            yield item
+        self._arrived = None
 
     @property
     def repeats(self) -> bool:

@@ -1,0 +1,108 @@
+"""Real brokers on both ends of a run on Spark: Kafka through Spark's own connector, MQTT through the spool."""
+
+import json
+import subprocess
+import sys
+from threading import Thread
+from time import sleep
+
+import pytest
+
+from brokers import make_topic, read_all, spark_kafka_jars
+from thalweg import api
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.kafka import KafkaSink, KafkaTransport
+from thalweg.connectors.mqtt import MqttSink, MqttTransport
+from thalweg.runtimes.emit import Change
+
+RULES = "slow(S) :- speed(S,V) in [2], V < 20.\nqueue(S,T) :- slow(S), next(S,T), slow(T)."
+STREAM = ["speed(a,12) at 1.", "speed(b,9) at 2. next(a,b) at 2.", "speed(c,50) at 3.", "speed(c,5) at 9."]
+JOB = """
+import sys
+from pyspark.sql import functions as F
+from thalweg.runtimes.spark.session import open_session, stop_session
+from thalweg.spark import reason
+
+address, source, sink, folder, rules, *jars = sys.argv[1:]
+session = open_session("local[2]", 2, jars=jars)
+try:
+    messages = (
+        session.readStream.format("kafka").option("kafka.bootstrap.servers", address)
+        .option("subscribe", source).option("startingOffsets", "earliest").load()
+    )
+    answers = reason(rules, messages, last=20).select(F.to_json(F.struct("t", "change", "fact")).alias("value"))
+    for _ in range(2):
+        (
+            answers.writeStream.format("kafka").option("kafka.bootstrap.servers", address).option("topic", sink)
+            .outputMode("update").option("checkpointLocation", folder).trigger(availableNow=True).start()
+            .awaitTermination()
+        )
+finally:
+    stop_session(session)
+"""
+
+
+def changes(events):
+    return sorted(
+        (answer.t, kind, fact)
+        for answer in api.run(RULES, on="\n".join(events), emit="changes")
+        if isinstance(answer, Change)
+        for kind, facts in (("begin", answer.begin), ("end", answer.end))
+        for fact in facts
+    )
+
+
+def test_kafka_through_sparks_own_connector(kafka, tmp_path):
+    jars = spark_kafka_jars()
+    source, sink = make_topic(kafka), make_topic(kafka)
+    writer = KafkaSink(f"kafka://{kafka.address}/{source}")
+    for line in STREAM:
+        writer.write(f"{line}\n".encode())
+    writer.close()
+    arguments = [kafka.address, source, sink, str(tmp_path / "checkpoint"), RULES, *map(str, jars)]
+    subprocess.run([sys.executable, "-c", JOB, *arguments], check=True, timeout=240)
+    lines = read_all(KafkaTransport(f"kafka://{kafka.address}/{sink}?until=end")).decode().splitlines()
+    found = sorted((row["t"], row["change"], row["fact"]) for row in map(json.loads, lines))
+    # The stream goes on, as far as Spark knows: what the last tick brings is not decided yet.
+    assert found == [each for each in changes(STREAM) if each[0] < 9]
+    assert found
+
+
+def test_mqtt_in_and_out_of_a_run_on_spark(mosquitto, tmp_path):
+    source, sink = (f"mqtt://{mosquitto.address}/{tmp_path.name}/{end}" for end in ("in", "out"))
+    (tmp_path / "rules.lars").write_text(RULES)
+    listener = MqttTransport(f"{sink}?messages={len({each[0] for each in changes(STREAM)})}")
+    heard: list[bytes] = []
+    listening = Thread(target=lambda: heard.append(b"".join(listener.blocks(Interrupt()))), daemon=True)
+    listening.start()
+    command = [sys.executable, "-c", "from thalweg.cli import main; main()", "run", str(tmp_path / "rules.lars")]
+    options = ["--stream", f"{source}?messages=1", "--out", sink, "--emit", "changes"]
+    with subprocess.Popen([*command, *options, "--runtime", "spark"], stderr=subprocess.PIPE) as process:
+        writer = MqttSink(source)
+        # The broker forgets what comes before anybody listens, so it is told again until somebody does.
+        while process.poll() is None:
+            writer._publish(["\n".join(STREAM).encode()])
+            sleep(1)
+        writer.close()
+        assert process.returncode == 0, process.stderr.read()
+    listening.join(60)
+    (lines,) = heard
+    found = [
+        (row["t"], kind, fact)
+        for row in map(json.loads, lines.decode().splitlines())
+        for kind in ("begin", "end")
+        for fact in row[kind]
+    ]
+    assert sorted(found) == changes(STREAM)
+
+
+@pytest.mark.parametrize("uri", ["mqtt://127.0.0.1:1/topic", "kafka://127.0.0.1:1/topic"])
+def test_without_a_broker_there_is_one_clear_sentence(uri, tmp_path):
+    (tmp_path / "rules.lars").write_text(RULES)
+    command = [sys.executable, "-c", "from thalweg.cli import main; main()", "run", str(tmp_path / "rules.lars")]
+    ended = subprocess.run(
+        [*command, "--stream", uri, "--runtime", "spark"], capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 3
+    assert "E404" in ended.stderr
+    assert "Traceback" not in ended.stderr
