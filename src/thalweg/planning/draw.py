@@ -1,7 +1,5 @@
 """An explanation as a drawing: what streams in stands at the left, conclusions at the right, stratum by stratum.
 
-Where the work is spread over buckets it is drawn stage by stage instead: what is sent to which, and what waits there.
-
 The SVG needs nothing else to be looked at: no script, no font, no style sheet; its background is its own, so that it
 reads the same on a light page and on a dark one.
 """
@@ -21,7 +19,7 @@ from thalweg.planning.origins import Origin
 from thalweg.planning.tell import TIGHT, briefly, kept
 
 if TYPE_CHECKING:
-    from thalweg.planning.explain import Arrival, ExplainedStage, Explanation, Memory, StageReading
+    from thalweg.planning.explain import Explanation, Memory
 
 BREATH: Final = re.compile(r"(?<=,) |(?<=:-) ")
 FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
@@ -47,11 +45,6 @@ STROKES: Final = {
     "everywhere": ("#d97706", "6 4"),
 }
 LEGEND: Final = {"positive": "reads, fills", "negated": "not", "aggregated": "aggregate"}
-SENDING_LEGEND: Final = {
-    "sent": "sent to one bucket",
-    "shuffled": "conclusions sent on",
-    "everywhere": "to every bucket",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +87,8 @@ def draw(explanation: "Explanation") -> str:
     >>> draw(explain(Program()))[:5]
     '<svg '
     """
-    graph = _Graph(explanation) if explanation.stages is None else _Stages(explanation)
-    return _Drawing(graph.boxes, list(graph.arrows), graph.bands, graph.legend).svg()
+    graph = _Graph(explanation)
+    return Drawing(graph.boxes, list(graph.arrows), graph.bands, LEGEND).svg()
 
 
 # What is drawn ------------------------------------------------------------------------------------------------------
@@ -103,8 +96,6 @@ def draw(explanation: "Explanation") -> str:
 
 class _Graph:
     """Streams fill memories, rules read memories and derive predicates, which may fill memories in turn."""
-
-    legend = LEGEND
 
     def __init__(self, explanation: "Explanation") -> None:
         self.explanation = explanation
@@ -131,7 +122,7 @@ class _Graph:
             return
         derived = [self.level[origin.name] for origin in memory.origins if origin.kind == "derived"]
         name = self.answer(memory)
-        label = _lines(self.brief(memory.name))
+        label = in_lines(self.brief(memory.name))
         band = 2 + max(derived) if derived else 1
         self.boxes[name] = Box("memory", label, _keeping(memory), memory.name, band)
         for origin in memory.origins:
@@ -141,14 +132,14 @@ class _Graph:
         name = f"{origin.kind} {origin.name}"
         if origin.kind != "derived" and name not in self.boxes:
             word = () if origin.kind == "clock" else (origin.kind,)
-            self.boxes[name] = Box(origin.kind, _lines(self.brief(origin.name)), word, name, 0)
+            self.boxes[name] = Box(origin.kind, in_lines(self.brief(origin.name)), word, name, 0)
         return name
 
     def rules(self) -> None:
         for rule in self.explanation.rules:
             title = f"rule {rule.number}"
             label = " · ".join(filter(None, (title, rule.place.rpartition("/")[2])))
-            body = _lines(self.brief(rule.text), LONGEST)
+            body = in_lines(self.brief(rule.text), LONGEST)
             self.boxes[title] = Box("rule", (label,), body, rule.text, 2 + rule.stratum)
             self.conclusion(rule.head)
             self.arrow(title, f"derived {rule.head}")
@@ -156,66 +147,8 @@ class _Graph:
     def conclusion(self, signature: str) -> None:
         held = [memory for memory in self.explanation.memories if memory.derives == signature]
         longest = max(held, key=lambda memory: memory.kept)
-        box = Box("derived", _lines(self.brief(signature)), _keeping(longest), signature, 2 + self.level[signature])
+        box = Box("derived", in_lines(self.brief(signature)), _keeping(longest), signature, 2 + self.level[signature])
         self.boxes.setdefault(f"derived {signature}", box)
-
-
-class _Stages:
-    """Facts are sent to stages, rules read them there and derive predicates, which may be sent on."""
-
-    legend = LEGEND | SENDING_LEGEND
-
-    def __init__(self, explanation: "Explanation") -> None:
-        stages = explanation.stages or ()
-        self.explanation = explanation
-        self.brief = briefly(explanation.texts)
-        self.bands = ["input", *(f"stage {stage.number} · {_buckets(stage.partitions)}" for stage in stages)]
-        self.boxes: dict[str, Box] = {}
-        self.arrows: dict[Arrow, None] = {}
-        for stage in stages:
-            for arrival in stage.arrivals:
-                self.arrival(stage, arrival)
-            for number, key in stage.rules:
-                self.rule(stage, number, key)
-            self.reason(stage)
-            for reading in stage.readings:
-                self.reading(stage, reading)
-
-    def arrival(self, stage: "ExplainedStage", arrival: "Arrival") -> None:
-        source = f"derived {arrival.signature}" if arrival.kind == "derived" else f"{arrival.kind} {arrival.signature}"
-        label = _lines(self.brief(arrival.signature))
-        if arrival.kind != "derived":
-            self.boxes.setdefault(source, Box(arrival.kind, label, (arrival.kind,), source, 0))
-        place = f"by argument {arrival.argument}" if arrival.argument else "in every bucket" if stage.split else "all"
-        more = (place, *(("parts merged",) if arrival.merged else ()))
-        name = f"{stage.number} {arrival.name}"
-        self.boxes[name] = Box("memory", label, more, f"{arrival.signature} {place}", stage.number + 1)
-        everywhere = stage.split and arrival.argument is None
-        how = "everywhere" if everywhere else "sent" if arrival.stage is None else "shuffled"
-        self.arrows[Arrow(source, name, how)] = None
-
-    def rule(self, stage: "ExplainedStage", number: int, key: str | None) -> None:
-        rule = self.explanation.rules[number - 1]
-        title, label = f"rule {number}", f"rule {number}" if key is None else f"rule {number} · by {key}"
-        self.boxes[title] = Box("rule", (label,), _lines(self.brief(rule.text), LONGEST), rule.text, stage.number + 1)
-        box = Box("derived", _lines(self.brief(rule.head)), (), rule.head, stage.number + 1)
-        self.boxes.setdefault(f"derived {rule.head}", box)
-        self.arrows[Arrow(title, f"derived {rule.head}")] = None
-
-    def reason(self, stage: "ExplainedStage") -> None:
-        if stage.why:
-            lines = _lines(f"because {self.brief(stage.why)}", 2 * LONGEST)
-            self.boxes[f"why {stage.number}"] = Box("reason", (), lines, stage.why, stage.number + 1)
-
-    def reading(self, stage: "ExplainedStage", reading: "StageReading") -> None:
-        """What did not arrive is derived by the stage itself."""
-        arrived = f"{stage.number} {reading.name}"
-        start = arrived if arrived in self.boxes else f"derived {reading.signature}"
-        self.arrows[Arrow(start, f"rule {reading.rule}", reading.role)] = None
-
-
-def _buckets(number: int) -> str:
-    return f"{number} bucket" if number == 1 else f"{number} buckets"
 
 
 def _keeping(memory: "Memory") -> tuple[str, ...]:
@@ -233,8 +166,12 @@ def _ticks(number: int) -> str:
     return "tick" if number == 1 else "ticks"
 
 
-def _lines(text: str, most: int = 2) -> tuple[str, ...]:
-    """A label in a few lines that break where a reader would take breath; what is left out ends in `…`."""
+def in_lines(text: str, most: int = 2) -> tuple[str, ...]:
+    """A label in a few lines that break where a reader would take breath; what is left out ends in `…`.
+
+    >>> in_lines("jam(R) :- slow(R), not light(R) in [5].")
+    ('jam(R) :- slow(R),', '  not light(R) in [5].')
+    """
     phrases = (phrase if len(phrase) > WIDEST - 2 else phrase.replace(" ", TIGHT) for phrase in BREATH.split(text))
     lines = wrap(" ".join(phrases), WIDEST, subsequent_indent="  ", break_on_hyphens=False)
     if len(lines) > most:
@@ -249,7 +186,9 @@ def _length(text: str) -> int:
 # How it is drawn ----------------------------------------------------------------------------------------------------
 
 
-class _Drawing:
+class Drawing:
+    """Boxes and arrows between them on a page; boxes of a band stand together."""
+
     def __init__(
         self, boxes: dict[str, Box], arrows: Sequence[Arrow], bands: Sequence[str], legend: dict[str, str]
     ) -> None:

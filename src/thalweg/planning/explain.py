@@ -21,24 +21,21 @@ from thalweg.ir.nodes import (
     Not,
     Program,
     Rule,
-    Variable,
     global_names,
     names,
 )
 from thalweg.ir.text import show
 from thalweg.model.time import FOREVER
 from thalweg.planning.draw import draw
+from thalweg.planning.draw_stages import draw_stages
+from thalweg.planning.explain_stages import AGGREGATED, NEGATED, POSITIVE, ExplainedStage, explain_stages
 from thalweg.planning.horizons import horizons, taken_back
-from thalweg.planning.locality import Use, uses
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
 from thalweg.planning.origins import Origin, Origins, kinds
-from thalweg.planning.partition import Route, Stage, partition
 from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
 from thalweg.planning.tell import tell
 from thalweg.planning.wording import Wording
-
-POSITIVE, NEGATED, AGGREGATED = "positive", "negated", "aggregated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,57 +103,6 @@ class Counted:
     keeps: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """How facts come into a stage: to the bucket of one argument (counted from 1), or to all; and where from.
-
-    `name` tells apart what a stage has of one signature; `kind` is stream, background or derived.
-    """
-
-    name: str
-    signature: str
-    argument: int | None
-    kind: str
-    stage: int | None = None
-    merged: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StageReading:
-    """A rule of a stage, the name of what it reads there, what the program calls that, and how the rule uses it."""
-
-    rule: int
-    name: str
-    signature: str
-    role: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedStage:
-    """What is evaluated together when the work is spread: rules (by number) and their keys, and what they read."""
-
-    number: int
-    partitions: int
-    split: bool
-    rules: tuple[tuple[int, str | None], ...]
-    arrivals: tuple[Arrival, ...]
-    readings: tuple[StageReading, ...]
-    tells: tuple[str, ...]
-    counts_everything: bool
-    why: str
-
-    @property
-    def key(self) -> list[str]:
-        """The variables that its rules are keyed by; of a stage that only merges, those that stand for arguments."""
-        merged = [f"X{each.argument - 1}" for each in self.arrivals if each.argument is not None]
-        return list(dict.fromkeys([key for _, key in self.rules if key is not None] if self.rules else merged))
-
-    @property
-    def broadcast(self) -> list[str]:
-        """What every bucket gets all of."""
-        return [each.signature for each in self.arrivals if self.split and each.argument is None]
-
-
 @dataclass(frozen=True)
 class Explanation:
     """A plan for people; as text, as data, as a drawing. Without stages everything is evaluated in one place."""
@@ -206,10 +152,11 @@ class Explanation:
         return tell(self)
 
     def as_svg(self) -> str:
-        return draw(self)
+        return draw(self) if self.stages is None else draw_stages(self)
 
     def as_data(self) -> dict[str, object]:
         """The same for programs to read."""
+        texts = [rule.text for rule in self.rules]
         atoms, memories, shared = len(self.readings), len(self.answering), len(self.shared)
         return {
             "strata": self.strata,
@@ -221,29 +168,7 @@ class Explanation:
             "every_tick": [{"because": cause, "for": list(needed)} for cause, needed in self.every_tick],
             "sharing": {"atoms": atoms, "memories": memories, "shared": shared},
             "warnings": [warning.as_data() for warning in self.warnings],
-        } | ({} if self.stages is None else {"stages": [self._stage_data(stage) for stage in self.stages]})
-
-    def _stage_data(self, stage: ExplainedStage) -> dict[str, object]:
-        return {
-            "rules": [self.rules[number - 1].text for number, _ in stage.rules],
-            "key": stage.key if stage.split else None,
-            "partitions": stage.partitions,
-            "keys": [key for _, key in stage.rules],
-            "inputs": [
-                {"signature": each.signature, "argument": each.argument, "kind": each.kind}
-                for each in stage.arrivals
-                if each.stage is None
-            ],
-            "broadcast": stage.broadcast,
-            "shuffles": [
-                {"signature": each.signature, "argument": each.argument, "from": each.stage, "merged": each.merged}
-                for each in stage.arrivals
-                if each.stage is not None
-            ],
-            "tells": list(stage.tells),
-            "counts_everything": stage.counts_everything,
-            "why": stage.why,
-        }
+        } | ({} if self.stages is None else {"stages": [stage.as_data(texts) for stage in self.stages]})
 
     def _rule_data(self, rule: ExplainedRule) -> dict[str, object]:
         data: dict[str, object] = {"number": rule.number, "text": rule.text, "head": rule.head, "stratum": rule.stratum}
@@ -285,54 +210,9 @@ def explain(program: Program, partitions: int | None = None) -> Explanation:
     [('p/0 in [9]', ('fed',), 9), ('a/0 derived', ('derived',), 9)]
     """
     explanation = _Explainer(program).explanation()
-    return explanation if partitions is None else replace(explanation, stages=tuple(_stages(program, partitions)))
-
-
-def _stages(program: Program, partitions: int) -> Iterator[ExplainedStage]:
-    numbers = {id(rule): number for number, rule in enumerate(program.rules, start=1)}
-    static = frozenset(fact.signature for fact in program.background)
-    for stage in partition(program).stages:
-        rules = [numbers[id(rule)] for rule in stage.rules]
-        yield ExplainedStage(
-            number=stage.number,
-            partitions=partitions if stage.split else 1,
-            split=stage.split,
-            rules=tuple((number, key and show(Variable(key))) for number, key in zip(rules, stage.keys, strict=True)),
-            arrivals=tuple(dict.fromkeys(_arrival(route, static) for route in _expected(stage))),
-            readings=tuple(
-                dict.fromkeys(
-                    StageReading(number, name.signature, use.signature, _role(use))
-                    for number, rule, renamed in zip(rules, stage.rules, stage.renamed, strict=True)
-                    for use, name in zip(uses(rule.body), uses(renamed.body), strict=True)
-                )
-            ),
-            tells=tuple(told for _, told in stage.outputs),
-            counts_everything=stage.counts_everything,
-            why=stage.why,
-        )
-
-
-def _expected(stage: Stage) -> Iterator[Route]:
-    """Streams may carry what rules derive, but nobody expects them to."""
-    derived = stage.program.derived | {name for name, _ in stage.program.given}
-    for route in stage.routes:
-        if route.stage is not None or f"{route.name}/{route.arity}" not in derived:
-            yield route
-
-
-def _arrival(route: Route, static: frozenset[str]) -> Arrival:
-    return Arrival(
-        name=f"{route.name[:-1] if route.union else route.name}/{route.arity}",
-        signature=route.signature,
-        argument=None if route.key is None else route.key + 1,
-        kind="derived" if route.stage is not None else "background" if route.signature in static else "stream",
-        stage=route.stage,
-        merged=route.union,
-    )
-
-
-def _role(use: Use) -> str:
-    return AGGREGATED if use.hidden else POSITIVE if use.positive else NEGATED
+    if partitions is None:
+        return explanation
+    return replace(explanation, stages=tuple(explain_stages(program, partitions)))
 
 
 class _Explainer:

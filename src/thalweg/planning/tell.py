@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from thalweg.model.time import FOREVER, NEVER
 
 if TYPE_CHECKING:
-    from thalweg.planning.explain import Arrival, ExplainedStage, Explanation, Memory, Reading
+    from thalweg.planning.explain import Explanation, Memory, Reading
+    from thalweg.planning.explain_stages import Arrival, ExplainedStage
 
 WIDTH: Final = 100
 _LAST: Final = 13

@@ -5,7 +5,6 @@
 
 import json
 from collections.abc import Iterator
-from importlib.resources import files
 from xml.etree import ElementTree
 
 import pytest
@@ -41,6 +40,11 @@ def keys(text: str) -> list[list[str | None]]:
 
 def rules(stage: Stage) -> list[str]:
     return [show(rule) for rule in stage.program.rules]
+
+
+def from_others(stage: Stage) -> list[Route]:
+    """How conclusions of other stages reach one."""
+    return [route for route in stage.routes if route.stage is not None]
 
 
 # Keys ---------------------------------------------------------------------------------------------------------------
@@ -105,7 +109,7 @@ def test_rules_of_one_predicate_agree_on_where_it_is_found() -> None:
 
 
 def test_rules_that_cannot_agree_have_keys_of_their_own() -> None:
-    split, merging = stages("a(X,Y) :- p(X,Y), q(X). a(X,Y) :- p(X,Y), r(Y).")
+    split, merging = stages("a(X,Y) :- p(X,Y), not q(X). a(X,Y) :- p(X,Y), not r(Y).")
     assert split.keys == ("X", "Y")
     assert rules(merging) == ["a'0(X0,X1) :- a'0u(X0,X1,_)."]
 
@@ -138,13 +142,19 @@ def test_a_conclusion_in_the_wrong_place_is_sent_on() -> None:
     first, second = stages("a(X,Y) :- p(X,Y), q(X). b(Y) :- a(X,Y), r(Y).")
     assert (first.keys, second.keys) == (("X",), ("Y",))
     assert first.supplies == (("a'0/2", "a/2", False),)
-    assert Route("a/2", "a'1", 1, stage=0) in second.routes
+    assert Route("a/2", "a'1", 1, stage=0, lasting=True) in second.routes
     assert second.program.given == {("a'1/2", False)}
     assert first.program.handed_on == {("a'0/2", False)}
 
 
 def test_a_conclusion_that_everyone_needs_is_sent_to_everyone() -> None:
     second = stages("alarm :- p(X) in [3]. b(X) :- q(X), not alarm.")[1]
+    assert Route("alarm/0", "alarm'all", None, stage=0, lasting=True) in second.routes
+    assert rules(second) == ["b'0(X) :- q'0(X), not alarm'all."]
+
+
+def test_its_parts_may_be_taken_back_one_by_one() -> None:
+    second = stages("alarm :- p(X) in [3], not off(X). b(X) :- q(X), not alarm.")[1]
     assert Route("alarm/0", "alarm'allu", None, stage=0, union=True) in second.routes
     assert rules(second) == ["alarm'all :- alarm'allu(_).", "b'0(X) :- q'0(X), not alarm'all."]
 
@@ -167,7 +177,17 @@ def test_a_stage_that_gets_the_parts_anyway_tells_of_them() -> None:
 
 def test_conclusions_at_a_tick_and_now_are_sent_apart() -> None:
     _, second = stages("a(X) at T :- p(X,Y) at T in [5], q(Y). a(X) :- r(X,Y), q(Y). b(X) :- a(X) in [3].")
-    assert [route for route in second.routes if route.stage is not None] == [
+    assert from_others(second) == [
+        Route("a/1", "a'0", 0, stage=0, lasting=True),
+        Route("a/1", "a'0", 0, stage=0, timed=True, lasting=True),
+    ]
+    assert second.program.given == second.program.lasting == {("a'0/1", False), ("a'0/1", True)}
+    assert rules(second) == ["b'0(X) :- a'0(X) in [3]."]
+
+
+def test_parts_at_a_tick_and_now_are_merged_apart() -> None:
+    _, second = stages("a(X) at T :- p(X,Y) at T in [5], not q(Y). a(X) :- r(X,Y), q(Y). b(X) :- a(X) in [3].")
+    assert from_others(second) == [
         Route("a/1", "a'0u", 0, stage=0, union=True),
         Route("a/1", "a'0t", 0, stage=0, timed=True, union=True),
     ]
@@ -184,7 +204,7 @@ def test_conclusions_of_one_bucket_are_not_in_parts() -> None:
 def test_a_predicate_that_is_derived_may_be_streamed_too() -> None:
     first, second = stages("p(X,Y) :- e(X,Y), q(X). a(X) :- p(X,Y). b(Y) :- p(X,Y), r(Y).")
     assert Route("p/2", "p'0", 0) in first.routes
-    assert {Route("p/2", "p'1", 1), Route("p/2", "p'1", 1, stage=0)} <= set(second.routes)
+    assert {Route("p/2", "p'1", 1), Route("p/2", "p'1", 1, stage=0, lasting=True)} <= set(second.routes)
 
 
 def test_what_nobody_reads_is_not_sent() -> None:
@@ -254,13 +274,72 @@ def test_long_chains() -> None:
     assert len(only.rules) == 1_500
 
 
+# What lasts ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "p(X,Y), q(Y)",
+        "p(X,Y) in [5], q(Y), X < 3",
+        "p(X,Y) in [5 step 5], q(Y)",
+        "p(X,Y) at T in [5], q(Y), r(Y,T)",
+        "p(X,Y), c(Y)",
+    ],
+)
+def test_what_nothing_can_take_back_needs_no_merging(body: str) -> None:
+    first, second = stages(f"a(X) :- {body}. c(Y) :- r(Y,Z).")
+    assert from_others(second) == [Route("a/1", "a'0", 0, stage=0, lasting=True)]
+    assert first.program.lasting == first.program.handed_on == {("a'part/1", False)}
+    assert second.program.lasting == second.program.given == {("a'0/1", False)}
+    assert second.program.told == frozenset({"a'0/1"})
+    assert rules(second) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "p(X,Y), not q(Y)",
+        "p(X,Y), N = count{Z : q(Y,Z)}",
+        "p(X,Y) always in [5], q(Y)",
+        "p(X,Y), c(Y)",
+        "p(X,Y), d(Y)",
+    ],
+)
+def test_what_may_be_taken_back_is_merged(body: str) -> None:
+    first, second = stages(f"a(X) :- {body}. c(Y) :- d(Y), r(Y). d(Y) :- r(Y), not q(Y).")
+    assert from_others(second) == [Route("a/1", "a'0u", 0, stage=0, union=True)]
+    assert first.program.lasting == second.program.lasting == set()
+    assert rules(second) == ["a'0(X0) :- a'0u(X0,_)."]
+
+
+def test_one_rule_is_enough_to_take_back_a_predicate() -> None:
+    _, second = stages("a(X) :- p(X,Y), q(Y). a(X) :- p(X,Y), not r(Y).")
+    assert from_others(second) == [Route("a/1", "a'0u", 0, stage=0, union=True)]
+
+
+def test_counting_may_take_back_what_it_counted() -> None:
+    first, _ = stages("a(X) :- p(X) in [3 #]. b(X) :- a(X), q(X).")
+    assert first.program.lasting == set()
+
+
 # Programs that people know ------------------------------------------------------------------------------------------
 
 
-def test_the_demo() -> None:
-    text = files("thalweg").joinpath("demo.lars").read_text(encoding="utf-8")
-    assert [(stage.split, stage.keys) for stage in stages(text)] == [
-        (True, ("S", "R", "R", "S")),
+TRAFFIC = """
+slow(R) :- speed(S,V) in [15], on(S,R), V < 15.
+busy(R) :- road(R), N = count{C : passes(C,R) in [30]}, N >= 25.
+jam(R) :- slow(R), busy(R), not light(R,red) in [10].
+queue(R) :- jam(R), crash(R) in [120].
+queue(R) :- jam(R), next(R,Q), queue(Q).
+unexplained(R) :- jam(R), not queue(R).
+on(s1,a). road(a). next(a,b).
+"""
+
+
+def test_traffic() -> None:
+    assert [(stage.split, stage.keys) for stage in stages(TRAFFIC)] == [
+        (True, ("S", "R")),
         (True, ("R",)),
         (False, (None, None, None)),
     ]
@@ -345,6 +424,16 @@ def test_only_earlier_stages_supply(program: Program) -> None:
 
 
 @given(programs(max_rules=8))
+def test_what_is_in_parts_and_does_not_last_is_merged(program: Program) -> None:
+    found = partition(program).stages
+    for stage in found:
+        for route in from_others(stage):
+            in_parts = route.signature not in {told for _, told in found[route.stage or 0].outputs}
+            assert route.union == (in_parts and not route.lasting)
+            assert (f"{route.name}/{route.arity + route.union}", route.timed) in stage.program.given
+
+
+@given(programs(max_rules=8))
 def test_facts_are_counted_in_one_bucket(program: Program) -> None:
     for stage in partition(program).stages:
         windows = [use.window for rule in stage.rules for use in uses(rule.body)]
@@ -375,6 +464,16 @@ def explained(text: str) -> Explanation:
     return explain(program(text), partitions=4)
 
 
+def shuffles(text: str) -> list[tuple[int, str, bool]]:
+    """What each stage gets from others, and whether it comes in parts."""
+    return [
+        (stage.number, arrival.signature, arrival.merged)
+        for stage in explained(text).stages or ()
+        for arrival in stage.arrivals
+        if arrival.stage is not None
+    ]
+
+
 def test_stages_as_data() -> None:
     first, second, third = json.loads(json.dumps(explained(TEXT).as_data()))["stages"]
     assert first == {
@@ -397,6 +496,16 @@ def test_stages_as_data() -> None:
     assert second["tells"] == ["slow/1", "jam/1"]
     assert (third["key"], third["partitions"], third["broadcast"]) == (None, 1, [])
     assert "no variable that stands in all of its atoms" in third["why"]
+
+
+@pytest.mark.parametrize("body", ["p(X,Y), q(Y)", "p(X,Y), not q(Y)"])
+def test_parts_are_shown_as_merged_however_that_is_done(body: str) -> None:
+    assert shuffles(f"a(X) :- {body}. b(X) :- a(X), r(X).") == [(1, "a/1", True)]
+
+
+@pytest.mark.parametrize("body", ["p(X,Y), q(X)", "p(X,Y), not q(X)", "p(X,Y) in [3 #], q(X)"])
+def test_what_comes_whole_is_not_shown_as_merged(body: str) -> None:
+    assert shuffles(f"a(X,Y) :- {body}. b(Y) :- a(X,Y), r(Y).") == [(1, "a/2", False)]
 
 
 def test_without_partitions_there_are_no_stages() -> None:

@@ -1,0 +1,149 @@
+"""The stages of a program that is spread over buckets, told in terms of its rules.
+
+    slow(R) :- speed(S,V) in [15], on(S,R).     stage 0, keyed by S, gets `speed/2` and `on/2` by their first argument
+    jam(R)  :- slow(R), not light(R).           stage 1, keyed by R, gets `slow/1` of stage 0, whose parts are merged
+
+Several sensors may find a road slow, each in its bucket; so `slow/1` comes in parts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from thalweg.ir.nodes import Program, Variable
+from thalweg.ir.text import show
+from thalweg.planning.locality import Use, uses
+from thalweg.planning.partition import Route, Stage, partition
+
+POSITIVE, NEGATED, AGGREGATED = "positive", "negated", "aggregated"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How facts come into a stage: to the bucket of one argument (counted from 1), or to all; and where from.
+
+    `name` tells apart what a stage has of one signature; `kind` is stream, background or derived.
+    """
+
+    name: str
+    signature: str
+    argument: int | None
+    kind: str
+    stage: int | None = None
+    merged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StageReading:
+    """A rule of a stage, the name of what it reads there, what the program calls that, and how the rule uses it."""
+
+    rule: int
+    name: str
+    signature: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStage:
+    """What is evaluated together when the work is spread: rules (by number) and their keys, and what they read."""
+
+    number: int
+    partitions: int
+    split: bool
+    rules: tuple[tuple[int, str | None], ...]
+    arrivals: tuple[Arrival, ...]
+    readings: tuple[StageReading, ...]
+    tells: tuple[str, ...]
+    counts_everything: bool
+    why: str
+
+    @property
+    def key(self) -> list[str]:
+        """The variables that its rules are keyed by; of a stage that only merges, those that stand for arguments."""
+        merged = [f"X{each.argument - 1}" for each in self.arrivals if each.argument is not None]
+        return list(dict.fromkeys([key for _, key in self.rules if key is not None] if self.rules else merged))
+
+    @property
+    def broadcast(self) -> list[str]:
+        """What every bucket gets all of."""
+        return [each.signature for each in self.arrivals if self.split and each.argument is None]
+
+    def as_data(self, texts: Sequence[str]) -> dict[str, object]:
+        """The same for programs to read; `texts` has those of all rules."""
+        return {
+            "rules": [texts[number - 1] for number, _ in self.rules],
+            "key": self.key if self.split else None,
+            "partitions": self.partitions,
+            "keys": [key for _, key in self.rules],
+            "inputs": [
+                {"signature": each.signature, "argument": each.argument, "kind": each.kind}
+                for each in self.arrivals
+                if each.stage is None
+            ],
+            "broadcast": self.broadcast,
+            "shuffles": [
+                {"signature": each.signature, "argument": each.argument, "from": each.stage, "merged": each.merged}
+                for each in self.arrivals
+                if each.stage is not None
+            ],
+            "tells": list(self.tells),
+            "counts_everything": self.counts_everything,
+            "why": self.why,
+        }
+
+
+def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage]:
+    """The stages of a program, each that is split with a number of partitions.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Rule
+    >>> x = Variable("X")
+    >>> (stage,) = explain_stages(Program((Rule(Atom("a", (x,)), (Now(Atom("p", (x,))),)),)), 2)
+    >>> stage.rules, [(arrival.signature, arrival.argument) for arrival in stage.arrivals]
+    (((1, 'X'),), [('p/1', 1)])
+    """
+    numbers = {id(rule): number for number, rule in enumerate(program.rules, start=1)}
+    static = frozenset(fact.signature for fact in program.background)
+    stages = partition(program).stages
+    whole = [frozenset(told for _, told in stage.outputs) for stage in stages]
+    for stage in stages:
+        rules = [numbers[id(rule)] for rule in stage.rules]
+        yield ExplainedStage(
+            number=stage.number,
+            partitions=partitions if stage.split else 1,
+            split=stage.split,
+            rules=tuple((number, key and show(Variable(key))) for number, key in zip(rules, stage.keys, strict=True)),
+            arrivals=tuple(dict.fromkeys(_arrival(route, static, whole) for route in _expected(stage))),
+            readings=tuple(
+                dict.fromkeys(
+                    StageReading(number, name.signature, use.signature, _role(use))
+                    for number, rule, renamed in zip(rules, stage.rules, stage.renamed, strict=True)
+                    for use, name in zip(uses(rule.body), uses(renamed.body), strict=True)
+                )
+            ),
+            tells=tuple(told for _, told in stage.outputs),
+            counts_everything=stage.counts_everything,
+            why=stage.why,
+        )
+
+
+def _expected(stage: Stage) -> Iterator[Route]:
+    """Streams may carry what rules derive, but nobody expects them to."""
+    derived = stage.program.derived | {name for name, _ in stage.program.given}
+    for route in stage.routes:
+        if route.stage is not None or f"{route.name}/{route.arity}" not in derived:
+            yield route
+
+
+def _arrival(route: Route, static: frozenset[str], whole: Sequence[frozenset[str]]) -> Arrival:
+    """A stage that derives a predicate in parts leaves it to another to tell the world: one that has the `whole`."""
+    return Arrival(
+        name=f"{route.name[:-1] if route.union else route.name}/{route.arity}",
+        signature=route.signature,
+        argument=None if route.key is None else route.key + 1,
+        kind="derived" if route.stage is not None else "background" if route.signature in static else "stream",
+        stage=route.stage,
+        merged=route.stage is not None and route.signature not in whole[route.stage],
+    )
+
+
+def _role(use: Use) -> str:
+    return AGGREGATED if use.hidden else POSITIVE if use.positive else NEGATED
