@@ -170,6 +170,9 @@ class _Partitioner:
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
             self.tell(signature)
+        if not self.drafts:
+            # Without rules there is still somebody who hears that the streams have ended.
+            self.keep(_Draft(0, split=False))
         routes = [tuple(self.routes(draft)) for draft in self.drafts]
         wanted = list(dict.fromkeys((each.stage, each.signature, each.timed) for each in chain(*routes)))
         return Partitioning(tuple(self.stage(draft, routes[draft.number], wanted) for draft in self.drafts))

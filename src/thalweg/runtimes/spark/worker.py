@@ -13,6 +13,7 @@ from thalweg.engine import Change, Engine, Given
 from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.event import Batch
+from thalweg.model.time import NEVER
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.spark.answers import Telling, told_by
 from thalweg.runtimes.spark.job import Job
@@ -176,6 +177,9 @@ class Worker:
     def _advance(self, given: dict[int, list[Given]], out: list[Parcel]) -> None:
         time, engine = self.timeline, self.engine
         if time.decided is None or time.first is None:
+            # Streams that end without an event have answers too: none.
+            if time.is_over and self._speaks:
+                out.append(self._answers(0, NEVER, self.telling.batch(0, NEVER, over=True)))
             return
         begin = time.first if engine.now is None else engine.now + 1
         if engine.now is None:
@@ -189,10 +193,18 @@ class Worker:
         over = time.is_over and not self._finished
         self._finished |= over
         lists = self.telling.batch(begin, time.decided, over)
-        header = {"kind": ANSWERS, "first": time.first, "decided": time.decided, "over": time.is_over}
-        if any(map(len, lists.values())) or (self.bucket == 0 and self.stage.number == len(self.job.stages) - 1):
-            out.append(wrap(OUT, self.bucket, header, lists))
+        if any(map(len, lists.values())) or self._speaks:
+            out.append(self._answers(time.first, time.decided, lists))
         out += supplies.parcels()
+
+    @property
+    def _speaks(self) -> bool:
+        """Whether it is the one that tells how far all have come: the last stage has heard from all others."""
+        return self.bucket == 0 and self.stage.number == len(self.job.stages) - 1
+
+    def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
+        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.timeline.is_over}
+        return wrap(OUT, self.bucket, header, lists)
 
     def _decided(self, first: int, last: int) -> dict[int, list[Batch]]:
         """The facts up to a tick, as batches by tick; the rest goes on waiting."""
