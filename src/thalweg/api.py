@@ -244,6 +244,9 @@ def run_on_spark(
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.inputs import Streams, Values, open_all
+    from thalweg.runtimes.spark.session import need_spark
+
+    need_spark()
     from thalweg.runtimes.spark.deliver import Delivery
     from thalweg.runtimes.spark.job import Job as SparkJob
     from thalweg.runtimes.spark.run import run

@@ -135,6 +135,8 @@ def run(
         if runtime == "spark":
             from thalweg.runtimes.spark.run import Place
 
+            if checkpoint is not None and (packed := [name for name in (out, late) if name and name.endswith(".gz")]):
+                _refuse(f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`")
             place = Place(master, checkpoint, tuple(jars or ()), verbose)
             with interrupt.listen():
                 api.run_on_spark(
@@ -266,7 +268,7 @@ def demo(
         Literal["spark", "embedded"], typer.Option(help="On Apache Spark on this machine, or in this process.")
     ] = "spark",
 ) -> None:
-    """Watch an hour of a city's traffic on Spark, in about a minute; the data comes with the package."""
+    """Watch half an hour of a city's traffic on Spark, in about a minute; the data comes with the package."""
     with _outcome():
         from rich.console import Console
 
@@ -278,7 +280,7 @@ def demo(
 
 @app.command(epilog="Example: `thalweg bench laser --quick`")
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: `laser`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: `laser` or `spark`.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
     quick: Annotated[bool, typer.Option("--quick", help="A short version, to see that it works.")] = False,
 ) -> None:
@@ -292,7 +294,7 @@ def bench(
         import_module(f"thalweg.bench.{name}").main(out, quick)
 
 
-BENCHMARKS = ("laser",)
+BENCHMARKS = ("laser", "spark")
 
 
 class Channel:

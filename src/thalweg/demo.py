@@ -1,55 +1,90 @@
-"""A city's traffic, made by a seeded generator, and a program that watches it: what `thalweg demo` shows."""
+"""A city's traffic, made by a seeded generator, and a program that watches it: what `thalweg demo` shows.
 
+The city is replayed faster than it lives. What Spark delivers is taken in by the thread that draws, so that nothing
+changes while it is drawn.
+"""
+
+import os
 import random
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Final
+from pathlib import Path
+from queue import SimpleQueue
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
+from rich.spinner import Spinner
 from rich.table import Table
+from rich.text import Text
 
 from thalweg import api
-from thalweg.model.event import Event
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.values import code_facts
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.engine import Engine, kernels_ready
+from thalweg.ir.nodes import Program
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.emit import Change
+from thalweg.runtimes.embedded import Embedded, Settings
+
+if TYPE_CHECKING:
+    from thalweg.runtimes.spark.job import Job
 
 ROADS: Final = (
-    "elm",
-    "oak",
-    "mill",
-    "church",
-    "station",
-    "harbour",
-    "market",
-    "bridge",
-    "park",
-    "school",
-    "king",
-    "canal",
-)
-TICKS: Final = 900
-SECONDS: Final = 9.0
-NEWS: Final = ("jam", "standstill", "queue", "unexplained")
+    "elm", "oak", "mill", "church", "station", "harbour", "market", "bridge",
+    "park", "school", "king", "canal", "garden", "castle", "river", "abbey",
+)  # fmt: skip
+SENSORS: Final = 4
+TICKS: Final = 1_800
+SECONDS: Final = 15.0
+PARTITIONS: Final = 2
+PICTURE: Final = "thalweg-demo.svg"
+# Every jam is either of the last two.
+NEWS: Final = ("standstill", "queue", "unexplained")
+# What a timeline shows of a road, the worst last; each with its block and its colour.
+LEVELS: Final = (("jam", "▒", "#e6b422"), ("queue", "▓", "#e8731a"), ("standstill", "█", "#c0262d"))
+# A minute of the city is handed over at once: fewer would be less work for Spark than starting a batch.
+_MINUTE: Final = 60
+_SHORT: Final = 0.02
 _SPREAD, _RELIEF = 25, 12
+
+Told = tuple[int, bool, str]
+"""A tick, whether something ended then, and what."""
+Held = Mapping[str, Iterable[tuple[int, int]]]
+"""For each fact the ticks at which it began and ended."""
+
+
+# The city ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something that stops a road for a while; the roads behind it fill up one after the other."""
+    """Something that fills a road for a while; the roads behind it fill up one after the other."""
 
     road: int
     start: int
     end: int
-    crash: bool
+    cause: str
 
     def reaches(self, road: int, tick: int) -> bool:
         behind = (self.road - road) % len(ROADS)
         return behind < 4 and self.start + behind * _SPREAD <= tick < self.end + behind * _RELIEF
+
+    def halts(self, road: int, tick: int) -> bool:
+        return self.road == road and self.start <= tick < self.end
+
+    @property
+    def seen(self) -> Fact | None:
+        """What the city is told of it; the rest has to be concluded."""
+        road = ROADS[self.road]
+        return {"crash": Fact("crash", (road,)), "match": Fact("event", (road, "match"))}.get(self.cause)
 
 
 def program() -> str:
@@ -58,14 +93,14 @@ def program() -> str:
 
 
 def background() -> list[Fact]:
-    """The map: a ring of roads, each with two sensors."""
+    """The map: a ring of roads and the sensors on each."""
     found = [Fact("road", (road,)) for road in ROADS]
-    found += [Fact("on", (f"{road}{number}", road)) for road in ROADS for number in (1, 2)]
+    found += [Fact("on", (sensor, road)) for road in ROADS for sensor in _sensors(road)]
     return found + [Fact("next", (road, ROADS[(i + 1) % len(ROADS)])) for i, road in enumerate(ROADS)]
 
 
 def city(ticks: int = TICKS, seed: int = 7) -> Iterator[Event]:
-    """A second of the city at a time: speeds, passing cars, red lights, crashes.
+    """A second of the city at a time: speeds, passing cars, red lights, crashes, matches.
 
     >>> first = next(city())
     >>> first.tick, first.facts == next(city()).facts
@@ -73,20 +108,29 @@ def city(ticks: int = TICKS, seed: int = 7) -> Iterator[Event]:
     """
     chance = random.Random(seed)
     incidents = [
-        Incident(chance.randrange(len(ROADS)), start, start + chance.randrange(60, 150), chance.random() < 0.7)
-        for start in range(40, ticks, 130)
+        Incident(
+            chance.randrange(len(ROADS)),
+            start,
+            start + chance.randrange(60, 150),
+            chance.choice(("crash", "crash", "match", "nothing")),
+        )
+        for start in range(40, ticks, 110)
     ]
     for tick in range(ticks):
-        facts = [Fact("crash", (ROADS[each.road],)) for each in incidents if each.crash and each.start == tick]
+        facts = [each.seen for each in incidents if each.start == tick and each.seen]
         for number, road in enumerate(ROADS):
             facts += _road(chance, number, road, tick, incidents)
         yield Event(tick, tuple(facts), "city")
 
 
+def _sensors(road: str) -> list[str]:
+    return [f"{road}{number}" for number in range(1, SENSORS + 1)]
+
+
 def _road(chance: random.Random, number: int, road: str, tick: int, incidents: list[Incident]) -> Iterator[Fact]:
     full = any(each.reaches(number, tick) for each in incidents)
-    halted = any(each.road == number and each.start <= tick < each.end for each in incidents)
-    for sensor in (f"{road}1", f"{road}2"):
+    halted = any(each.halts(number, tick) for each in incidents)
+    for sensor in _sensors(road):
         speed = 0 if halted else chance.gauss(9, 2) if full else chance.gauss(36, 5)
         yield Fact("speed", (sensor, f"{max(0.0, speed):.1f}"))
         if halted:
@@ -98,92 +142,359 @@ def _road(chance: random.Random, number: int, road: str, tick: int, incidents: l
         yield Fact("light", (road, "red"))
 
 
-@dataclass(slots=True)
-class Watch:
-    """What has been seen so far: the counts of the summary, and how long each conclusion held."""
+class Replay:
+    """The city as a stream, a minute at a time, in a given number of seconds or as fast as it is taken.
 
-    facts: int = 0
-    tick: int = 0
-    conclusions: int = 0
-    busy: float = 0.0
-    since: dict[str, int] = field(default_factory=dict)
-    longest: dict[str, tuple[int, int]] = field(default_factory=dict)
-    news: deque[str] = field(default_factory=lambda: deque(maxlen=12))
+    The clock starts when the first minute has been answered: until then Spark has been starting.
+    """
 
-    def counted(self, events: Iterable[Event], pause: float) -> Iterator[Event]:
-        """Lets events through at a pace that can be followed by eye."""
-        for event in events:
+    def __init__(self, words: Dictionary, seconds: float, interrupt: Interrupt, ticks: int) -> None:
+        self.facts = 0
+        self.tick = 0
+        self.answered = False
+        self.began: tuple[float, int] | None = None
+        self._words = words
+        self._pause = seconds / ticks
+        self._interrupt = interrupt
+        self._ticks = ticks
+
+    def __iter__(self) -> Iterator[tuple[int, Batch] | None]:
+        for event in city(self._ticks):
+            if event.tick and event.tick % _MINUTE == 0:
+                yield None
+                self._wait(event.tick)
+                if self._interrupt.asked:
+                    return
             self.facts += len(event.facts)
             self.tick = event.tick
-            time.sleep(pause)
-            begin = time.perf_counter()
-            yield event
-            # The first event also waits for compiled code to be loaded.
-            self.busy += time.perf_counter() - begin if event.tick else 0.0
+            yield event.tick, code_facts(event.facts, self._words, event.stream)
 
-    def note(self, change: Change) -> list[str]:
-        """Takes a change in; the lines that tell of it."""
-        lines = []
-        for fact in change.end:
+    def _wait(self, tick: int) -> None:
+        while not (self.answered or self._interrupt.asked):
+            time.sleep(_SHORT)
+        start, _ = self.began = self.began or (time.monotonic(), self.facts)
+        time.sleep(max(0.0, start + (tick - _MINUTE) * self._pause - time.monotonic()))
+
+    def waiting(self) -> Iterable[Batch]:
+        return ()
+
+    @property
+    def repeats(self) -> bool:
+        return True
+
+
+# What is seen of it -----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Watch:
+    """What has been told so far: what holds, how long each conclusion held, how long each batch took."""
+
+    tick: int = 0
+    since: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    began: Counter[str] = field(default_factory=Counter)
+    batches: dict[int, float] = field(default_factory=dict)
+    news: deque[Text] = field(default_factory=lambda: deque(maxlen=8))
+
+    def note(self, told: Told) -> Text | None:
+        """Takes in what began or ended; the line that tells of it, if it is worth one.
+
+        >>> watch = Watch()
+        >>> print(watch.note((60, False, "queue(elm)")), watch.note((95, True, "queue(elm)")), sep="; ")
+        08:01:00 + queue(elm); 08:01:35 - queue(elm) after 35 s
+        """
+        self.tick, over, fact = told
+        kind = fact.partition("(")[0]
+        line = Text(_clock(self.tick))
+        if over:
             start = self.since.pop(fact)
-            length = change.t - start
-            if length > self.longest.get(fact, (0, 0))[0]:
-                self.longest[fact] = length, start
-            if _is_news(fact):
-                lines.append(f"{_clock(change.t)} [red]- {fact}[/] after {length} s")
-        for fact in change.begin:
-            self.since[fact] = change.t
-            self.conclusions += 1
-            if _is_news(fact):
-                lines.append(f"{_clock(change.t)} [green]+ {fact}[/]")
-        self.news.extend(lines)
-        return lines
+            self.ended.setdefault(fact, []).append((start, self.tick))
+            line.append(f" - {fact}", "red").append(f" after {self.tick - start} s")
+        else:
+            self.since[fact] = self.tick
+            self.began[kind] += 1
+            line.append(f" + {fact}", "green")
+        if kind not in NEWS:
+            return None
+        self.news.append(line)
+        return line
 
-    def picture(self) -> RenderableType:
-        """What holds now, and the latest news."""
-        holding = Table.grid(padding=(0, 2))
-        for kind in NEWS:
-            names = sorted(fact.partition("(")[2].rstrip(")") for fact in self.since if fact.startswith(f"{kind}("))
-            holding.add_row(kind, ", ".join(names) or "[dim]none[/]")
-        news = "\n".join([*self.news, *[""] * (12 - len(self.news))])
-        return Group(Panel(holding, title=f"{_clock(self.tick)}  {self.facts:,} facts"), Panel(news, title="news"))
+    @property
+    def held(self) -> dict[str, list[tuple[int, int]]]:
+        """All of it; what holds now ends now."""
+        found = {fact: list(spans) for fact, spans in self.ended.items()}
+        for fact, start in self.since.items():
+            found.setdefault(fact, []).append((start, self.tick + 1))
+        return found
+
+    def longest(self) -> list[tuple[int, str, int]]:
+        """How long, what and since when, the longest first."""
+        spans = ((end - start, fact, start) for fact, found in self.ended.items() for start, end in found)
+        return sorted((each for each in spans if each[1].partition("(")[0] in NEWS), reverse=True)
 
 
-def _is_news(fact: str) -> bool:
-    return fact.partition("(")[0] in NEWS
+def timeline(held: Held, ticks: int, width: int, roads: Iterable[str] = ROADS) -> Text:
+    """A line for each road, time from left to right, each block the worst of its time.
+
+    >>> held = {"jam(elm)": [(0, 30)], "queue(elm)": [(20, 30)], "jam(oak)": [(50, 60)]}
+    >>> print(timeline(held, ticks=60, width=6, roads=("elm", "oak")))
+        elm ▒▒▓
+        oak      ▒
+            08:00
+    """
+    lines = []
+    for road in roads:
+        worst = [-1] * width
+        for level, (kind, _, _) in enumerate(LEVELS):
+            for start, end in held.get(f"{kind}({road})", ()):
+                first, last = start * width // ticks, (end - 1) * width // ticks
+                worst[first : last + 1] = [level] * (last + 1 - first)
+        bar = ((LEVELS[level][1], LEVELS[level][2]) if level >= 0 else " " for level in worst)
+        lines.append(Text.assemble(f"{road:>7} ", *bar))
+    return Text("\n").join([*lines, Text(f"{'':8}{_marks(ticks, width)}", "dim")])
+
+
+def _marks(ticks: int, width: int) -> str:
+    """Times under a bar: six of them, or as many as there is room for."""
+    apart = ticks // min(6, width // 6) or 1
+    line = ""
+    for tick in range(0, ticks, apart):
+        line = f"{line:<{tick * width // ticks}}{_clock(tick)[:5]}"
+    return line
+
+
+def legend() -> Text:
+    parts = [Text.assemble((block * 2, colour), f" {kind}   ") for kind, block, colour in LEVELS]
+    return Text.assemble(" " * 8, *parts)
+
+
+def svg(held: Held, ticks: int) -> str:
+    """The same as a picture for a browser, to the second; a pointer that rests on a bar is told what it is.
+
+    >>> '<title>jam(elm) 08:00:10 to 08:00:30</title>' in svg({"jam(elm)": [(10, 30)]}, ticks=60)
+    True
+    """
+    left, top, row, width = 90, 64, 26, 960
+    scale = width / ticks
+    bottom = top + row * len(ROADS)
+    drawn = [f'<text x="{left}" y="26" font-size="17" fill="#222">When traffic stood, and where</text>']
+    for place, (kind, _, colour) in enumerate(LEVELS):
+        x = left + place * 120
+        drawn.append(f'<rect x="{x}" y="38" width="22" height="12" fill="{colour}"/>')
+        drawn.append(f'<text x="{x + 28}" y="49">{kind}</text>')
+    for tick in range(0, ticks + 1, max(1, ticks // 6)):
+        at = left + tick * scale
+        drawn.append(f'<path d="M{at:.1f} {top}V{bottom}" stroke="#ddd"/>')
+        drawn.append(f'<text x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{_clock(tick)[:5]}</text>')
+    for number, road in enumerate(ROADS):
+        y = top + number * row
+        drawn.append(f'<text x="{left - 10}" y="{y + 17}" text-anchor="end">{road}</text>')
+        drawn.append(f'<path d="M{left} {y + row}H{left + width}" stroke="#eee"/>')
+        for inset, (kind, _, colour) in enumerate(LEVELS):
+            for start, end in held.get(f"{kind}({road})", ()):
+                drawn.append(
+                    f'<rect x="{left + start * scale:.1f}" y="{y + 4 + 3 * inset}" width="{(end - start) * scale:.1f}" '
+                    f'height="{18 - 6 * inset}" fill="{colour}">'
+                    f"<title>{kind}({road}) {_clock(start)} to {_clock(end)}</title></rect>"
+                )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 30} {bottom + 34}" '
+        f'font-family="sans-serif" font-size="13" fill="#555">\n<rect width="100%" height="100%" fill="#fff"/>\n'
+        + "\n".join(drawn)
+        + "\n</svg>\n"
+    )
 
 
 def _clock(tick: int) -> str:
-    return f"08:{tick // 60:02}:{tick % 60:02}"
+    return f"{8 + tick // 3600:02}:{tick // 60 % 60:02}:{tick % 60:02}"
 
 
-def main(console: Console, seconds: float = SECONDS) -> None:
-    """Runs the city; live on a terminal, line by line elsewhere."""
+# Running it -------------------------------------------------------------------------------------------------------
+
+
+class Show:
+    """A run on a console: a picture that grows on a terminal, lines elsewhere."""
+
+    def __init__(self, console: Console, seconds: float, ticks: int) -> None:
+        self.console = console
+        self.watch = Watch()
+        self.replay: Replay | None = None
+        self.interrupt = Interrupt()
+        self.ticks = ticks
+        self._heard = 0.0
+        self._seconds = seconds
+        self._told: SimpleQueue[Told] = SimpleQueue()
+        self._spinner = Spinner("dots", "starting …")
+        self._live = Live(self._spinner, console=console, refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> "Show":
+        if self.console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.console.is_terminal:
+            self._live.stop()
+
+    def open(self, words: Dictionary) -> Replay:
+        """The city, from now on."""
+        self.replay = Replay(words, self._seconds, self.interrupt, self.ticks)
+        return self.replay
+
+    def hear(self, told: Iterable[Told]) -> None:
+        """Any thread may tell."""
+        self._heard = time.monotonic()
+        if self.replay:
+            self.replay.answered = True
+        for each in told:
+            self._told.put(each)
+
+    def draw(self) -> None:
+        """Takes in what was told, and shows it."""
+        while not self._told.empty():
+            line = self.watch.note(self._told.get())
+            if line is not None and not self.console.is_terminal:
+                self.console.print(line)
+        if self.watch.began and self.console.is_terminal:
+            self._live.update(self._picture())
+        elif self.replay:
+            self._spinner.update(text=f"{self.replay.facts:,} facts are on their way …")
+
+    def _picture(self) -> RenderableType:
+        assert self.replay is not None
+        picture = timeline(self.watch.held, self.ticks, self._width)
+        title = f"{_clock(self.replay.tick)}  {self.replay.facts:,} facts"
+        room = max(3, self.console.height - len(picture.split()) - 6)
+        return Group(Panel(Group(picture, legend()), title=title), *list(self.watch.news)[-room:])
+
+    @property
+    def _width(self) -> int:
+        return max(20, min(self.console.width - 14, 120))
+
+    def summary(self, out: Path) -> RenderableType:
+        """What there is to say at the end."""
+        assert self.replay is not None
+        watch, facts = self.watch, self.replay.facts
+        table = Table.grid(padding=(0, 2))
+        table.add_row("events", f"{self.replay.tick + 1:,} seconds of a city, {facts:,} facts")
+        kinds = ", ".join(f"{watch.began[kind]} {kind}" for kind in NEWS)
+        table.add_row("conclusions", f"{watch.began.total():,} began, {len(watch.since)} still hold")
+        table.add_row("", f"among them {kinds}")
+        since, before = self.replay.began or (0.0, facts)
+        if facts > before:
+            took = self._heard - since
+            faster = (self.replay.tick + 1 - _MINUTE) / took
+            table.add_row(
+                "speed", f"{(facts - before) / took:,.0f} rows/s, {faster:,.0f} times as fast as the city lives"
+            )
+        if watch.batches:
+            table.add_row("latency", _latency([watch.batches[batch] for batch in sorted(watch.batches)]))
+        for length, fact, start in watch.longest()[:3]:
+            table.add_row("held longest", f"{fact} for {length} s, from {_clock(start)}")
+        table.add_row("picture", str(out))
+        picture = timeline(watch.held, self.ticks, self._width)
+        return Group(Panel(Group(picture, legend()), title="the timeline"), Panel(table, title="summary"))
+
+
+def _latency(batches: list[float]) -> str:
+    """How long batches took, in a sentence; the first has to start the workers.
+
+    >>> _latency([5.25, 0.5, 0.75, 0.5])
+    '0.5 s a batch (3 of them), 0.8 s at most; 5.2 s for the first, in which the workers start'
+    """
+    first, *others = batches
+    usual = f"{median(others):.1f} s a batch ({len(others)} of them), {max(others):.1f} s at most; " if others else ""
+    return f"{usual}{first:.1f} s for the first, in which the workers start"
+
+
+def main(
+    console: Console,
+    out: Path = Path(PICTURE),
+    runtime: Literal["spark", "embedded"] = "spark",
+    seconds: float = SECONDS,
+    ticks: int = TICKS,
+) -> None:
+    """Runs the city; live on a terminal, line by line elsewhere. The timeline is drawn to a file."""
+    if not os.access(out.parent, os.W_OK):
+        message = f"`{out.parent}` is no folder that can be written to"
+        raise Rejected([Diagnostic("E401", message, help="name another file with `--out`")])
     console.print(Panel(program().strip(), title="the program", highlight=False))
-    watch = Watch()
-    pause = seconds / TICKS if console.is_terminal else 0.0
-    answers = api.run(program(), on=watch.counted(city(), pause), background=background(), emit="changes")
-    changes = (answer for answer in answers if isinstance(answer, Change))
-    if console.is_terminal:
-        with Live(watch.picture(), console=console, refresh_per_second=12, transient=True) as live:
-            for change in changes:
-                watch.note(change)
-                live.update(watch.picture())
-    else:
-        for change in changes:
-            for line in watch.note(change):
-                console.print(line, highlight=False)
-    console.print(_summary(watch))
+    known = api.load(program(), background=background())
+    if not kernels_ready():
+        # Once and here: else every worker of Spark would compile them for itself.
+        Engine(known).advance(0)
+    show = Show(console, seconds, ticks)
+    with show.interrupt.listen(), show:
+        (_on_spark if runtime == "spark" else _embedded)(known, show)
+        show.draw()
+    try:
+        out.write_text(svg(show.watch.held, ticks), encoding="utf-8")
+    except OSError as error:
+        raise Failed(Diagnostic("E401", f"`{out}` cannot be written: {error.strerror}")) from error
+    console.print(show.summary(out))
 
 
-def _summary(watch: Watch) -> RenderableType:
+def _embedded(known: Program, show: Show) -> None:
+    from thalweg.runtimes.emit import Change
+
+    engine = Engine(known)
+    runtime = Embedded(engine, Settings(emit="changes"), interrupt=show.interrupt)
+    for piece in runtime.answers(show.open(engine.dictionary)):
+        if isinstance(piece, Change):
+            show.hear((piece.t, True, fact) for fact in piece.end)
+            show.hear((piece.t, False, fact) for fact in piece.begin)
+        show.draw()
+
+
+def _on_spark(known: Program, show: Show) -> None:
+    from thalweg.runtimes.spark.session import need_spark
+
+    need_spark()
+    from thalweg.runtimes.spark.deliver import Delivery
+    from thalweg.runtimes.spark.job import Job
+    from thalweg.runtimes.spark.run import Place, run
+    from thalweg.runtimes.spark.watch import lag
+
+    class Hearing(Delivery):
+        """The run's own delivery, overheard."""
+
+        def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
+            before = self.done.batch
+            super().deliver(batch, answers)
+            if batch > before:
+                show.hear(_told(answers))
+
+    def look(query: Any, delivery: Delivery) -> None:
+        if (progress := query.lastProgress) is not None:
+            show.watch.batches[progress["batchId"]] = lag(progress)
+        show.draw()
+
+    job = Job(known, Settings(emit="changes"), PARTITIONS, name="demo")
+    show.console.print(Panel(_stages(job), title="how Spark runs it"))
+
+    def deliver(ledger: Path) -> Delivery:
+        return Hearing(ledger, str(ledger.with_name("answers.jsonl")), None, "changes", as_json=True)
+
+    run(job, show.open, Place(), deliver, show.interrupt, lambda found: None, look)
+
+
+def _told(answers: Iterable[Mapping[str, Any]]) -> list[Told]:
+    """Changes in the order of time, endings before beginnings.
+
+    >>> _told([{"kind": "begin", "t": 4, "fact": "a"}, {"kind": "end", "t": 4, "fact": "b"}, {"kind": "decided"}])
+    [(4, True, 'b'), (4, False, 'a')]
+    """
+    told = [(row["t"], row["kind"] == "end", row["fact"]) for row in answers if row["kind"] in ("begin", "end")]
+    return sorted(told, key=lambda each: (each[0], not each[1], each[2]))
+
+
+def _stages(job: "Job") -> RenderableType:
+    """Which rules are evaluated where, a line for each stage."""
     table = Table.grid(padding=(0, 2))
-    table.add_row("events", f"{watch.tick + 1:,} seconds of a city, {watch.facts:,} facts")
-    table.add_row("conclusions", f"{watch.conclusions:,} began, {len(watch.since)} still hold")
-    table.add_row("speed", f"{watch.facts / watch.busy:,.0f} facts/s, showing them included")
-    longest = sorted(
-        ((length, fact, start) for fact, (length, start) in watch.longest.items() if _is_news(fact)), reverse=True
-    )
-    for length, fact, start in longest[:3]:
-        table.add_row("held longest", f"{fact} for {length} s, from {_clock(start)}")
-    return Panel(table, title="summary")
+    for stage in job.stages:
+        heads = ", ".join(dict.fromkeys(rule.head.predicate for rule in stage.rules))
+        keys = " and ".join(sorted({key for key in stage.keys if key})) if stage.split else ""
+        spread = f"{job.buckets(stage.number)} buckets, by {keys}" if keys else "1 bucket"
+        table.add_row(f"stage {stage.number}", spread, heads)
+    return table

@@ -1,16 +1,19 @@
 """Reasoning inside anyone's own Spark job: a DataFrame of facts in, a DataFrame of answers out."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from uuid import uuid4
 
 from thalweg.api import Background, Text, Timing, load
+from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["reason"]
+
+ROCKS_DB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def reason(
@@ -50,6 +53,10 @@ def reason(
     from thalweg.runtimes.spark.dataframe import BEGIN, END, LATE_FACT, chain, pack_table
     from thalweg.runtimes.spark.job import Job
 
+    store = facts.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass", "") or ""
+    if facts.isStreaming and "RocksDB" not in store:
+        way_out = f"set `spark.sql.streaming.stateStore.providerClass` to `{ROCKS_DB}`"
+        raise Rejected([Diagnostic("E403", "reasoning over a stream needs Spark's RocksDB state store", help=way_out)])
     programs = (program,) if isinstance(program, Program | str) or not isinstance(program, Iterable) else tuple(program)
     known = load(*programs, background=background, tick=tick)
     timing = Timing(tick, first, last, delay)

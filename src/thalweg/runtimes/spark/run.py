@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.engine import Engine, kernels_ready
 from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
 from thalweg.runtimes.embedded import Items
@@ -64,6 +65,7 @@ def run(
     with ExitStack() as stack:
         folder = place.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
         claim(folder, job)
+        compile_kernels(job)
         packer = Packer(job, 0, 0, ordered=True)
         spool = Spool(folder / "spool")
         feeder = Feeder(job, spool, packer, items(packer.words), report)
@@ -81,6 +83,12 @@ def run(
         if feeder.error is not None:
             raise feeder.error
         return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), feeder.malformed)
+
+
+def compile_kernels(job: Job) -> None:
+    """Compiles the engine's kernels here, where they are missing, and not in every worker at once."""
+    if not kernels_ready():
+        Engine(job.program).advance(0)
 
 
 def claim(folder: Path, job: Job) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-LOCAL: Final = "local[*]"
+# Spark gives up at the first failure on one machine unless it is told not to: a process may be lost there, too.
+LOCAL: Final = "local[*,4]"
 LOGS_KEPT: Final = 10
 # How long Java may take to end by itself, and how long a master to answer.
 PATIENCE: Final = 20.0
