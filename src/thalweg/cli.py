@@ -136,7 +136,9 @@ def run(
             from thalweg.runtimes.spark.run import Place
 
             if checkpoint is not None and (packed := [name for name in (out, late) if name and name.endswith(".gz")]):
-                _refuse(f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`")
+                _refuse(
+                    f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`"
+                )
             place = Place(master, checkpoint, tuple(jars or ()), verbose)
             with interrupt.listen():
                 api.run_on_spark(

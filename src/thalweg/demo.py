@@ -27,7 +27,7 @@ from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.values import code_facts
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
-from thalweg.engine import Engine, kernels_ready
+from thalweg.engine import Engine
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
@@ -421,9 +421,6 @@ def main(
         raise Rejected([Diagnostic("E401", message, help="name another file with `--out`")])
     console.print(Panel(program().strip(), title="the program", highlight=False))
     known = api.load(program(), background=background())
-    if not kernels_ready():
-        # Once and here: else every worker of Spark would compile them for itself.
-        Engine(known).advance(0)
     show = Show(console, seconds, ticks)
     with show.interrupt.listen(), show:
         (_on_spark if runtime == "spark" else _embedded)(known, show)
