@@ -29,6 +29,7 @@ check: setup
 
 bench: setup
 	$(BIN)/thalweg bench laser
+	$(BIN)/thalweg bench spark
 
 # For maintainers: pins what pyproject.toml asks for.
 lock:

@@ -10,6 +10,7 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot
 
+from thalweg.bench import contest
 from thalweg.bench.measure import Result
 
 Lines = dict[str, list[tuple[float, float]]]
@@ -79,6 +80,61 @@ def draw_memory(samples: Sequence[tuple[int, int]], out: Path) -> None:
     axes.set(xlabel="million facts", ylabel="MB resident", ylim=(0, None), title="a long run")
     axes.grid(alpha=0.3)
     _save(figure, out, "memory")
+
+
+def draw_throughput(results: Sequence[contest.Result], out: Path) -> None:
+    """Rows a second, a panel for each number of cores and a group of bars for each program."""
+    beside = [result for result in results if result.heat.about == "engines"]
+    cores = sorted({result.heat.cores for result in beside})
+    names = list(dict.fromkeys(result.contender.name for result in beside))
+    figure, panels = pyplot.subplots(1, len(cores), figsize=(6 * len(cores), 4), squeeze=False, sharey=True)
+    for axes, number in zip(panels[0], cores, strict=True):
+        chosen = [result for result in beside if result.heat.cores == number]
+        _bars(axes, chosen, names)
+        axes.set(title=f"{number} {'core' if number == 1 else 'cores'}", ylabel="rows a second")
+    _save(figure, out, "throughput")
+
+
+def _bars(axes: Any, results: Sequence[contest.Result], names: Sequence[str]) -> None:
+    programs = list(dict.fromkeys(result.heat.stream.name for result in results))
+    width = 0.8 / len(names)
+    for place, name in enumerate(names):
+        some = [result for result in results if result.contender.name == name]
+        where = [programs.index(result.heat.stream.name) + width * (place - (len(names) - 1) / 2) for result in some]
+        if some:
+            axes.bar(where, [result.rate for result in some], width, label=name, color=f"C{place}")
+    axes.set_xticks(range(len(programs)), programs)
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(fontsize=7)
+
+
+def draw_partitions(results: Sequence[contest.Result], out: Path) -> None:
+    """Rows a second against the number of partitions."""
+    some = sorted((result.contender.partitions, result.rate) for result in results if result.heat.about == "partitions")
+    figure, axes = pyplot.subplots(figsize=(6, 3))
+    axes.plot(*zip(*some, strict=True), "o-")
+    axes.set(xlabel="partitions", ylabel="rows a second", ylim=(0, None), title="join")
+    axes.set_xticks([number for number, _ in some])
+    axes.grid(alpha=0.3)
+    _save(figure, out, "partitions")
+
+
+def draw_along(results: Sequence[contest.Result], out: Path) -> None:
+    """The cost of a row along the run, and what the state store held."""
+    figure, (costs, states) = pyplot.subplots(1, 2, figsize=(10, 3.5))
+    for result in results:
+        batches = range(contest.WARM_UP, len(result.samples))
+        costs.plot(batches, [sample.cost for sample in result.steady], "o-", label=result.contender.name, markersize=3)
+        if result.held:
+            sizes = [size / 1e6 for size in result.held.values()]
+            states.plot(list(result.held), sizes, "o", label=result.contender.name)
+    costs.set(xlabel="batch", ylabel="µs per row", yscale="log", title="cost along the run")
+    states.set(xlabel="batch", ylabel="MB", ylim=(0, None), title="records in the state store")
+    for axes in (costs, states):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+    _save(figure, out, "along")
 
 
 def _save(figure: Any, out: Path, name: str) -> None:

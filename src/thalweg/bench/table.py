@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.box import SIMPLE
 from rich.table import Table
 
+from thalweg.bench import contest
 from thalweg.bench.measure import Result
 
 COLUMNS = (
@@ -72,6 +74,47 @@ def verdict_table(targets: Iterable[Target]) -> Table:
     return table
 
 
+CONTEST = (
+    "cores, parts",
+    "program",
+    "engine",
+    "rows/s",
+    "s a batch",
+    "of nothing",
+    "told a row",
+    "last / first",
+    "MB in store",
+)
+
+
+def contest_table(results: Sequence[contest.Result]) -> Table:
+    """One line for each contender; `last / first` compares the cost of a row in the last and the first third."""
+    title = "steady state; `nothing` and `echo`: the same pipeline with an idle engine"
+    table = Table(title=title, box=SIMPLE, padding=(0, 1, 0, 0))
+    for column in CONTEST:
+        table.add_column(column, justify="left" if column in ("program", "engine") else "right")
+    for result in results:
+        table.add_row(*_contest_cells(result, _beside(result, results)), end_section=_ends_heat(result, results))
+    return table
+
+
+def _beside(result: contest.Result, results: Sequence[contest.Result]) -> contest.Result | None:
+    """The idle engine of the same heat."""
+    return next((each for each in results if each.heat is result.heat and each.contender.name == contest.SILENT), None)
+
+
+def _ends_heat(result: contest.Result, results: Sequence[contest.Result]) -> bool:
+    return [each for each in results if each.heat is result.heat][-1] is result
+
+
+def _contest_cells(result: contest.Result, idle: contest.Result | None) -> list[str]:
+    return [
+        f"{result.heat.cores}, {result.contender.partitions}", result.heat.stream.name, result.contender.name,
+        f"{result.rate:,.0f}", f"{result.latency:.2f}", "–" if idle is None else f"{result.share_of(idle):.0%}",
+        f"{result.answers:.2f}", f"{result.growth:.2f}", f"{result.samples[-1].state_bytes / 1e6:,.1f}",
+    ]  # fmt: skip
+
+
 def write_results(results: Sequence[Result], path: Path) -> None:
     """The measurements, one line for each point; an empty cell where nothing was measured."""
     rows = [
@@ -94,6 +137,42 @@ def write_results(results: Sequence[Result], path: Path) -> None:
         "naive_us",
     )
     _write(path, (*header, "naive_is_lower_bound"), rows)
+
+
+def write_contest(results: Sequence[contest.Result], path: Path) -> None:
+    """The contenders, one line each."""
+    rows = [
+        (
+            result.heat.about, result.heat.cores, result.heat.stream.name, result.contender.partitions,
+            result.contender.name, result.heat.rows, len(result.steady), result.rate, result.latency, result.slowest,
+            None if (idle := _beside(result, results)) is None else result.share_of(idle),
+            result.answers, result.growth, max(result.held.values(), default=None),
+        )
+        for result in results
+    ]  # fmt: skip
+    header = (
+        "about", "cores", "program", "partitions", "engine", "rows_a_batch", "batches", "rows_per_s", "latency_s",
+        "slowest_s", "of_nothing", "answers_per_row", "last_to_first", "state_bytes",
+    )  # fmt: skip
+    _write(path, header, rows)
+
+
+def write_batches(results: Sequence[contest.Result], path: Path) -> None:
+    """Every batch, those of warming up too; the bytes held where they were looked up."""
+    rows = [
+        (
+            result.heat.about, result.heat.cores, result.heat.stream.name, result.contender.partitions,
+            result.contender.name, batch, sample.rows, sample.seconds, sample.answers, sample.state_rows,
+            sample.state_bytes, result.held.get(batch),
+        )
+        for result in results
+        for batch, sample in enumerate(result.samples)
+    ]  # fmt: skip
+    header = (
+        "about", "cores", "program", "partitions", "engine", "batch", "rows", "seconds", "answers", "state_records",
+        "store_bytes", "state_bytes",
+    )  # fmt: skip
+    _write(path, header, rows)
 
 
 def write_verdict(targets: Sequence[Target], path: Path) -> None:

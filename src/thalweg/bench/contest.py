@@ -1,0 +1,281 @@
+"""Queries that run at the same time and are fed in turn, a file at once: what else the machine does meets all of them.
+
+Every contender is a streaming query of its own over the same files, in one session. It gets a file when all others are
+idle, so its times are its own, and ratios between neighbours in time mean something on a noisy machine.
+"""
+
+import os
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from shutil import disk_usage
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import uuid4
+
+from thalweg.bench.idle import Echo, Silent
+from thalweg.bench.streams import COLUMNS, WINDOW, Stream, record
+from thalweg.diagnostics import Source
+from thalweg.engine import Engine
+from thalweg.languages import lars
+from thalweg.runtimes.spark.session import open_session, stop_session
+from thalweg.runtimes.spark.watch import state_bytes, state_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+WARM_UP: Final = 2
+"""Batches that do not count: code is compiled, processes start, windows fill."""
+
+ENGINE, SILENT, ECHO, SPARK = "engine", "nothing", "echo", "spark"
+
+_CONF: Final = {
+    # Who waits for a file should not keep the machine busy.
+    "spark.sql.streaming.pollingDelay": "100ms",
+    # What the state held is looked up when all is over.
+    "spark.sql.streaming.minBatchesToRetain": "1000",
+}
+_LOOKED_UP: Final = 3
+_MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
+_OWN_JOIN: Final = f"""
+    select l.a, r.b as c, greatest(l.t, r.t) as t from {{facts}} l join {{facts}} r
+    on l.b = r.a
+    and r.moment between l.moment - interval {WINDOW} seconds and l.moment + interval {WINDOW} seconds
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """The pipeline with an engine, or without one Spark's own join; `most` is how many seconds it may take in all."""
+
+    name: str
+    engine: type[Engine] | None
+    partitions: int
+    most: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Contenders that are compared with each other."""
+
+    about: Literal["engines", "spark", "partitions"]
+    cores: int
+    stream: Stream
+    contenders: tuple[Contender, ...]
+    batches: int
+    rows: int
+
+
+def engines(partitions: int) -> tuple[Contender, ...]:
+    """The engine and those that do nothing."""
+    kinds = ((ENGINE, Engine), (SILENT, Silent), (ECHO, Echo))
+    return tuple(Contender(name, engine, partitions) for name, engine in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One batch: its rows, how long it took, what came out, and what the state store says that it holds."""
+
+    rows: int
+    seconds: float
+    answers: int
+    state_rows: int
+    state_bytes: int
+
+    @property
+    def cost(self) -> float:
+        """Microseconds for each row."""
+        return self.seconds * 1e6 / self.rows
+
+
+@dataclass(slots=True)
+class Result:
+    """All batches of one contender; `held` has the bytes that the engine's records take up, after some of them.
+
+    The store's own figure is larger: it counts what has been overwritten until it gets round to forgetting it.
+    """
+
+    heat: Heat
+    contender: Contender
+    samples: list[Sample] = field(default_factory=list)
+    held: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def steady(self) -> list[Sample]:
+        return self.samples[WARM_UP:]
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return statistics.median(sample.rows / sample.seconds for sample in self.steady)
+
+    @property
+    def latency(self) -> float:
+        """Seconds from when a batch takes its rows to when its answers are out."""
+        return statistics.median(sample.seconds for sample in self.steady)
+
+    @property
+    def slowest(self) -> float:
+        return max(sample.seconds for sample in self.steady)
+
+    @property
+    def answers(self) -> float:
+        """Answers for each row."""
+        return sum(sample.answers for sample in self.steady) / sum(sample.rows for sample in self.steady)
+
+    @property
+    def thirds(self) -> tuple[range, range]:
+        """The batches of the first and of the last third of the steady part."""
+        some, end = max(1, len(self.steady) // 3), len(self.samples)
+        return range(WARM_UP, WARM_UP + some), range(end - some, end)
+
+    @property
+    def growth(self) -> float:
+        """How many times the cost of a row in the first third of the run it is in the last."""
+        first, last = (statistics.median(self.samples[batch].cost for batch in third) for third in self.thirds)
+        return last / first
+
+    @property
+    def held_growth(self) -> float:
+        """The same of what the state store held at most."""
+        first, last = (max(self.held.get(batch, 0) for batch in third) for third in self.thirds)
+        return last / max(1, first)
+
+    def share_of(self, other: "Result") -> float:
+        """The throughput as a share of another one's, batch by batch, because both met the same noise."""
+        pairs = zip(self.steady, other.steady, strict=False)
+        return statistics.median(theirs.seconds / mine.seconds for mine, theirs in pairs)
+
+
+@contextmanager
+def session(cores: int) -> Iterator["SparkSession"]:
+    """A fresh session on so many cores."""
+    opened = open_session(f"local[{cores}]", cores, conf=_CONF)
+    try:
+        yield opened
+    finally:
+        stop_session(opened)
+
+
+def workplace() -> TemporaryDirectory[str]:
+    """A folder for streams and checkpoints, in memory where there is room: disks differ more than processors."""
+    roomy = _MEMORY.is_dir() and disk_usage(_MEMORY).free > _ROOM
+    return TemporaryDirectory(prefix="thalweg-bench-", dir=_MEMORY if roomy else None)
+
+
+def compete(spark: "SparkSession", heat: Heat) -> list[Result]:
+    """Feeds every contender its batches, in turn."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(workplace()))
+        files = record(heat.stream, _made(folder / "recorded"), heat.batches, heat.rows)
+        entrants = [
+            _Entrant(spark, heat, contender, _made(folder / str(number)))
+            for number, contender in enumerate(heat.contenders)
+        ]
+        for entrant in entrants:
+            stack.callback(entrant.query.stop)
+        for file in files:
+            for entrant in entrants:
+                if entrant.has_time:
+                    entrant.feed(file)
+        return [entrant.finished() for entrant in entrants]
+
+
+class _Entrant:
+    """A contender's query while it runs."""
+
+    def __init__(self, spark: "SparkSession", heat: Heat, contender: Contender, folder: Path) -> None:
+        self._spark = spark
+        self._inbox, self._checkpoint = _made(folder / "inbox"), folder / "checkpoint"
+        self.result, self._next = Result(heat, contender), 0
+        # A query keeps the settings that it was started with.
+        spark.conf.set("spark.sql.shuffle.partitions", contender.partitions)
+        self.query = self._started()
+
+    @property
+    def has_time(self) -> bool:
+        """Whether there is time left, or nothing to be told yet."""
+        samples = self.result.samples
+        return len(samples) <= WARM_UP or sum(sample.seconds for sample in samples) < self.result.contender.most
+
+    def feed(self, file: Path) -> None:
+        os.link(file, self._inbox / file.name)
+        self.query.processAllAvailable()
+        told = [each for each in self.query.recentProgress if each["batchId"] >= self._next and each["numInputRows"]]
+        self._next = told[-1]["batchId"] + 1
+        self.result.samples.append(_sample(told, self.result.heat.rows))
+
+    def finished(self) -> Result:
+        result = self.result
+        if result.contender.engine is Engine:
+            first, last = result.thirds
+            for batch in sorted({*first[:_LOOKED_UP], *last[-_LOOKED_UP:]}):
+                result.held[batch] = held(self._spark, self._checkpoint, batch)
+        return result
+
+    def _started(self) -> "StreamingQuery":
+        from pyspark.sql.functions import expr
+
+        mode = "update" if self.result.contender.engine else "append"
+        counted = self._answers().observe("told", expr("count(1) as answers"))
+        writing = counted.writeStream.format("noop").outputMode(mode)
+        return writing.option("checkpointLocation", str(self._checkpoint)).start()
+
+    def _answers(self) -> "DataFrame":
+        from thalweg.runtimes.embedded import Settings
+        from thalweg.runtimes.spark.columns import shape_of
+        from thalweg.runtimes.spark.dataframe import BEGIN, END, chain, pack_table
+        from thalweg.runtimes.spark.job import Job
+
+        contender, stream = self.result.contender, self.result.heat.stream
+        if contender.engine is None:
+            return self._own_join()
+        program = lars.read(Source(stream.name, stream.rules))
+        job = Job(program, Settings(emit="changes"), contender.partitions, name=uuid4().hex)
+        facts = self._facts()
+        answers = chain(job, pack_table(job, shape_of(facts.columns, stream.predicate, 1_000), facts), contender.engine)
+        return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
+
+    def _own_join(self) -> "DataFrame":
+        """What one would write in Spark itself: both sides with a watermark, so that it may forget."""
+        # Spark's clock begins at 0, and what is not later than its watermark is late.
+        facts = self._facts().selectExpr("*", "timestamp_seconds(t + 1) as moment")
+        return self._spark.sql(_OWN_JOIN, facts=facts.withWatermark("moment", "0 seconds"))
+
+    def _facts(self) -> "DataFrame":
+        return self._spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(self._inbox))
+
+
+def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
+    """The bytes in the records of all stages after a batch, as Spark reads them back from a checkpoint."""
+    known = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId").distinct().collect()
+    reading = spark.read.format("statestore").option("batchId", batch)
+    sizes = [
+        reading.options(operatorId=row[0], stateVarName=name)
+        .load(str(checkpoint))
+        .selectExpr(f"length({data}) as size")
+        for row in known
+        for name, data in (("base", "value.data"), ("journal", "user_map_value.data"))
+    ]
+    found = reduce(lambda some, more: some.union(more), sizes).selectExpr("sum(size)").first()
+    return int(found[0] or 0) if found else 0
+
+
+def _sample(told: Sequence[Mapping[str, Any]], rows: int) -> Sample:
+    """What Spark tells about a file: one batch, or two where one side of a join found it before the other."""
+    return Sample(
+        rows,
+        sum(each["durationMs"]["triggerExecution"] for each in told) / 1_000,
+        sum(each["observedMetrics"]["told"]["answers"] for each in told),
+        state_rows(told[-1]),
+        state_bytes(told[-1]),
+    )
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder

@@ -1,0 +1,62 @@
+"""Engines that do nothing: they show what a pipeline costs around the engine.
+
+Packing, shuffles, parcels, time, state and answers are those of any run; only the evaluation is missing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from thalweg.engine import Change, Engine, Given
+from thalweg.engine.engine import Rows
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.planning.plan import Relation
+
+
+class Silent(Engine):
+    """Takes everything in and concludes nothing."""
+
+    def advance(
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
+    ) -> list[Change]:
+        self.now = to
+        return []
+
+
+class Echo(Engine):
+    """Concludes one thing from every fact that comes: the same arguments again. They must be enough for the head.
+
+    What reaches a stage under several names is told once, and what an earlier stage told is handed on.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
+    >>> rule = Rule(Atom("q", (Variable("X"),)), (Now(Atom("p", (Variable("X"),))),))
+    >>> engine = Echo(Program((rule,)))
+    >>> (change,) = engine.advance(3, [Batch(rows={"p/1": np.array([5, 9])})])
+    >>> change.columns(engine.plan.outputs["q/1"])[0].tolist()
+    [[5], [9]]
+    """
+
+    def advance(
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
+    ) -> list[Change]:
+        self.now = to
+        taken = [*self._streamed(facts), *(each.begun for each in given)]
+        if not taken:
+            return []
+        rows = np.concatenate(taken)
+        return [Change(to, False, self, rows, None, rows)]
+
+    def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
+        """All conclusions look alike, so every relation has all of them; none is guaranteed beyond its tick."""
+        if rows is None:
+            return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
+        columns: Rows = rows[:, : relation.arity]
+        return np.hstack((columns, np.full((len(rows), 1), self.now))) if with_horizon else columns
+
+    def _streamed(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> Iterator[Rows]:
+        """The facts under the first name that the program reads."""
+        told = next((signature for signature, _ in self.plan.feeds), "")
+        for batch in self._batches(facts):
+            if told in batch.rows:
+                yield np.asarray(batch.rows[told], dtype=np.int64).reshape(-1, int(told.rpartition("/")[2]))

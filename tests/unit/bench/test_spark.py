@@ -1,0 +1,166 @@
+"""The benchmark on Spark: what is compared is the same work, and the verdict is about what it claims."""
+
+import csv
+from collections import Counter
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from thalweg.bench.contest import (
+    ECHO,
+    ENGINE,
+    SILENT,
+    SPARK,
+    WARM_UP,
+    Contender,
+    Heat,
+    Result,
+    Sample,
+    compete,
+    engines,
+)
+from thalweg.bench.contest import session as fresh_session
+from thalweg.bench.idle import Echo, Silent
+from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
+from thalweg.bench.spark import heats, verdict
+from thalweg.bench.streams import CHAIN, DENSE, ONE, RATE, SPARSE, Stream, record
+from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest
+from thalweg.diagnostics import Source
+from thalweg.engine import Engine
+from thalweg.languages import lars
+from thalweg.model.event import Batch
+from thalweg.planning.partition import partition
+
+HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
+STREAMS = (ONE, DENSE, SPARSE, CHAIN)
+
+
+def result(seconds: list[float], heat: Heat = HEAT, contender: Contender = HEAT.contenders[0]) -> Result:
+    samples = [Sample(heat.rows, each, 2 * heat.rows, 4, 1_000) for each in seconds]
+    return Result(heat, contender, samples, dict.fromkeys(range(len(samples)), 500))
+
+
+def test_the_first_batches_do_not_count() -> None:
+    found = result([60.0, 30.0, 1.0, 2.0, 4.0])
+    assert (found.rate, found.latency, found.slowest, found.answers) == (500, 2.0, 4.0, 2.0)
+
+
+def test_growth_compares_the_last_third_with_the_first() -> None:
+    assert result([9.0, 9.0, 1.0, 1.0, 5.0, 5.0, 3.0, 3.0]).growth == 3
+    assert result([9.0, 9.0, 1.0]).growth == 1
+
+
+def test_state_is_compared_at_its_largest() -> None:
+    found = result([1.0] * 8)
+    found.held |= {2: 100, 3: 300, 6: 450, 7: 10}
+    assert found.held_growth == 1.5
+
+
+def test_a_share_is_taken_batch_by_batch() -> None:
+    noisy, quiet = result([1.0, 1.0, 2.0, 20.0, 2.0]), result([1.0, 1.0, 1.0, 10.0, 1.0, 7.0])
+    assert noisy.share_of(quiet) == 0.5
+    assert quiet.share_of(noisy) == 2
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_a_recording_goes_on_from_file_to_file(stream: Stream, tmp_path: Path) -> None:
+    files = record(stream, tmp_path, files=3, rows=2 * RATE)
+    tables = [pq.read_table(file) for file in files]
+    assert [table.num_rows for table in tables] == [2 * RATE] * 3
+    assert Counter(chain(*(table["t"].to_pylist() for table in tables))) == dict.fromkeys(range(6), RATE)
+    assert len({tuple(table["a"].to_pylist()) for table in tables}) == 3
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_every_program_is_split(stream: Stream) -> None:
+    assert all(stage.split for stage in partition(lars.read(Source(stream.name, stream.rules))).stages)
+
+
+@pytest.mark.parametrize("idle", [Silent, Echo])
+def test_an_idle_engine_is_restored_as_one(idle: type[Engine]) -> None:
+    engine = idle(lars.read(Source(DENSE.name, DENSE.rules)), first=3)
+    changes = engine.advance(5, [Batch(rows={"p/2": np.array([5, 9, 9, 13])})])
+    again = idle.restore(engine.program, engine.snapshot())
+    assert (type(again), again.now, len(again.facts())) == (idle, 5, 0)
+    assert [change.columns(engine.plan.outputs["q0/2"])[0].tolist() for change in changes] == (
+        [] if idle is Silent else [[[5, 9], [9, 13]]]
+    )
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_verdict_finds_every_heat_it_needs(quick: bool, tmp_path: Path) -> None:
+    results = [
+        result([_seconds(each.name)] * heat.batches, heat, each) for heat in heats(quick) for each in heat.contenders
+    ]
+    targets = verdict(results)
+    assert failed(targets) == {
+        f"{name}, 2 cores: at least 60% of the pipeline whose engine concludes nothing"
+        for name in ("join", "sparse join")
+    }
+    assert contest_table(results).row_count == len(results)
+    assert verdict_table(targets).row_count == len(targets)
+    write_contest(results, tmp_path / "results.csv")
+    write_batches(results, tmp_path / "batches.csv")
+    assert len(lines(tmp_path / "results.csv")) == len(results)
+    assert len(lines(tmp_path / "batches.csv")) == sum(len(each.samples) for each in results)
+    draw_throughput(results, tmp_path)
+    draw_partitions(results, tmp_path)
+    draw_along(results, tmp_path)
+    assert {path.stem for path in tmp_path.glob("*.svg")} == {"throughput", "partitions", "along"}
+
+
+def test_the_verdict_sees_what_grows() -> None:
+    results = [result([1.0] * heat.batches, heat, each) for heat in heats(True) for each in heat.contenders]
+    (dense,) = (each for each in results if is_dense(each.heat) and each.contender.name == ENGINE)
+    dense.samples[:] = [replace(each, seconds=1.0 + n) for n, each in enumerate(dense.samples)]
+    dense.held |= {len(dense.samples) - 1: 5_000}
+    told = failed(verdict(results))
+    assert any("cost per row" in claim for claim in told)
+    assert any("state in the store" in claim for claim in told)
+    assert any("faster than Spark's own" in claim for claim in told)
+
+
+def is_dense(heat: Heat) -> bool:
+    return (heat.about, heat.cores, heat.stream) == ("engines", 2, DENSE)
+
+
+def _seconds(name: str) -> float:
+    return {ENGINE: 2.0, SILENT: 1.0, ECHO: 1.5, SPARK: 20.0}[name]
+
+
+def failed(targets: list[Target]) -> set[str]:
+    return {target.claim for target in targets if not target.holds}
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.spark
+def test_all_do_what_they_are_measured_for(tmp_path: Path) -> None:
+    batches, rows = WARM_UP + 1, 2 * RATE
+    three = Contender(ENGINE, Engine, 2), Contender(ECHO, Echo, 2), Contender(SPARK, None, 2, most=0)
+    heat = Heat("engines", 2, DENSE, three, batches, rows)
+    with fresh_session(2) as spark:
+        found = {each.contender.name: each for each in compete(spark, heat)}
+    assert all(len(each.samples) == batches for each in found.values())
+    told = {name: sum(sample.answers for sample in each.samples) for name, each in found.items()}
+    pairs = [row.values() for file in record(DENSE, tmp_path, batches, rows) for row in pq.read_table(file).to_pylist()]
+    # The last tick is still open when the last batch has been taken.
+    closed = [(a, b) for a, b, t in pairs if t < batches * rows // RATE - 1]
+    assert told[ECHO] == len(closed)
+    assert told[ENGINE] == len(set(meetings(closed)))
+    assert told[SPARK] == len(meetings([(a, b) for a, b, _ in pairs]))
+    assert found[ENGINE].held[batches - 1] > 16 * rows
+
+
+def meetings(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    starting: dict[int, list[int]] = {}
+    for a, b in pairs:
+        starting.setdefault(a, []).append(b)
+    return [(a, c) for a, b in pairs for c in starting.get(b, ())]
