@@ -143,7 +143,7 @@ def _settled(sink: Sink | None) -> int:
 
 
 def _is_standard(sink: Sink) -> bool:
-    return getattr(sink, "name", None) == "<stdout>"
+    return sink is sys.stdout.buffer
 
 
 def _changes(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
