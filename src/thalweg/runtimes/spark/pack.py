@@ -1,7 +1,7 @@
 """From events to parcels: every fact goes to the buckets that the stages' routes ask for, and all hear of time."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -60,8 +60,12 @@ class Packer:
         self.highest = max(self.highest, int(seen.max(initial=-1)))
         boxes: dict[tuple[int, int], _Box] = {}
         for each in known:
-            for stage, number, key in self._routes(each.signature):
+            routes = list(self._routes(each.signature))
+            for stage, number, key in routes:
                 self._address(each, stage, number, key, boxes)
+            if not routes and len(before):
+                # What no rule reads goes nowhere; but where it is late, somebody must tell of it.
+                self._address(self._late(each, before), 0, UNKNOWN, None, boxes)
         seen = np.unique(seen)
         if len(seen) > _MOST_TICKS:
             seen = seen[[0, -1]]
@@ -91,6 +95,11 @@ class Packer:
         ticks[order] = _joined([each.ticks for each in arrivals])
         before = np.maximum.accumulate(np.concatenate(([np.int64(self.highest)], ticks)))[:-1]
         return before if (ticks < before - self.job.settings.delay).any() else _EMPTY
+
+    def _late(self, arrivals: Arrivals, before: Words) -> Arrivals:
+        behind = arrivals.ticks < before[arrivals.places] - self.job.settings.delay
+        places = arrivals.places[behind]
+        return replace(arrivals, ticks=arrivals.ticks[behind], rows=arrivals.rows[behind], places=places)
 
     def _address(
         self, arrivals: Arrivals, stage: int, number: int, key: int | None, boxes: dict[tuple[int, int], _Box]

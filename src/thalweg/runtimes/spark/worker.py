@@ -149,7 +149,7 @@ class Worker:
     def _is_first_to_get(self, run: Run) -> bool:
         known = self.job.streamed.get(run.signature)
         if not known:
-            return self.stage.number == min(self.job.counting)
+            return self.stage.number == min(self.job.counting, default=0) and self.bucket == 0
         stage, number, route = known[0]
         return (stage, number) == (self.stage.number, run.route) and (route.key is not None or self.bucket == 0)
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
-from thalweg.model.arrow import Lists
 from thalweg.model.event import Event
 from thalweg.planning.partition import partition
 from thalweg.runtimes.embedded import Settings
@@ -82,8 +82,8 @@ def answers(job: Job, events: Sequence[Event], cuts: Sequence[int], renewals: It
     return sorted(told)
 
 
-def _plain(values: Lists) -> list[object]:
-    return values if isinstance(values, list) else values.tolist()
+def _plain(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else list(values.tolist())
 
 
 def meant(scenario: Scenario, emit: str) -> Answers:

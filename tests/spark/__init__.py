@@ -1,0 +1,1 @@
+"""On a real Spark: one session for all that need one, processes of their own for what is to be killed."""

@@ -1,0 +1,143 @@
+"""Every page of `tests/cases`, and random programs, on Spark.
+
+A query of Spark takes seconds whatever it does, so many programs share one: each has stages of its own, and only the
+answers come together, with the number of their program.
+"""
+
+import os
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import Phase, given, settings
+
+from thalweg.diagnostics import Source
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.planning.partition import partition
+from thalweg.spark import reason
+from thalweg.testing import Case, Changes, Difference, by_semantics, check, read_page
+from thalweg.testing.evaluators import Evaluator
+from thalweg.testing.strategies import Scenario, scenarios
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+PAGES = {
+    page.stem: read_page(Source(page.name, page.read_text(encoding="utf-8")))
+    for page in sorted((Path(__file__).parents[1] / "cases").glob("*.md"))
+}
+LONGEST = [max(cases, key=lambda case: len(case.program.rules)) for cases in PAGES.values()]
+BATCHES = 3
+TOGETHER = 10
+
+TABLE = pa.schema([("number", pa.int32()), ("fact", pa.string()), ("t", pa.int64()), ("stream", pa.string())])
+
+
+def test_the_longest_case_of_every_page(session: "SparkSession") -> None:
+    check_cases(session, LONGEST, partitions=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", [2, 3])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_case(session: "SparkSession", page: str, partitions: int) -> None:
+    check_cases(session, PAGES[page], partitions)
+
+
+@pytest.mark.parametrize("programs", [4, pytest.param(200, marks=pytest.mark.slow)])
+def test_random_programs_batch_by_batch(session: "SparkSession", tmp_path: Path, programs: int) -> None:
+    asked = spread_scenarios(programs)
+    assert len(asked) == programs
+    for start in range(0, programs, TOGETHER):
+        check_streaming(session, asked[start : start + TOGETHER], tmp_path / str(start))
+
+
+def check_cases(session: "SparkSession", cases: Sequence[Case], partitions: int) -> None:
+    """All facts at once, as a table that does not stream."""
+    facts = pa.concat_tables(table(number, case.events) for number, case in enumerate(cases))
+    rows = ask(cases, session.createDataFrame(facts).coalesce(1), partitions).collect()
+    for number, case in enumerate(cases):
+        check(case, answering(told(rows, number)))
+
+
+def check_streaming(session: "SparkSession", asked: Sequence[Scenario], folder: Path) -> None:
+    """Batch by batch; the last one brings a fact behind all that is asked for, so that everything is decided."""
+    write_batches(asked, folder / "in")
+    facts = session.readStream.schema(session.createDataFrame(table(0, ())).schema)
+    answers = ask(asked, facts.option("maxFilesPerTrigger", 1).parquet(str(folder / "in")), partitions=2)
+    rows: list[Row] = []
+    writing = answers.writeStream.foreachBatch(lambda found, _: rows.extend(found.collect())).outputMode("update")
+    query = writing.option("checkpointLocation", str(folder / "state")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert query.lastProgress is not None
+    assert query.lastProgress["batchId"] == BATCHES
+    for number, one in enumerate(asked):
+        meant = by_semantics(one.program, one.events, one.first, one.last)
+        assert told(rows, number) == meant, repr(one)
+
+
+def ask(asked: Sequence[Case | Scenario], facts: "DataFrame", partitions: int) -> "DataFrame":
+    """The answers of each program over its own part of the facts."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    answers = []
+    for number, one in enumerate(asked):
+        own = facts.where(F.col("number") == number).drop("number")
+        found = reason(one.program, own, first=one.first, last=one.last, partitions=partitions)
+        answers.append(found.select(F.lit(number).alias("number"), "t", "change", "fact"))
+    return reduce(lambda some, more: some.unionAll(more), answers)
+
+
+def answering(found: Changes) -> Evaluator:
+    return lambda *asked: found
+
+
+def told(rows: "Sequence[Row]", number: int) -> Changes:
+    found: dict[int, tuple[set[str], set[str]]] = {}
+    for row in rows:
+        if row.number == number:
+            known = found.setdefault(row.t, (set(), set()))[row.change == "end"]
+            assert row.fact not in known, f"{row} came twice"
+            known.add(row.fact)
+    return {tick: Difference(frozenset(begin), frozenset(end)) for tick, (begin, end) in found.items()}
+
+
+def table(number: int, events: Sequence[Event]) -> pa.Table:
+    rows = [(number, str(fact), event.tick, event.stream) for event in events for fact in event.facts]
+    return pa.Table.from_pylist([dict(zip(TABLE.names, row, strict=True)) for row in rows], schema=TABLE)
+
+
+def write_batches(asked: Sequence[Scenario], folder: Path) -> None:
+    """A file for each batch; Spark takes them by their age."""
+    folder.mkdir(parents=True)
+    for batch in range(BATCHES + 1):
+        parts = [table(number, part(one, batch)) for number, one in enumerate(asked)]
+        file = folder / f"{batch}.parquet"
+        pq.write_table(pa.concat_tables(parts), file)
+        os.utime(file, (1_000 + batch, 1_000 + batch))
+
+
+def part(scenario: Scenario, batch: int) -> Sequence[Event]:
+    if batch == BATCHES:
+        return [Event(scenario.last + 1, (Fact("over"),))]
+    places = [len(scenario.events) * edge // BATCHES for edge in (batch, batch + 1)]
+    return scenario.events[slice(*places)]
+
+
+def spread_scenarios(wanted: int) -> list[Scenario]:
+    """Random ones of which at least one stage is split and has something to do."""
+    found: list[Scenario] = []
+
+    @settings(max_examples=wanted * 10, phases=[Phase.generate])
+    @given(scenarios())
+    def take(scenario: Scenario) -> None:
+        if len(scenario.events) >= BATCHES and any(stage.split for stage in partition(scenario.program).stages):
+            found.append(scenario)
+
+    take()
+    return found[:wanted]

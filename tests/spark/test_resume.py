@@ -1,0 +1,191 @@
+"""A run whose processes are killed, and that is resumed each time, delivers exactly what an undisturbed one does."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from time import sleep
+from typing import Any
+
+import pytest
+
+from spark.processes import Family, kill, run, started, thalweg, wait_until
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+
+PROGRAM = """
+slow(R)   :- speed(S,V) in [5], on(S,R), V < 20.
+jam(R)    :- slow(R), not light(R,_) in [3].
+dark(R,N) :- slow(R), N = count{L : light(R,L) in [40]}, N < 3.
+"""
+SENSORS, ROADS, FACTS_A_TICK, DELAY = 120, 40, 20, 3
+# Sixteen segments are a batch: a hundred ticks.
+SEGMENT = 125
+
+# What can be killed: a Python process of an executor; the command and its Java; each of them alone; a Python process
+# that Spark asks about state or segments.
+WORKER, DRIVER, COMMAND, JAVA, ADVISER = "worker", "driver", "command", "java", "adviser"
+WORDS = {
+    JAVA: ("org.apache.spark.deploy.SparkSubmit",),
+    ADVISER: (
+        "pyspark.sql.streaming.transform_with_state_driver_worker",
+        "pyspark.sql.streaming.python_streaming_source_runner",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("ticks", "targets"),
+    [
+        pytest.param(1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="20 times"),
+        pytest.param(
+            5_000, {WORKER: 70, DRIVER: 12, COMMAND: 6, JAVA: 6, ADVISER: 6}, id="100 times", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_killed_and_resumed_is_never_stopped(tmp_path: Path, ticks: int, targets: dict[str, int]) -> None:
+    write_city(tmp_path, ticks)
+    assert run(run_line(tmp_path, "embedded"), tmp_path / "said.txt") == 0
+    order = [target for target, count in targets.items() for _ in range(count)]
+    Random(ticks).shuffle(order)
+    *interrupted, last = disturbed(tmp_path, order, seed=ticks)
+    said = (tmp_path / "said.txt").read_text()
+    # A worker that is lost does not end a run, and nothing else ends it well.
+    assert len(interrupted) == sum(count for target, count in targets.items() if target != WORKER), said
+    assert 0 not in interrupted
+    assert last == 0, said
+    assert "thalweg/cli.py" not in said, "a stack trace is no message"
+    assert_same(tmp_path)
+    # What is done is not done again.
+    assert run(spark_line(tmp_path), tmp_path / "said.txt") == 0
+    assert_same(tmp_path)
+
+
+CHANGES: list[Any] = [
+    pytest.param({"[5]": "[6]"}, (), "another program", id="a window"),
+    pytest.param({"V < 20": "V < 21"}, (), "another program", id="a number"),
+    pytest.param({PROGRAM: "jam(R) :- light(R,_)."}, (), "another program", id="everything"),
+    pytest.param({}, ("--background", "more.facts"), "another program", id="the background"),
+    pytest.param({}, ("--delay", "4"), "the same program with other settings", id="the delay"),
+    pytest.param({}, ("--emit", "intervals"), "the same program with other settings", id="what is told"),
+    pytest.param({}, ("--partitions", "3"), "the same program with other settings", id="the partitions"),
+]
+
+
+@pytest.fixture(scope="module")
+def claimed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that was killed as soon as it had a checkpoint."""
+    folder = tmp_path_factory.mktemp("claimed")
+    write_city(folder, ticks=10)
+    with started(spark_line(folder), folder / "said.txt") as family:
+        wait_until(lambda: (folder / "checkpoint" / "program.json").exists() or family.ended, "there is no checkpoint")
+        assert not family.ended
+    (folder / "more.facts").write_text("on(s1,r2).")
+    return folder
+
+
+@pytest.mark.parametrize(("edit", "options", "told"), CHANGES)
+def test_a_checkpoint_of_something_else_is_refused(
+    claimed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: dict[str, str], options: Any, told: str
+) -> None:
+    monkeypatch.chdir(claimed)
+    program = PROGRAM
+    for old, new in edit.items():
+        assert old in program
+        program = program.replace(old, new)
+    (claimed / "program.lars").write_text(program)
+    (claimed / "spark.jsonl").unlink(missing_ok=True)
+    said = tmp_path / "said.txt"
+    assert run(spark_line(claimed, *options), said) == 1
+    checkpoint = claimed / "checkpoint"
+    assert said.read_text().splitlines() == [
+        f"error[E408]: the checkpoint `{checkpoint}` belongs to {told}",
+        "  help: resume it with the program and options that it was made with, or name a new folder",
+    ]
+    assert not (claimed / "spark.jsonl").exists()
+
+
+def assert_same(folder: Path) -> None:
+    spark, embedded = (sorted((folder / f"{name}.jsonl").read_text().splitlines()) for name in ("spark", "embedded"))
+    assert embedded
+    assert spark == embedded
+    assert late_facts(folder / "spark.late.jsonl") == late_facts(folder / "embedded.late.jsonl") != []
+
+
+def disturbed(folder: Path, targets: list[str], seed: int) -> Iterator[int]:
+    """Runs to the end in spite of everything; how each attempt ended."""
+    random = Random(seed)
+    with ExitStack() as stack:
+        family = stack.enter_context(started(spark_line(folder), folder / "said.txt"))
+        for target in targets:
+            wait_a_moment(folder, family, random)
+            strike(family, target, random)
+            if target != WORKER:
+                yield family.wait()
+                family = stack.enter_context(started(spark_line(folder), folder / "said.txt"))
+        yield family.wait()
+
+
+def wait_a_moment(folder: Path, family: Family, random: Random) -> None:
+    """Any moment of a run, from its first on: in the same batch or the next, up to a second later."""
+    until = batches(folder) + random.choice((0, 0, 1))
+    wait_until(lambda: batches(folder) >= until or family.ended, "no batch is delivered")
+    sleep(random.random())
+    assert not family.ended, "the run was over, or broken, before it was disturbed enough"
+
+
+def strike(family: Family, target: str, random: Random) -> None:
+    if target == DRIVER:
+        family.kill_group()
+        return
+    wait_until(lambda: bool(victims(family, target)) or family.ended, f"there is no {target}")
+    kill(random.choice(victims(family, target)))
+
+
+def victims(family: Family, target: str) -> list[int]:
+    if target == COMMAND:
+        return [family.process.pid]
+    if target == WORKER:
+        return family.forked("pyspark.worker")
+    return [one for word in WORDS[target] for one in family.members(saying=word)]
+
+
+def batches(folder: Path) -> int:
+    """How many have been delivered."""
+    ledger = folder / "checkpoint" / "delivered.json"
+    return int(json.loads(ledger.read_text())["batch"]) + 1 if ledger.exists() else 0
+
+
+def late_facts(file: Path) -> list[tuple[int, int, str]]:
+    found = map(json.loads, file.read_text().splitlines())
+    return sorted((line["t"], line["watermark"], fact) for line in found for fact in line["facts"])
+
+
+def write_city(folder: Path, ticks: int) -> None:
+    """A program, its background, and readings: many out of order, a few of them late."""
+    (folder / "program.lars").write_text(PROGRAM)
+    (folder / "city.facts").write_text("\n".join(f"on(s{each},r{each % ROADS})." for each in range(SENSORS)))
+    random = Random(1)
+    readings = [reading(random, tick) for tick in range(ticks) for _ in range(FACTS_A_TICK)]
+    (folder / "readings.facts").write_text("\n".join(readings))
+
+
+def reading(random: Random, tick: int) -> str:
+    behind = DELAY + 2 if random.random() < 0.002 else random.choice((0, 0, 0, 0, 1, 2, 3))
+    if random.random() < 0.1:
+        return f"light(r{random.randrange(ROADS)},{random.randrange(9)}) at {max(0, tick - behind)}."
+    return f"speed(s{random.randrange(SENSORS)},{random.randrange(80)}) at {max(0, tick - behind)}."
+
+
+def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
+    files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
+    out = ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
+    told = ("--emit", "changes", "--delay", str(DELAY))
+    return thalweg("run", folder / "program.lars", *files, *told, *out, *options, segment=SEGMENT)
+
+
+def spark_line(folder: Path, *options: str | Path) -> list[str]:
+    # Many attempts at a task: workers are killed one after the other, and one task may lose several of them.
+    place = ("--runtime", "spark", "--master", "local[2,50]", "--checkpoint", folder / "checkpoint")
+    return run_line(folder, "spark", *place, *options)

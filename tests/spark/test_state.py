@@ -1,0 +1,167 @@
+"""The state in the store is what the windows need, however long the run and however many the keys; and a batch that is
+tried again finds what the first attempt found.
+"""
+
+import os
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import Row
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from thalweg import api
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark import processor
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.processor import StageProcessor
+from thalweg.runtimes.spark.watch import state_rows
+from thalweg.runtimes.spark.wire import unwrap
+from thalweg.spark import reason
+from thalweg.testing.evaluators import batch_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Answers = list[tuple[Any, ...]]
+
+PROGRAM = """
+slow(R)   :- speed(S,R,V) in [5], V < 20.
+jam(R)    :- slow(R), not light(R) in [3].
+dark(R,N) :- slow(R), N = count{L : lit(R,L) in [9]}, N < 3.
+steady(R) :- slow(R) always in [4].
+"""
+BATCHES, TICKS_A_BATCH, FACTS_A_TICK, ROADS = 300, 5, 60, 30
+
+
+def events(batch: int) -> list[Event]:
+    random = Random(batch)
+    return [
+        Event(tick, tuple(fact(random, tick) for _ in range(FACTS_A_TICK)))
+        for tick in range(batch * TICKS_A_BATCH, (batch + 1) * TICKS_A_BATCH)
+    ]
+
+
+def fact(random: Random, tick: int) -> Fact:
+    """Roads come again; sensors and lamps are new ones as time goes on."""
+    road = f"r{random.randrange(ROADS)}"
+    match random.choice(("speed", "speed", "light", "lit")):
+        case "speed":
+            return Fact("speed", (f"s{tick}", road, str(random.randrange(60))))
+        case "light":
+            return Fact("light", (road,))
+    return Fact("lit", (road, f"l{tick}"))
+
+
+class Query:
+    """The stages of a job, each with a store in memory."""
+
+    def __init__(self, emit: str) -> None:
+        from pyspark.sql.streaming.tws_tester import TwsTester
+
+        self.job = Job(api.load(PROGRAM), Settings(emit=emit, delay=1), name=uuid4().hex)
+        self.stages = [TwsTester(StageProcessor(self.job, stage)) for stage in range(len(self.job.stages))]
+
+    def take(self, batch: int) -> Answers:
+        """What a batch tells the world, sorted."""
+        packer = Packer(self.job, 0, 0, ordered=True)
+        items = [(event.tick, batch_of(packer.words, event)) for event in events(batch)]
+        parcels = self.job.labelled(packer.pack(gather(items)))
+        post = [Row(bucket=each.bucket, stage=each.stage, payload=each.payload) for each in parcels]
+        for stage in self.stages:
+            groups = [(label, [row for row in post if row.bucket == label]) for label in self.job.labels]
+            post = [row for label, rows in groups if rows for row in stage.test(label, rows)]
+        told = [unwrap(row.payload).lists.values() for row in post]
+        return sorted(
+            answer for columns in told for answer in zip(*(column.tolist() for column in columns), strict=True)
+        )
+
+    @property
+    def stored(self) -> int:
+        """How many bytes the stores hold."""
+        each = ((stage, label) for stage in self.stages for label in self.job.labels)
+        return sum(len(data) for stage, label in each for data in stored(stage, label))
+
+    def save(self) -> list[Any]:
+        return [deepcopy(state.state) for state in self._states()]
+
+    def go_back(self, saved: list[Any]) -> None:
+        for state, known in zip(self._states(), saved, strict=True):
+            state.state = deepcopy(known)
+
+    def _states(self) -> list[Any]:
+        handles = [stage.handle for stage in self.stages]
+        return [one for each in handles for one in (*each.value_states.values(), *each.map_states.values())]
+
+
+def stored(stage: TwsTester, label: int) -> Iterator[bytes]:
+    if (saved := stage.peekValueState("base", label)) is not None:
+        yield saved[0]
+    yield from (entry for (entry,) in stage.peekMapState("journal", label).values())
+
+
+@pytest.fixture(autouse=True)
+def _small_journals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a few batches are a long run."""
+    monkeypatch.setattr(processor, "_SMALL", 1 << 14)
+
+
+@pytest.mark.parametrize("emit", ["changes", "intervals"])
+def test_the_store_follows_the_windows(emit: str) -> None:
+    query = Query(emit)
+    sizes = []
+    for batch in range(BATCHES):
+        assert query.take(batch)
+        sizes.append(query.stored)
+    quarter = BATCHES // 4
+    assert max(sizes[-quarter:]) < 1.1 * max(sizes[:quarter])
+
+
+@pytest.mark.parametrize("emit", ["changes", "intervals", "snapshot"])
+def test_a_batch_that_is_tried_again_finds_the_same(emit: str) -> None:
+    """In the same process, where an engine is ahead of the store, and in another, where there is none."""
+    query, other = Query(emit), Query(emit)
+    for batch in range(40):
+        before = query.save()
+        expected = other.take(batch)
+        assert query.take(batch) == expected
+        if batch % 3 == 0:
+            query.go_back(before)
+            assert query.take(batch) == expected
+        if batch % 5 == 0:
+            processor._workers.clear()
+
+
+def test_a_million_keys(session: "SparkSession", tmp_path: Path) -> None:
+    """All of them in the window at once; the store has records for each bucket and batch, and none for a key."""
+    files = 4
+    for file in range(files):
+        write_keys(tmp_path / f"{file}.parquet", file, keys=1_000_000 // files)
+    stream = session.readStream.schema("x long, y long, t long").option("maxFilesPerTrigger", 1)
+    found: list[Row] = []
+    answers = reason("last(X) :- p(X,Y) in [100], Y = 0.", stream.parquet(str(tmp_path / "*.parquet")), predicate="p")
+    writing = answers.writeStream.foreachBatch(lambda rows, _: found.extend(rows.collect())).outputMode("update")
+    query = writing.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert query.lastProgress is not None
+    assert query.lastProgress["batchId"] == files - 1
+    assert state_rows(query.lastProgress) <= 2 * (files + 2)
+    assert [(row.t, row.change) for row in found] == [(file, "begin") for file in range(files - 1) for _ in range(100)]
+    assert len({row.fact for row in found}) == len(found)
+
+
+def write_keys(file: Path, tick: int, keys: int) -> None:
+    """Keys that are in no other file; a hundred of them are marked with a nought."""
+    own = np.arange(tick * keys, (tick + 1) * keys)
+    pq.write_table(pa.table({"x": own, "y": own % (keys // 100), "t": np.full(keys, tick)}), file)
+    os.utime(file, (1_000 + tick, 1_000 + tick))
