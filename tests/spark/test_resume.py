@@ -1,6 +1,5 @@
 """A run whose processes are killed, and that is resumed each time, delivers exactly what an undisturbed one does."""
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,18 +9,13 @@ from typing import Any
 
 import pytest
 
-from spark.processes import Family, kill, run, started, thalweg, wait_until
+from spark.city import PROGRAM, assert_same, batches, run_line, spark_line, write_city
+from spark.processes import Family, kill, run, started, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 
-PROGRAM = """
-slow(R)   :- speed(S,V) in [5], on(S,R), V < 20.
-jam(R)    :- slow(R), not light(R,_) in [3].
-dark(R,N) :- slow(R), N = count{L : light(R,L) in [40]}, N < 3.
-"""
-SENSORS, ROADS, FACTS_A_TICK, DELAY = 120, 40, 20, 3
-# Sixteen segments are a batch: a hundred ticks.
-SEGMENT = 125
+# Many attempts at a task: workers are killed one after the other, and one task may lose several of them.
+LOCAL = "local[2,50]"
 
 # What can be killed: a Python process of an executor; the command and its Java; each of them alone; a Python process
 # that Spark asks about state or segments.
@@ -38,7 +32,8 @@ WORDS = {
 @pytest.mark.parametrize(
     ("ticks", "targets"),
     [
-        pytest.param(1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="20 times"),
+        pytest.param(700, {WORKER: 3, DRIVER: 1, JAVA: 1}, id="5 times"),
+        pytest.param(1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="20 times", marks=pytest.mark.slow),
         pytest.param(
             5_000, {WORKER: 70, DRIVER: 12, COMMAND: 6, JAVA: 6, ADVISER: 6}, id="100 times", marks=pytest.mark.slow
         ),
@@ -58,7 +53,7 @@ def test_killed_and_resumed_is_never_stopped(tmp_path: Path, ticks: int, targets
     assert "thalweg/cli.py" not in said, "a stack trace is no message"
     assert_same(tmp_path)
     # What is done is not done again.
-    assert run(spark_line(tmp_path), tmp_path / "said.txt") == 0
+    assert run(spark_line(tmp_path, LOCAL), tmp_path / "said.txt") == 0
     assert_same(tmp_path)
 
 
@@ -78,7 +73,7 @@ def claimed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run that was killed as soon as it had a checkpoint."""
     folder = tmp_path_factory.mktemp("claimed")
     write_city(folder, ticks=10)
-    with started(spark_line(folder), folder / "said.txt") as family:
+    with started(spark_line(folder, LOCAL), folder / "said.txt") as family:
         wait_until(lambda: (folder / "checkpoint" / "program.json").exists() or family.ended, "there is no checkpoint")
         assert not family.ended
     (folder / "more.facts").write_text("on(s1,r2).")
@@ -97,7 +92,7 @@ def test_a_checkpoint_of_something_else_is_refused(
     (claimed / "program.lars").write_text(program)
     (claimed / "spark.jsonl").unlink(missing_ok=True)
     said = tmp_path / "said.txt"
-    assert run(spark_line(claimed, *options), said) == 1
+    assert run(spark_line(claimed, LOCAL, *options), said) == 1
     checkpoint = claimed / "checkpoint"
     assert said.read_text().splitlines() == [
         f"error[E408]: the checkpoint `{checkpoint}` belongs to {told}",
@@ -106,24 +101,17 @@ def test_a_checkpoint_of_something_else_is_refused(
     assert not (claimed / "spark.jsonl").exists()
 
 
-def assert_same(folder: Path) -> None:
-    spark, embedded = (sorted((folder / f"{name}.jsonl").read_text().splitlines()) for name in ("spark", "embedded"))
-    assert embedded
-    assert spark == embedded
-    assert late_facts(folder / "spark.late.jsonl") == late_facts(folder / "embedded.late.jsonl") != []
-
-
 def disturbed(folder: Path, targets: list[str], seed: int) -> Iterator[int]:
     """Runs to the end in spite of everything; how each attempt ended."""
     random = Random(seed)
     with ExitStack() as stack:
-        family = stack.enter_context(started(spark_line(folder), folder / "said.txt"))
+        family = stack.enter_context(started(spark_line(folder, LOCAL), folder / "said.txt"))
         for target in targets:
             wait_a_moment(folder, family, random)
             strike(family, target, random)
             if target != WORKER:
                 yield family.wait()
-                family = stack.enter_context(started(spark_line(folder), folder / "said.txt"))
+                family = stack.enter_context(started(spark_line(folder, LOCAL), folder / "said.txt"))
         yield family.wait()
 
 
@@ -149,43 +137,3 @@ def victims(family: Family, target: str) -> list[int]:
     if target == WORKER:
         return family.forked("pyspark.worker")
     return [one for word in WORDS[target] for one in family.members(saying=word)]
-
-
-def batches(folder: Path) -> int:
-    """How many have been delivered."""
-    ledger = folder / "checkpoint" / "delivered.json"
-    return int(json.loads(ledger.read_text())["batch"]) + 1 if ledger.exists() else 0
-
-
-def late_facts(file: Path) -> list[tuple[int, int, str]]:
-    found = map(json.loads, file.read_text().splitlines())
-    return sorted((line["t"], line["watermark"], fact) for line in found for fact in line["facts"])
-
-
-def write_city(folder: Path, ticks: int) -> None:
-    """A program, its background, and readings: many out of order, a few of them late."""
-    (folder / "program.lars").write_text(PROGRAM)
-    (folder / "city.facts").write_text("\n".join(f"on(s{each},r{each % ROADS})." for each in range(SENSORS)))
-    random = Random(1)
-    readings = [reading(random, tick) for tick in range(ticks) for _ in range(FACTS_A_TICK)]
-    (folder / "readings.facts").write_text("\n".join(readings))
-
-
-def reading(random: Random, tick: int) -> str:
-    behind = DELAY + 2 if random.random() < 0.002 else random.choice((0, 0, 0, 0, 1, 2, 3))
-    if random.random() < 0.1:
-        return f"light(r{random.randrange(ROADS)},{random.randrange(9)}) at {max(0, tick - behind)}."
-    return f"speed(s{random.randrange(SENSORS)},{random.randrange(80)}) at {max(0, tick - behind)}."
-
-
-def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
-    files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
-    out = ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
-    told = ("--emit", "changes", "--delay", str(DELAY))
-    return thalweg("run", folder / "program.lars", *files, *told, *out, *options, segment=SEGMENT)
-
-
-def spark_line(folder: Path, *options: str | Path) -> list[str]:
-    # Many attempts at a task: workers are killed one after the other, and one task may lose several of them.
-    place = ("--runtime", "spark", "--master", "local[2,50]", "--checkpoint", folder / "checkpoint")
-    return run_line(folder, "spark", *place, *options)

@@ -142,6 +142,7 @@ def lines(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_all_do_what_they_are_measured_for(tmp_path: Path) -> None:
     batches, rows = WARM_UP + 1, 2 * RATE
     three = Contender(ENGINE, Engine, 2), Contender(ECHO, Echo, 2), Contender(SPARK, None, 2, most=0)

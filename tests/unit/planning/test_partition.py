@@ -266,7 +266,8 @@ def test_iris_may_be_predicates_of_several_arities() -> None:
 
 
 def test_nothing_to_split() -> None:
-    assert stages("b(1).") == ()
+    (only,) = stages("b(1).")
+    assert (only.rules, only.split, only.outputs) == ((), False, ())
 
 
 def test_long_chains() -> None:

@@ -14,6 +14,7 @@ from thalweg.runtimes.spark.spool import Spool
 
 # A batch takes this many segments at most, so that its answers are not long in coming.
 MOST_SEGMENTS: Final = 16
+MOST_READERS: Final = 4
 
 
 class SpoolSource(DataSource):
@@ -45,10 +46,14 @@ class SpoolReader(DataSourceStreamReader):
         return {"segment": max(start["segment"], min(there, start["segment"] + MOST_SEGMENTS))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        return [InputPartition(number) for number in range(start["segment"], end["segment"])]
+        numbers = range(start["segment"], end["segment"])
+        # Small segments are read together: a task costs more than they do.
+        share = -(-len(numbers) // MOST_READERS) or 1
+        return [InputPartition(numbers[place : place + share]) for place in range(0, len(numbers), share)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        yield parcels_batch(Spool(self._folder).read(partition.value))
+        for number in partition.value:
+            yield parcels_batch(Spool(self._folder).read(number))
 
     def commit(self, end: dict[str, int]) -> None:
         Spool(self._folder).forget(end["segment"])
