@@ -32,8 +32,7 @@ WORDS = {
 @pytest.mark.parametrize(
     ("ticks", "targets"),
     [
-        pytest.param(700, {WORKER: 3, DRIVER: 1, JAVA: 1}, id="5 times", marks=pytest.mark.slow),
-        pytest.param(1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="20 times", marks=pytest.mark.slow),
+        pytest.param(1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="20 times"),
         pytest.param(
             5_000, {WORKER: 70, DRIVER: 12, COMMAND: 6, JAVA: 6, ADVISER: 6}, id="100 times", marks=pytest.mark.slow
         ),

@@ -6,8 +6,8 @@ all belongs to. Without one, a temporary folder serves and is gone at the end.
 
 import json
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -76,10 +76,11 @@ def run(
         if not delivery.done.over:
             feeder.start()
             stack.callback(feeder.stop)
-            query = start(session, job, folder, delivery)
-            stack.callback(_stop, query)
-            shown = stack.enter_context(Watch(query, delivery.on_terminal))
-            _follow(query, feeder, delivery, interrupt, place, watch or _beat(shown))
+            with _failures(interrupt):
+                query = start(session, job, folder, delivery)
+                stack.callback(_stop, query)
+                shown = stack.enter_context(Watch(query, delivery.on_terminal))
+                _follow(query, feeder, delivery, interrupt, place, watch or _beat(shown))
         if feeder.error is not None:
             raise feeder.error
         return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), feeder.malformed)
@@ -154,22 +155,31 @@ def _follow(
             return
         if interrupt.asked:
             feeder.finish()
-        try:
-            if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
-                raise Failed(Diagnostic("E407", "Spark stopped the run"))
-        except Failed:
-            raise
-        except Exception as error:
-            # Whoever ends us may have ended Java too.
-            if interrupt.asked:
-                return
+        if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
+            raise Failed(Diagnostic("E407", "Spark stopped the run"))
+
+
+@contextmanager
+def _failures(interrupt: Interrupt) -> Iterator[None]:
+    """Whatever goes wrong in Spark ends a run with a sentence."""
+    try:
+        yield
+    except (Failed, Rejected):
+        raise
+    except Exception as error:
+        # Whoever ends us may have ended Java too.
+        if not interrupt.asked:
             raise failure(error) from error
 
 
 def failure(error: Exception) -> Failed:
     """What went wrong in Spark, in a sentence."""
-    text = getattr(error, "desc", None) or str(error)
-    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    try:
+        text = str(getattr(error, "desc", None) or error)
+    except Exception:
+        # An error of Java is spelled by Java, which may be what went away.
+        text = "Java has ended"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if "Error" in line or "Exception" in line]
     reason = [*lines[:1], *told][-1] if lines else ""
     help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Spark gives up at the first failure on one machine unless it is told not to: a process may be lost there, too.
-LOCAL: Final = "local[*,4]"
+LOCAL: Final = "local[*]"
 LOGS_KEPT: Final = 10
 # How long Java may take to end by itself, and how long a master to answer.
 PATIENCE: Final = 20.0
 ANSWER: Final = 5.0
+# How often a task is tried: as often as on a cluster.
+ATTEMPTS: Final = 4
 
 _STREAMING: Final = "spark.sql.streaming"
 _STATE: Final = f"{_STREAMING}.stateStore"
@@ -125,7 +127,7 @@ def settings(master: str, partitions: int, verbose: bool = False) -> dict[str, s
     return {
         **TUNED,
         **(LOOPBACK | LOCAL_DISK if is_local(master) else {}),
-        "spark.master": master,
+        "spark.master": patient(master),
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.ui.enabled": str(verbose).lower(),
         "spark.sql.warehouse.dir": f"file:{cache_directory() / 'warehouse'}",
@@ -140,6 +142,16 @@ def is_local(master: str) -> bool:
     (True, False)
     """
     return re.fullmatch(r"local(\[[^]]*\])?", master) is not None
+
+
+def patient(master: str) -> str:
+    """A master that tries a task again; on this machine Spark would give up at the first worker that is lost.
+
+    >>> patient("local"), patient("local[2]"), patient("local[2,1]"), patient("spark://host:7077")
+    ('local[1,4]', 'local[2,4]', 'local[2,1]', 'spark://host:7077')
+    """
+    threads = re.fullmatch(r"local(?:\[([^],]*)\])?", master)
+    return master if threads is None else f"local[{threads[1] or 1},{ATTEMPTS}]"
 
 
 def check_master(master: str) -> None:
@@ -185,7 +197,9 @@ def _start(chosen: dict[str, str], verbose: bool) -> "SparkSession":
         gateway = SparkContext._gateway or _launch(conf, verbose)
         try:
             # A Java that was just launched has the settings, and with them the jars that it found for the packages.
-            SparkContext(conf=conf if SparkContext._gateway else None, gateway=gateway)
+            context = SparkContext(conf=conf if SparkContext._gateway else None, gateway=gateway)
+            # It hears that Java is gone, and would print how it heard of it.
+            context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
             return SparkSession.builder.getOrCreate()
         except Exception as error:
             # What went wrong is asked of Java, so before it ends.
