@@ -252,7 +252,7 @@ class _Variant:
             self.words += [STEP_MOVE, self.register(bound), *found]
             return
         left, right = self.operand(test.left), self.operand(test.right)
-        self.words += [STEP_TEST, COMPARISONS[test.operator], *left, *right]
+        self.words += [STEP_TEST, COMPARISONS[test.test], *left, *right]
 
     def absent(self, atom: RelationAtom) -> None:
         operands = [word for arg in atom.args for word in self.operand(arg)]

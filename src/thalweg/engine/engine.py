@@ -410,8 +410,7 @@ class Engine:
         self.spell_changes()
         held = [self.words_in_use()]
         held += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        in_use = np.concatenate(held)
-        self.dictionary.collect(in_use[in_use >> 2 < self.dictionary.capacity])
+        self.dictionary.collect(np.concatenate(held))
 
     def tell(self, before: Rows, changes: list[Change]) -> None:
         """Adds how the output has changed since `before`, within the tick, to the changes told.

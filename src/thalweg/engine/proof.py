@@ -290,7 +290,7 @@ class _Prover:
             word = self.value(other, binding)
             return None if word == NO_VALUE else binding | {bound: word}
         left, right = self.value(test.left, binding), self.value(test.right, binding)
-        return binding if compare(COMPARISONS[test.operator], left, right) else None
+        return binding if compare(COMPARISONS[test.test], left, right) else None
 
     def words(self, args: tuple[Expression, ...], binding: Binding) -> Words:
         return tuple(self.value(arg, binding) for arg in args)

@@ -6,7 +6,7 @@
     p(X) in W                InWindow
     p(X) always in W         Always
     not F                    Not
-    X < Y+1                  Comparison
+    X < Y+1, X is literal    Comparison
     N = count{X : F, …}      Aggregate
 
 Every node is a small frozen value. It knows where it was written, and forgets that when it is compared.
@@ -139,12 +139,21 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`left operator right`, the operator one of `= != < <= > >=`; `=` may bind a variable on either side."""
+    """`left operator right`, the operator one of `= != < <= > >= is`; `=` may bind a variable on either side.
+
+    To the right of `is` stands the kind of a term, `literal` (a number or anything in quotes) or `resource`.
+    """
 
     operator: str
     left: Expression
     right: Expression
     span: Span = _span()
+
+    @property
+    def test(self) -> str:
+        """What is tested: the operator, and for `is` the kind."""
+        kind = self.right.term if isinstance(self.right, Constant) else ""
+        return f"is {kind}" if self.operator == "is" else self.operator
 
 
 @dataclass(frozen=True, slots=True)

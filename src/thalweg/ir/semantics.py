@@ -51,7 +51,7 @@ from thalweg.model.number import (
     show_number,
     total,
 )
-from thalweg.model.term import is_number
+from thalweg.model.term import is_literal, is_number
 
 Binding = dict[str, str]
 Pair = tuple[tuple[str, ...], int]
@@ -189,6 +189,9 @@ def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline)
     match literal:
         case Not(formula):
             if next(matches(formula, binding, timeline), None) is None:
+                yield binding
+        case Comparison("is", left, right):
+            if (first := value(left, binding)) is not None and is_literal(first) == (right == Constant("literal")):
                 yield binding
         case Comparison(operator, left, right):
             first, second = value(left, binding), value(right, binding)

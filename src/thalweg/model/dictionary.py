@@ -1,7 +1,8 @@
 """Terms to words and back.
 
-Numbers are their own words; every other term gets an entry. Entries are given back when nothing that lives uses them,
-so that the dictionary follows the window and not the run: `collect` is told what is still in use.
+Numbers are their own words; every other term gets an entry, and its word is the entry and three bits: 000 for a
+resource, 100 for a literal in quotes, so that a word alone says what it stands for. Entries are given back when nothing
+that lives uses them, so that the dictionary follows the window and not the run: `collect` is told what is still in use.
 """
 
 from collections.abc import Iterable
@@ -25,17 +26,13 @@ class Dictionary:
 
     def __init__(self) -> None:
         self.words: dict[str, int] = {}
-        self._spellings: list[str | None] = []
-        self._free: list[int] = []
+        # Resources and literals have lists of their own; both are entered by the same number.
+        self._spellings: tuple[list[str | None], list[str | None]] = [], []
+        self._free: tuple[list[int], list[int]] = [], []
         self._after_collection = 0
 
     def __len__(self) -> int:
-        return len(self._spellings) - len(self._free)
-
-    @property
-    def capacity(self) -> int:
-        """How many entries there have ever been at once."""
-        return len(self._spellings)
+        return len(self.words)
 
     def code(self, term: str) -> int:
         """The word of a term; a new term gets an entry."""
@@ -46,20 +43,22 @@ class Dictionary:
             number = read_number(term)
             if number is not None:
                 return number
-        if self._free:
-            entry = self._free.pop()
-            self._spellings[entry] = term
+        literal = term[0] == '"'
+        spellings, free = self._spellings[literal], self._free[literal]
+        if free:
+            entry = free.pop()
+            spellings[entry] = term
         else:
-            entry = len(self._spellings)
-            self._spellings.append(term)
-        self.words[term] = entry << 2
-        return entry << 2
+            entry = len(spellings)
+            spellings.append(term)
+        self.words[term] = word = entry << 3 | literal << 2
+        return word
 
     def spell(self, word: int) -> str:
         """The term of a word."""
         if word & 3:
             return str(word >> 2) if word & 3 == 1 else show_number(word)
-        spelling = self._spellings[word >> 2]
+        spelling = self._spellings[word >> 2 & 1][word >> 3]
         assert spelling is not None, "a word outlived its entry"
         return spelling
 
@@ -69,12 +68,11 @@ class Dictionary:
         >>> Dictionary().spell_column(np.array([5, 9]))
         ['1', '2']
         """
-        kinds = words & 3
-        if (kinds == 1).all():
+        if (words & 3 == 1).all():
             return list(map(str, (words >> 2).tolist()))
-        if kinds.any():
+        if (words & 7).any():
             return list(map(self.spell, words.tolist()))
-        return list(map(self._spellings.__getitem__, (words >> 2).tolist()))  # type: ignore[arg-type]
+        return list(map(self._spellings[0].__getitem__, (words >> 3).tolist()))  # type: ignore[arg-type]
 
     def spell_rows(self, predicate: str, rows: NDArray[np.int64]) -> list[str]:
         """Facts as text, from the words of their arguments.
@@ -124,13 +122,18 @@ class Dictionary:
 
     def collect(self, in_use: NDArray[np.int64]) -> None:
         """Frees every entry whose word is not in use."""
-        live = np.zeros(len(self._spellings), dtype=bool)
-        live[in_use[in_use & 3 == 0] >> 2] = True
-        live[self._free] = True
-        for entry in np.flatnonzero(~live).tolist():
-            self._spellings[entry] = None
-            self._free.append(entry)
+        for literal, (spellings, free) in enumerate(zip(self._spellings, self._free, strict=True)):
+            used = in_use[in_use & 7 == literal << 2] >> 3
+            live = np.zeros(len(spellings), dtype=bool)
+            # Among the words are numbers of other things, which mean nothing here.
+            live[used[used < len(spellings)]] = True
+            live[free] = True
+            for entry in np.flatnonzero(~live).tolist():
+                spellings[entry] = None
+                free.append(entry)
         # Filled anew, in place: readers hold on to it, and a table that entries only leave and enter keeps growing.
         self.words.clear()
-        self.words.update((term, entry << 2) for entry, term in enumerate(self._spellings) if term is not None)
+        for literal, spellings in enumerate(self._spellings):
+            known = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
+            self.words.update((term, entry << 3 | literal << 2) for entry, term in known)
         self._after_collection = len(self)

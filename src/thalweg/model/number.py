@@ -37,7 +37,18 @@ LESS: Final = 2
 AT_MOST: Final = 3
 GREATER: Final = 4
 AT_LEAST: Final = 5
-COMPARISONS: Final = {"=": EQUAL, "!=": UNEQUAL, "<": LESS, "<=": AT_MOST, ">": GREATER, ">=": AT_LEAST}
+IS_LITERAL: Final = 6
+IS_RESOURCE: Final = 7
+COMPARISONS: Final = {
+    "=": EQUAL,
+    "!=": UNEQUAL,
+    "<": LESS,
+    "<=": AT_MOST,
+    ">": GREATER,
+    ">=": AT_LEAST,
+    "is literal": IS_LITERAL,
+    "is resource": IS_RESOURCE,
+}
 
 
 @register_jitable
@@ -98,6 +109,8 @@ def order(left: int, right: int) -> int:
 @register_jitable
 def compare(operator: int, left: int, right: int) -> bool:
     """Whether the comparison holds. A number compares with numbers only, by value; order is for numbers only."""
+    if operator >= IS_LITERAL:
+        return (left & 7 != 0) == (operator == IS_LITERAL)
     if left & 3 == 3 or right & 3 == 3:
         return False
     if (left & 3 == 0) != (right & 3 == 0):

@@ -31,6 +31,15 @@ def is_number(term: str) -> bool:
     return term[0].isdigit() or term[0] == "-"
 
 
+def is_literal(term: str) -> bool:
+    """Whether the term is a literal: a number, or anything in quotes.
+
+    >>> is_literal("3"), is_literal('"chat"@fr'), is_literal("chat")
+    (True, True, False)
+    """
+    return term[0] == '"' or is_number(term)
+
+
 def is_term(thing: object) -> TypeGuard[str]:
     """Whether something is a term in a spelling that can be read back.
 

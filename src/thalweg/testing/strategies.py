@@ -39,7 +39,7 @@ from thalweg.ir.text import show
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 
-TERMS: Final = ("1", "1", "a", "2", "1.0", "a", "2.0", "0.5")
+TERMS: Final = ("1", "1", "a", "2", "1.0", "a", "2.0", "0.5", '"a"')
 NUMBERS: Final = ("1", "2", "0.5", "3", "0")
 TICKS: Final = ("0", "2", "4", "6", "9", "12")
 STREAMS: Final = (None, None, None, "s", "r")
@@ -181,6 +181,8 @@ class _Writer:
     def test(self) -> Comparison:
         if self.chance(25):
             return Comparison("=", self.known(NUMBERS), self.known(NUMBERS))
+        if self.chance(20):
+            return Comparison("is", self.known(NUMBERS), Constant(self.pick(("literal", "resource"))))
         right = Constant(self.pick(NUMBERS)) if self.chance(60) else self.expression()
         return Comparison(self.pick(("<", ">=", "!=", "<=", ">", "=")), self.expression(), right)
 

@@ -44,7 +44,7 @@ def test_entries_are_used_again() -> None:
             dictionary.code(f"t{round}_{index}")
         dictionary.collect(np.array([], dtype=np.int64))
     assert len(dictionary) == 0
-    assert dictionary.code("fresh") >> 2 < 100
+    assert dictionary.code("fresh") >> 3 < 100
 
 
 def test_a_number_too_large_for_a_word_is_kept_as_it_is_spelled() -> None:

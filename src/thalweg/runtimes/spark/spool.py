@@ -169,4 +169,4 @@ class Feeder(threading.Thread):
         if words.wants_collection:
             waiting = (each for batch in self._items.waiting() for each in batch.rows.values())
             in_use = np.concatenate([_NO_WORDS, *(np.asarray(each, dtype=np.int64).reshape(-1) for each in waiting)])
-            words.collect(in_use[in_use >> 2 < words.capacity])
+            words.collect(in_use)
