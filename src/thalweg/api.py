@@ -6,13 +6,13 @@ is a path, `-`, a URI, text, or any iterable of events: `Event` values or pairs 
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Door, Program
 from thalweg.languages import lars
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -36,6 +36,23 @@ Facts = str | Fact | Iterable[str | Fact]
 Background = Text | Iterable[Text | Fact]
 On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
 
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How ontologies are read: by which profile, and for how long a triple of a stream counts after its tick.
+
+    `schema`: triples about classes and properties may come on streams too, and what follows about them is told. To pD*
+    can be added: `literals`, blank nodes that stand for them; `witnesses`, for values that restrictions promise.
+    """
+
+    profile: str = "rl"
+    window: int | str = 0
+    schema: bool = False
+    literals: bool = False
+    witnesses: bool = False
+
+
+PROFILES: Final = ("rdfs", "pd", "rl", "ql")
 PROGRAM_ENDINGS: Final = (".lars",)
 BACKGROUND_ENDINGS: Final = (".facts", ".lars")
 
@@ -44,6 +61,7 @@ def load(
     *programs: Program | Text,
     background: Background = (),
     tick: str = "1s",
+    reading: Reading = Reading(),
     report: Callable[[Diagnostic], None] = lambda found: None,
 ) -> Program:
     """One program from many, with its background; raises `Rejected` with all that is wrong, reports the warnings.
@@ -51,7 +69,7 @@ def load(
     >>> load("q(X) :- p(X) in [3].").derived
     frozenset({'q/1'})
     """
-    program, found = analyse(programs, background, tick)
+    program, found = analyse(programs, background, tick, reading)
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
@@ -59,13 +77,15 @@ def load(
     return program
 
 
-def check(*programs: Program | Text, background: Background = (), tick: str = "1s") -> list[Diagnostic]:
+def check(
+    *programs: Program | Text, background: Background = (), tick: str = "1s", reading: Reading = Reading()
+) -> list[Diagnostic]:
     """All that is wrong with a program, and what deserves a warning.
 
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    return analyse(programs, background, tick)[1]
+    return analyse(programs, background, tick, reading)[1]
 
 
 def run(
@@ -80,6 +100,7 @@ def run(
     tick: str = "1s",
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
+    reading: Reading = Reading(),
     report: Callable[[Diagnostic], None] | None = None,
     memory: int | None = None,
 ) -> "Iterator[Answer]":
@@ -92,7 +113,7 @@ def run(
     {"t":5,"facts":[]}
     """
     timing = Timing(tick, first, last, delay)
-    known = load(program, background=background, tick=tick)
+    known = load(program, background=background, tick=tick, reading=reading)
     with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
             if piece is not None:
@@ -109,13 +130,16 @@ def why(
     first: int | str | None = None,
     delay: int | str = 0,
     tick: str = "1s",
+    reading: Reading = Reading(),
 ) -> "Proof | None":
     """The derivation of a fact at a tick; None where it does not hold.
 
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    engine = run_to(load(program, background=background, tick=tick), on, Timing(tick, first, at, delay))
+    engine = run_to(
+        load(program, background=background, tick=tick, reading=reading), on, Timing(tick, first, at, delay)
+    )
     return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
 
 
@@ -234,7 +258,7 @@ def run_on_spark(
     on_error: Literal["stop", "skip"] = "stop",
     out: str | None = None,
     late: str | None = None,
-    as_json: bool = True,
+    format: str = "jsonl",
     report: Callable[[Diagnostic], None] = lambda found: None,
     interrupt: "Interrupt | None" = None,
 ) -> "Outcome":
@@ -243,6 +267,7 @@ def run_on_spark(
 
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.runtimes.embedded import Settings
+    from thalweg.runtimes.emit import spelling
     from thalweg.runtimes.inputs import Streams, Values, open_all
     from thalweg.runtimes.spark.session import need_spark
 
@@ -267,7 +292,7 @@ def run_on_spark(
             job,
             items,
             place,
-            lambda ledger: Delivery(ledger, out, late, emit, as_json),
+            lambda ledger: Delivery(ledger, out, late, emit, spelling(format, timing.clock)),
             interrupt or Interrupt(),
             report,
         )
@@ -282,21 +307,59 @@ def run_on_spark(
 
 
 def analyse(
-    programs: Iterable[Program | Text], background: Background = (), tick: str = "1s"
+    programs: Iterable[Program | Text],
+    background: Background = (),
+    tick: str = "1s",
+    reading: Reading = Reading(),
 ) -> tuple[Program, list[Diagnostic]]:
     """The program as far as it can be read, and every diagnostic."""
     found: list[Diagnostic] = []
     length = milliseconds(tick)
-    parts = [_read_program(program, length, found) for program in programs]
-    parts += [_read_background(facts, length, found) for facts in _several(background)]
-    program = Program(
-        tuple(rule for part in parts for rule in part.rules),
-        tuple(fact for part in parts for fact in part.background),
-    )
+    programs, facts = list(programs), _several(background)
+    ontologies = [name for name in programs if is_ontology(name)]
+    parts = [_read_program(program, length, found) for program in programs if program not in ontologies]
+    # What a document says about classes and properties matters to an ontology, whichever option brings it.
+    documents = [*ontologies, *(name for name in facts if ontologies and is_ontology(name))]
+    parts += [_read_background(name, length, found) for name in facts if name not in documents]
+    if ontologies:
+        parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, found))
+    program = _united(parts)
     # A part that could not be read takes no circle away: what is found in the rest stands.
     found += (one for check in (check_safety, check_strata) for one in check(program))
     sources = list(dict.fromkeys(one.span.source for one in found))
     return program, sorted(found, key=lambda one: (sources.index(one.span.source), one.span.start))
+
+
+def _united(parts: Sequence[Program]) -> Program:
+    """One program from its parts: what one of them keeps to itself is not told."""
+    told = None
+    if any(part.told is not None for part in parts):
+        told = frozenset(name for part in parts for name in (part.derived if part.told is None else part.told))
+    return Program(
+        tuple(rule for part in parts for rule in part.rules),
+        tuple(fact for part in parts for fact in part.background),
+        told=told,
+        streamed=frozenset(name for part in parts for name in part.streamed),
+        door=next((part.door for part in parts if part.door != Door()), Door()),
+        fixed=any(part.fixed for part in parts),
+    )
+
+
+def _read_ontology(names: list[str], timing: Timing, reading: Reading, found: list[Diagnostic]) -> Program:
+    from thalweg.connectors.ontologies import read_triples
+    from thalweg.languages import owl
+
+    triples: list[tuple[str, str, str]] = []
+    for name in names:
+        try:
+            triples += read_triples(name)
+        except Rejected as error:
+            found += error.diagnostics
+    window = replace(timing, delay=reading.window).ticks()[2]
+    options = owl.Options(reading.literals, reading.witnesses)
+    program, warnings = owl.compile(names[0], triples, reading.profile, window, reading.schema, options)
+    found += warnings
+    return program
 
 
 def _warn(found: Diagnostic) -> None:
@@ -310,6 +373,12 @@ def _read_program(program: Program | Text, tick_length: int, found: list[Diagnos
 def _read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic]) -> Program:
     if isinstance(facts, Fact):
         return Program(background=(facts,))
+    if is_ontology(facts):
+        from thalweg.connectors.background import read_background
+
+        known, wrong = read_background(facts)
+        found += wrong
+        return Program(background=tuple(known))
     program = _parse(facts, BACKGROUND_ENDINGS, tick_length, found)
     found += (Diagnostic("E403", "a background holds facts, and this is a rule", rule.span) for rule in program.rules)
     return Program(background=program.background)
@@ -336,6 +405,18 @@ def _source(text: Text, endings: tuple[str, ...]) -> Source:
 
 def _is_text(text: str) -> bool:
     return ":-" in text or "\n" in text or text.rstrip().endswith(".")
+
+
+def is_ontology(name: object) -> bool:
+    """Whether something names a file with an ontology or other RDF.
+
+    >>> is_ontology("koala.owl"), is_ontology("city.lars"), is_ontology("p(a).")
+    (True, False, False)
+    """
+    from thalweg.model.rdf import format_of
+
+    is_text = isinstance(name, str) and _is_text(name)
+    return isinstance(name, str | Path) and not is_text and format_of(str(name)) is not None
 
 
 def _several(things: Any) -> list[Any]:

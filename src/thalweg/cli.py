@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from thalweg.connectors.transport import Sink
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.fact import Fact
+    from thalweg.runtimes.emit import Spell
 
 app = typer.Typer(
     help="A stream reasoner that knows until when each conclusion holds.",
@@ -33,17 +35,41 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-Programs = Annotated[list[str], typer.Argument(metavar="PROGRAM", help="Rule programs (`.lars`); many make one.")]
+Programs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PROGRAM",
+        help="Rule programs (`.lars`) and ontologies (`.ttl .owl .rdf .nt .jsonld .ofn .omn`); many make one.",
+    ),
+]
+Profile = Annotated[
+    Literal["rdfs", "pd", "rl", "ql"],
+    typer.Option(help="What an ontology means: RDFS, pD*, OWL 2 RL, or OWL 2 QL for instances."),
+]
+Window = Annotated[
+    str,
+    typer.Option(
+        metavar="DURATION|TICKS", help="For ontologies: how long a triple of a stream counts after its own tick."
+    ),
+]
+SchemaStream = Annotated[
+    bool,
+    typer.Option(
+        "--schema-stream",
+        help="For ontologies: triples about classes and properties come on streams too; slower.",
+    ),
+]
 Stream = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE|URI",
-        help="Where facts come from: files (`.facts .jsonl .tnt .nq .csv`, also `.gz`, and `.parquet`), folders of "
-        "them, `-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged by time.",
+        help="Where facts come from: files (`.facts .jsonl .tnt .nq .trig .jsonld .csv`, also `.gz`, and `.parquet`), "
+        "folders of them, `-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged by time.",
     ),
 ]
 Background = Annotated[
-    list[str] | None, typer.Option(metavar="FILE", help="Facts that hold at every tick: lines such as `road(a).`")
+    list[str] | None,
+    typer.Option(metavar="FILE", help="Facts that hold at every tick: lines such as `road(a).`, or any RDF."),
 ]
 Tick = Annotated[str, typer.Option(metavar="DURATION", help="How long a tick lasts: `1s`, `100ms`, `5 min`.")]
 Delay = Annotated[
@@ -52,6 +78,12 @@ Delay = Annotated[
 From = Annotated[
     str | None,
     typer.Option("--from", metavar="T", help="First tick, or a timestamp; else that of the first event."),
+]
+Literals = Annotated[
+    bool, typer.Option("--literals", help="For `pd`: literals get blank nodes that stand for them (rules lg-*).")
+]
+Witnesses = Annotated[
+    bool, typer.Option("--witnesses", help="For `pd`: values that restrictions promise get blank nodes (pD*sv).")
 ]
 
 
@@ -74,6 +106,11 @@ def run(
     ] = None,
     tick: Tick = "1s",
     delay: Delay = "0s",
+    profile: Profile = "rl",
+    window: Window = "0",
+    schema_stream: SchemaStream = False,
+    literals: Literals = False,
+    witnesses: Witnesses = False,
     late: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where late facts go, as lines of JSON; else they are counted.")
     ] = None,
@@ -81,7 +118,8 @@ def run(
         str | None, typer.Option(metavar="FILE|URI", help="Where answers go; else to the standard output.")
     ] = None,
     format: Annotated[
-        Literal["jsonl", "atoms"], typer.Option(help="Lines of JSON, or facts such as `q(x) at 41.`")
+        Literal["jsonl", "atoms", "nquads", "jsonld"],
+        typer.Option(help="Lines of JSON, facts such as `q(x) at 41.`, or RDF with its validity."),
     ] = "jsonl",
     on_error: Annotated[
         Literal["stop", "skip"],
@@ -116,11 +154,17 @@ def run(
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.open import open_output
+    from thalweg.runtimes.emit import spelling
 
     with _outcome():
         timing = api.Timing(tick, from_, to, delay)
+        reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+        if not stream and any(map(api.is_ontology, programs)):
+            # Of an ontology alone all that follows is told, about its classes and properties as well.
+            timing, reading = api.Timing(tick, from_ or "0", to or from_ or "0", delay), replace(reading, schema=True)
         with _usage():
             first, last, _ = timing.ticks()
+            api.Timing(tick, delay=window).ticks()
             budget = None if memory is None else _bytes(memory)
         if not stream and (first is None or last is None):
             _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
@@ -129,7 +173,7 @@ def run(
             _refuse(f"{' and '.join(given)} goes with `--runtime spark`")
         if runtime == "spark" and memory is not None:
             _refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
-        program = api.load(*programs, background=background or (), tick=tick, report=_complain)
+        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
         interrupt = Interrupt()
         _announce_compilation()
         if runtime == "spark":
@@ -151,7 +195,7 @@ def run(
                     on_error=on_error,
                     out=out,
                     late=late,
-                    as_json=format == "jsonl",
+                    format=format,
                     report=_complain,
                     interrupt=interrupt,
                 )
@@ -162,7 +206,7 @@ def run(
                 program, stream or (), timing, emit, on_error, budget, late_line, _complain, interrupt
             ) as job:
                 channel.open()
-                _deliver(job, open_output(out), format)
+                _deliver(job, open_output(out), spelling(format, timing.clock))
 
 
 @app.command(epilog="Example: `thalweg check slow.lars`")
@@ -170,6 +214,7 @@ def check(
     programs: Programs,
     background: Background = None,
     tick: Tick = "1s",
+    profile: Profile = "rl",
     format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
 ) -> None:
     """Parse and analyse programs; tell all that is wrong, and run nothing."""
@@ -178,7 +223,7 @@ def check(
     with _outcome():
         with _usage():
             api.Timing(tick).clock  # noqa: B018
-        program, found = api.analyse(programs, background or (), tick)
+        program, found = api.analyse(programs, background or (), tick, api.Reading(profile))
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
@@ -195,6 +240,11 @@ def explain(
     programs: Programs,
     background: Background = None,
     tick: Tick = "1s",
+    profile: Profile = "rl",
+    window: Window = "0",
+    schema_stream: SchemaStream = False,
+    literals: Literals = False,
+    witnesses: Witnesses = False,
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
     runtime: Annotated[
         Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
@@ -208,8 +258,9 @@ def explain(
         from thalweg.planning.explain import explain as explain_program
 
         with _usage():
-            api.Timing(tick).clock  # noqa: B018
-        program = api.load(*programs, background=background or (), tick=tick)
+            api.Timing(tick, delay=window).ticks()
+        reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+        program = api.load(*programs, background=background or (), tick=tick, reading=reading)
         plan = explain_program(program, partitions if runtime == "spark" else None)
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
@@ -226,6 +277,11 @@ def why(
     from_: From = None,
     tick: Tick = "1s",
     delay: Delay = "0s",
+    profile: Profile = "rl",
+    window: Window = "0",
+    schema_stream: SchemaStream = False,
+    literals: Literals = False,
+    witnesses: Witnesses = False,
     format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
 ) -> None:
     """Show the derivation of a fact, and until when each step of it holds."""
@@ -240,7 +296,9 @@ def why(
         timing = api.Timing(tick, from_, at, delay)
         with _usage():
             timing.ticks()
-        program = api.load(*programs, background=background or (), tick=tick)
+            api.Timing(tick, delay=window).ticks()
+        reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+        program = api.load(*programs, background=background or (), tick=tick, reading=reading)
         asked = read_fact(fact)
         _announce_compilation()
         engine = api.run_to(program, stream or (), timing)
@@ -325,19 +383,18 @@ class Channel:
             self._sink.close()
 
 
-def _deliver(job: "Job", sink: "Sink", format: str) -> None:
+def _deliver(job: "Job", sink: "Sink", spell: "Spell") -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
     engine = job.runtime.engine
-    as_json = format == "jsonl"
     with _writing(sink):
         try:
             for piece in job.pieces():
                 if piece is None:
                     sink.flush()
                 else:
-                    sink.write((piece.jsonl() if as_json else piece.atoms()).encode())
+                    sink.write(spell(piece).encode())
                     meter.beat(engine.now)
         finally:
             meter.close()

@@ -471,7 +471,7 @@ def _on_spark(known: Program, show: Show) -> None:
     show.console.print(Panel(_stages(job), title="how Spark runs it"))
 
     def deliver(ledger: Path) -> Delivery:
-        return Hearing(ledger, str(ledger.with_name("answers.jsonl")), None, "changes", as_json=True)
+        return Hearing(ledger, str(ledger.with_name("answers.jsonl")), None, "changes")
 
     run(job, show.open, Place(), deliver, show.interrupt, lambda found: None, look)
 

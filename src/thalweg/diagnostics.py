@@ -56,6 +56,7 @@ CATALOGUE: Final = {
     "W201": "facts must be kept for ever",
     "E301": "malformed line in a stream",
     "W302": "event is late",
+    "W303": "stream brings schema",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
     "E403": "option does not fit",
@@ -64,6 +65,7 @@ CATALOGUE: Final = {
     "E406": "package or program is not installed",
     "E407": "run failed in Spark",
     "E408": "checkpoint belongs to another program",
+    "W409": "axiom is outside the profile",
 }
 
 

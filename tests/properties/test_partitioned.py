@@ -5,19 +5,25 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
+from test_ontologies import STREAMS, WINDOW, ontologies
+from test_ontologies import data as statements
 
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
+from thalweg.languages.owl.program import over_triples, specialised
+from thalweg.languages.owl.vocabulary import Triple
 from thalweg.model.event import Event
+from thalweg.model.rdf import fact_of
 from thalweg.planning.partition import partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import batch_of, by_semantics, by_stages
+from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, by_stages
 from thalweg.testing.strategies import Scenario, programs, scenarios
 
 Answers = list[tuple[object, ...]]
@@ -142,6 +148,39 @@ def test_any_order_inside_the_delay(scenario: Scenario, delay: int, data: st.Dat
     job = Job(scenario.program, Settings(scenario.first, scenario.last, delay, "changes"), data.draw(st.integers(1, 4)))
     ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
     assert answers(job, shuffled, cuts(data, shuffled), ways) == meant(scenario, "changes")
+
+
+@st.composite
+def triple_streams(draw: st.DrawFn) -> list[Event]:
+    return [Event(tick, (fact_of(*triple),)) for tick, triple in sorted(draw(STREAMS), key=lambda each: each[0])]
+
+
+@pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
+@settings(max_examples=30)
+@given(ontologies(), st.lists(statements(), max_size=3), triple_streams(), st.integers(2, 3), st.data())
+def test_an_ontology_in_stages_is_an_ontology_in_one_engine(
+    profile: str,
+    ontology: list[Triple],
+    known: list[Triple],
+    events: list[Event],
+    partitions: int,
+    data: st.DataObject,
+) -> None:
+    program = specialised("x.ttl", [*ontology, *known], profile, WINDOW)
+    stages = partition(program).stages
+    event(f"{sum(stage.split for stage in stages)} of {len(stages)} stages are split")
+    asked = (program, events, 0, 9)
+    assert by_stages(partitions, cuts(data, events))(*asked) == by_engine(*asked)
+
+
+@pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
+@settings(max_examples=5)
+@given(ontologies(), triple_streams(), st.data())
+def test_rules_over_triples_in_stages_are_those_in_one_engine(
+    profile: str, ontology: list[Triple], events: list[Event], data: st.DataObject
+) -> None:
+    asked = (over_triples(ontology, profile, WINDOW), events, 0, 9)
+    assert by_stages(2, cuts(data, events))(*asked) == by_engine(*asked)
 
 
 def test_many_programs_are_spread_and_chained() -> None:

@@ -160,7 +160,7 @@ def test_a_rejected_program_leaves_everything_as_it_was(folder):
     ("arguments", "exit_code", "part"),
     [
         (["nowhere.lars", "--stream", "readings.facts"], 1, "E401"),
-        (["slow.owl", "--stream", "readings.facts"], 1, "E402"),
+        (["slow.txt", "--stream", "readings.facts"], 1, "E402"),
         (["slow.lars", "--stream", "nowhere.facts"], 1, "E401"),
         (["slow.lars", "--stream", "readings.txt"], 1, ".facts"),
         (["slow.lars", "--stream", "amqp://host/topic"], 1, "E402"),

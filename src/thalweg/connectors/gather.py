@@ -2,8 +2,8 @@
 
     (36, "in", "<p>/2", ("<a>", "3"))    a tick, a stream, a signature, and its terms
 
-The terms are spelled canonically, except that a literal may still stand as N-Triples writes it: most of them come again
-and again, and are then looked up as they stand.
+The terms are spelled canonically, except that a literal, or an IRI of our own, may still stand as N-Triples writes it:
+most of them come again and again, and are then looked up as they stand.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from typing import Final
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.rdf import RDF_TYPE, names_a_predicate, term
+from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
 from thalweg.model.time import FOREVER, Clock
 
 Item = tuple[int, Batch] | Diagnostic
@@ -65,7 +65,7 @@ class _Literals(dict[str, int]):
         self._code = words.code
 
     def __missing__(self, text: str) -> int:
-        word = self._code(term(text) if text[0] == '"' else text)
+        word = self._code(term(text) if text[0] == '"' or text.startswith(OWN) else text)
         if word & 3:
             if len(self) >= _KEPT:
                 self.clear()
@@ -80,8 +80,15 @@ def triple(tick: int, stream: str | None, subject: str, predicate: str, object: 
     ((3, None, '<p>/2', ('<a>', '<b>')), (3, None, '<C>/1', ('<a>',)))
     """
     if predicate == RDF_TYPE and names_a_predicate(object):
-        return tick, stream, f"{object}/1", (subject,)
-    return tick, stream, f"{predicate}/2", (subject, object)
+        return tick, stream, f"{_named(object)}/1", (subject,)
+    if predicate == RDF_VALUE and object[0] == '"':
+        fact = fact_of(subject, predicate, object)
+        return tick, stream, fact.signature, fact.args
+    return tick, stream, f"{_named(predicate)}/2", (subject, object)
+
+
+def _named(predicate: str) -> str:
+    return term(predicate) if predicate.startswith(OWN) else predicate
 
 
 def moment(text: str, clock: Clock) -> int:

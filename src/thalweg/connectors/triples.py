@@ -33,17 +33,18 @@ _SHAPE: Final = "a line looks like `36 <s> <p> <o> .`"
 
 
 class TripleReader:
-    """Reads whole lines of text.
+    """Reads whole lines of text; `scope` tells its blank nodes from others.
 
-    >>> reader = TripleReader(Dictionary(), "in.tnt", "in", Clock())
+    >>> reader = TripleReader(Dictionary(), "in.tnt", "in", Clock(), "in")
     >>> text = "36 <a> <p> <b> .\\n36 <a> <q> <b> .\\n1970-01-01T00:00:37Z <a> <p> <c> .\\n"
     >>> [(tick, batch.order) for tick, batch in reader.feed(text)]
     [(36, ['<p>/2', '<q>/2']), (37, ['<p>/2'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
         self.name = name
         self._stream = stream
+        self._scope = scope
         self._clock = clock
         self._gatherer = Gatherer(words)
         self._line = 0
@@ -72,7 +73,7 @@ class TripleReader:
 
     def _closely(self, line: str) -> list[str]:
         time, *terms = take_apart(line, _PARTS)
-        return [time[1 : time.rindex('"')] if time[0] == '"' else time, *spell(line, terms[:3], self._stream or "")]
+        return [time[1 : time.rindex('"')] if time[0] == '"' else time, *spell(line, terms[:3], self._scope)]
 
 
 class Misplaced(ValueError):  # noqa: N818

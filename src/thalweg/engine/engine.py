@@ -37,12 +37,13 @@ from thalweg.engine.layout import (
 from thalweg.engine.memory import enlarge, new_arrays, next_end, size_of
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import TupleState
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Door, Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.term import is_term
 from thalweg.model.time import NEVER
+from thalweg.model.triples import ANY_TRIPLE, as_facts, as_triples
 from thalweg.planning.plan import Relation, make_plan
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Engine:
         self.first = first
         self.now: int | None = None
         self.memory = memory
-        self.mixed: frozenset[str] = frozenset()
+        self.mixed = program.streamed & program.derived
         self.dictionary = Dictionary()
         self.partial_until = -1
         self._changes: WeakSet[Change] = WeakSet()
@@ -137,6 +138,8 @@ class Engine:
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
+        self._asks = self._asked_at_the_door()
+        self._takes_triples = (f"{ANY_TRIPLE}/3", None) in self._feeds
         self._last_stratum = plan.depth - 1
         self._only_derived = (self.program.derived | {name for name, _ in self.program.given}) - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
@@ -144,6 +147,14 @@ class Engine:
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
         self._plain = not (self._every_tick or plan.tuples)
+
+    def _asked_at_the_door(self) -> frozenset[str]:
+        """What the rules want to know about terms by looking at them; most want to know nothing."""
+        if self.program.door == Door():
+            return frozenset()
+        from thalweg.languages.owl.door import SUPPLIED
+
+        return SUPPLIED & {signature for signature, _ in self._feeds}
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -155,6 +166,12 @@ class Engine:
         `given` is what began and ended at `to` in the parts of a larger program that this one takes facts from.
         """
         batches = self._batches(facts)
+        if self._takes_triples:
+            batches = [as_triples(batch, self.dictionary) for batch in batches]
+        if self._asks:
+            from thalweg.languages.owl.door import supply
+
+            batches = [supply(batch, self.dictionary, self.program.door, self._asks) for batch in batches]
         if (batches or given) and not self._is_open(to):
             # Taking them would lose them without a word.
             raise ValueError(f"facts at tick {to} come too late: the engine stands at {self.now}, from {self.first}")
@@ -336,8 +353,11 @@ class Engine:
         relations = rows.view(np.int32)[:, RELATION]
         for number in np.unique(relations).tolist():
             if number in self._predicates:
-                chosen = rows[relations == number]
-                yield self._predicates[number], chosen[:, COLUMNS : COLUMNS + self._arities[number]]
+                chosen = rows[relations == number][:, COLUMNS : COLUMNS + self._arities[number]]
+                if self._predicates[number] == ANY_TRIPLE:
+                    yield from as_facts(chosen, self.dictionary)
+                else:
+                    yield self._predicates[number], chosen
 
     def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
         """The columns of the rows that belong to one relation."""

@@ -184,6 +184,19 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Door:
+    """What rules want to know about a term that comes in, by looking at it.
+
+    For a literal: which of the `datatypes` it belongs to, and the blank node that stands for it (`stand_ins`); for a
+    resource: blank nodes for what the `restrictions` promise it.
+    """
+
+    datatypes: tuple[str, ...] | None = None
+    stand_ins: bool = False
+    restrictions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """Rules, and the facts that hold at every tick.
 
@@ -191,6 +204,8 @@ class Program:
     and whether the facts are derived `at` a tick, which is then their last column. What is given holds as long as the
     other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
+    `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
+    `fixed`: the rules were made for a schema, which streams cannot change.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -199,6 +214,9 @@ class Program:
     handed_on: frozenset[tuple[str, bool]] = frozenset()
     lasting: frozenset[tuple[str, bool]] = frozenset()
     told: frozenset[str] | None = None
+    streamed: frozenset[str] = frozenset()
+    door: Door = Door()
+    fixed: bool = False
 
     @property
     def derived(self) -> frozenset[str]:

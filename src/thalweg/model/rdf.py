@@ -1,4 +1,4 @@
-"""RDF and facts are two spellings of one thing.
+"""RDF and facts are two spellings of one thing. The only door to pyoxigraph.
 
     <s> <p> <o>             is the fact   <p>(<s>,<o>)
     <s> rdf:type <C>        is the fact   <C>(<s>)
@@ -9,18 +9,32 @@
 
 Terms come here as N-Triples writes them and leave in the canonical spelling that the rule language gives them, so that
 a rule with prefixes meets what a stream brings. Two documents may both have a `_:b0` and mean different things, so a
-blank node carries the name of its stream.
+blank node carries the name of its document.
+
+What rules have and RDF has not is spelled with IRIs of our own, and read back as what it was:
+
+    road1                   is            <urn:thalweg:road1>
+    <a>                     is            <urn:thalweg:iri:a>, where an IRI must be absolute
+    jam, busy(r,3,x)        is            <urn:thalweg:busy> rdf:value "busy(r,3,x)"^^<urn:thalweg:fact>
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
-from typing import Final
+from pathlib import PurePath
+from typing import Any, BinaryIO, Final
+from urllib.parse import quote as percent_encoded
 
+from thalweg.model.encoding import as_utf8, look
+from thalweg.model.fact import Fact
 from thalweg.model.number import read_number, show_number
-from thalweg.model.term import NUMERIC, is_term, quote
+from thalweg.model.term import BARE, NUMERIC, is_number, is_term, quote
 
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
-RDF_TYPE: Final = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+RDF_TYPE: Final = f"<{RDF}type>"
+RDF_VALUE: Final = f"<{RDF}value>"
 GENERATED_AT: Final = "<http://www.w3.org/ns/prov#generatedAtTime>"
 
 _ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
@@ -32,6 +46,14 @@ LITERAL: Final = rf'"(?:[^"\\\n\r]|\\[tbnrf"\'\\]|{_ESCAPE})*"(?:{LANGUAGE}|\^\^
 # The same without escapes: a spelling that needs no closer look.
 PLAIN_IRI: Final = r'<[^\x00-\x20<>"{}|^`\\\s]+>'
 PLAIN_LITERAL: Final = rf'"[^"\\\n\r]*"(?:{LANGUAGE}|\^\^{PLAIN_IRI})?'
+
+# What begins an IRI of our own.
+OWN: Final = "<urn:thalweg:"
+_RELATIVE: Final = "iri:"
+_FACT_TAG: Final = f"^^{OWN}fact>"
+_SCHEME: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
+# The terms of a fact as it prints, one after the other.
+_TERMS: Final = re.compile(r'<[^<>]*>|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>]*>)?|[^,()<>"]+')
 
 _NUMBERS: Final = (f"<{XSD}integer>", f"<{XSD}decimal>")
 _ESCAPED: Final = re.compile(rf"{_ESCAPE}|\\.")
@@ -51,7 +73,7 @@ def term(text: str, scope: str = "") -> str:
         end = text.rindex('"')
         tag = text[end + 1 :]
         return literal(_unescaped(text[1:end]), _iri(tag[2:]) if tag.startswith("^^") else tag)
-    return blank(text[2:], scope) if text[0] == "_" else _iri(text)
+    return blank(text[2:], scope) if text[0] == "_" else named(_iri(text))
 
 
 def literal(text: str, tag: str = "") -> str:
@@ -98,6 +120,73 @@ def names_a_predicate(term: str) -> bool:
     return term[0] == "<" or "a" <= term[0] <= "z"
 
 
+def named(iri: str) -> str:
+    """The term of an IRI in its brackets: what we spelled as an IRI of our own is what it was.
+
+    >>> named("<http://example.org/a>"), named("<urn:thalweg:road1>"), named("<urn:thalweg:iri:a>")
+    ('<http://example.org/a>', 'road1', '<a>')
+    """
+    if not iri.startswith(OWN):
+        return iri
+    local = iri[len(OWN) : -1]
+    if BARE.match(local):
+        return local
+    relative = f"<{local.removeprefix(_RELATIVE)}>"
+    is_ours = local.startswith(_RELATIVE) and is_term(relative) and not _SCHEME.match(relative)
+    return relative if is_ours else iri
+
+
+def as_ntriples(term: str) -> str:
+    """A term as N-Triples writes it; the inverse of `term`, but for blank nodes, which stay what they are called here.
+
+    >>> as_ntriples("road1"), as_ntriples("2.50")
+    ('<urn:thalweg:road1>', '"2.50"^^<http://www.w3.org/2001/XMLSchema#decimal>')
+    """
+    if term[0] == "<":
+        return term if _SCHEME.match(term) else f"{OWN}{_RELATIVE}{term[1:]}"
+    if term[0] in '"_':
+        return term
+    if is_number(term):
+        return f'"{term}"^^<{XSD}{"decimal" if "." in term else "integer"}>'
+    return f"{OWN}{term}>"
+
+
+def fact_of(subject: str, predicate: str, object: str) -> Fact:
+    """The fact of a triple of terms: `s rdf:type C` is `C(s)`, unless the class has no name of its own.
+
+    >>> str(fact_of("<a>", "<p>", "3")), str(fact_of("<a>", RDF_TYPE, "<C>"))
+    ('<p>(<a>,3)', '<C>(<a>)')
+    """
+    if predicate == RDF_TYPE and names_a_predicate(object):
+        return Fact(object, (subject,))
+    if predicate == RDF_VALUE and object.endswith(_FACT_TAG):
+        return _printed(_unescaped(object[1 : -len(_FACT_TAG) - 1]))
+    return Fact(predicate, (subject, object))
+
+
+@lru_cache(maxsize=65_536)
+def triple_of(fact: str) -> tuple[str, str, str]:
+    """The triple of a fact as it prints, its parts as N-Triples writes them; the inverse of `fact_of`.
+
+    >>> " ".join(triple_of("<http://example.org/C>(a)")[1:])
+    '<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.org/C>'
+    >>> triple_of("busy(r,3,x)")[2]
+    '"busy(r,3,x)"^^<urn:thalweg:fact>'
+    """
+    name, args = _printed(fact)
+    predicate = as_ntriples(name)
+    if not 1 <= len(args) <= 2 or args[0][0] == '"' or is_number(args[0]):
+        return predicate, RDF_VALUE, quote(fact) + _FACT_TAG
+    subject, *objects = map(as_ntriples, args)
+    return (subject, predicate, objects[0]) if objects else (subject, RDF_TYPE, predicate)
+
+
+def _printed(fact: str) -> Fact:
+    """A fact from its print."""
+    predicate, *args = _TERMS.findall(fact)
+    return Fact(predicate, tuple(args))
+
+
 def _iri(text: str) -> str:
     iri = f"<{_unescaped(text[1:-1])}>"
     if not is_term(iri):
@@ -120,3 +209,215 @@ def _character(escape: str) -> str:
 
 def _hidden(character: str) -> str:
     return "__" if character == "_" else f"_{ord(character):x}_"
+
+
+# Documents -----------------------------------------------------------------------------------------------------------
+
+Quad = tuple[str, str, str, str | None]
+"""Subject, predicate, object, and the graph, which is None for the default graph."""
+
+READ: Final = {
+    "turtle": "TURTLE", "trig": "TRIG", "ntriples": "N_TRIPLES", "nquads": "N_QUADS", "jsonld": "JSON_LD",
+    "rdfxml": "RDF_XML",
+}  # fmt: skip
+ENDINGS: Final = {
+    ".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads", ".jsonld": "jsonld",
+    ".rdf": "rdfxml", ".owl": "rdfxml", ".xml": "rdfxml",
+    ".ofn": "functional", ".omn": "manchester", ".owx": "owlxml",
+}  # fmt: skip
+
+_LINES: Final = ("ntriples", "nquads")
+_DECLARES: Final = ("turtle", "trig")
+# Where IRIs stay relative: a name to resolve them against that is taken away again.
+_HERE: Final = "relative://-/"
+_WHERE: Final = re.compile(r"Parser error at line .*?: ")
+# A sentence may also begin with what stands in the document.
+_PROSE: Final = re.compile(r"\A(?:An?|The|Unexpected|Invalid|Only|Expect\w+|Missing|Found)\b")
+# Blank nodes without a label get a random one, of up to 128 bits.
+_RANDOM: Final = re.compile(r"[a-f][0-9a-f]{15,31}\Z")
+_KEPT: Final = 65_536
+
+
+class WrongSyntax(ValueError):  # noqa: N818
+    """A document is not what its format says: what is wrong, where (counted from 1), and how that line reads."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1, text: str = "") -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = min(column, len(text) + 1)
+        self.text = text
+
+
+def format_of(name: str, content: bytes = b"") -> str | None:
+    """The format of a document by its name's ending, looking through `.gz`; None where that says nothing.
+
+    Endings of XML, `.owl` first of all, are given to anything that holds an ontology: where the content is known, it
+    decides. The formats that are not in `READ` are OWL's own.
+
+    >>> format_of("data/roads.ttl.gz"), format_of("koala.owl"), format_of("koala.owl", b"Prefix(:=<http://a/>)")
+    ('turtle', 'rdfxml', 'functional')
+    """
+    format = ENDINGS.get(PurePath(name.removesuffix(".gz")).suffix.lower())
+    return look(content) if format == "rdfxml" and content else format
+
+
+def read_graph(
+    data: bytes | BinaryIO, format: str, *, base: str | None = None, scope: str = ""
+) -> Iterator[tuple[str, str, str, str | None]]:
+    """The statements of a document as terms; `WrongSyntax` where it cannot be read further.
+
+    Relative IRIs are resolved against `base`. It may be relative itself, and is empty unless told: then so are they.
+    `scope` tells the blank nodes of this document from those of others.
+
+    >>> list(read_graph(b"@prefix : <http://ex.org/> . :a :p 3 ; <q> _:b .", "turtle", scope="in"))
+    [('<http://ex.org/a>', '<http://ex.org/p>', '3', None), ('<http://ex.org/a>', '<q>', '_:in_0_b', None)]
+    """
+    return Document(format, base, scope).read(data if isinstance(data, bytes) else data.read())
+
+
+class Document:
+    """A document that is read at once, or in pieces: what a piece declares, and its blank nodes, hold in those behind.
+
+    >>> document = Document("trig")
+    >>> list(document.read(b"@prefix : <http://ex.org/> ."))
+    []
+    >>> list(document.read(b":g { :a :p [] }"))
+    [('<http://ex.org/a>', '<http://ex.org/p>', '_:_0__20_0', '<http://ex.org/g>')]
+    """
+
+    def __init__(self, format: str, base: str | None = None, scope: str = "") -> None:
+        self._format = format
+        self._base = base if base and _SCHEME.match(f"<{base}") else _HERE + percent_encoded(base or "", "/?#%")
+        self._prefixes: dict[str, str] = {}
+        self._terms = _Terms(scope)
+
+    def read(self, data: bytes) -> Iterator[Quad]:
+        """The statements of a piece."""
+        declared, terms = self._declared(), self._terms.renewed()
+        parser: Any = None
+        try:
+            data = as_utf8(data)
+            parser = self._parser(declared + data)
+            for subject, predicate, object, graph in parser:
+                yield terms[subject], terms[predicate], terms[object], terms[graph]
+        except SyntaxError as error:
+            line = self._line(data) if error.lineno is None else max(1, error.lineno - declared.count(b"\n"))
+            raise WrongSyntax(_sentence(error.msg), line, error.offset or 1, _text(data, line)) from None
+        except ValueError as error:
+            raise WrongSyntax(str(error), text=_text(data, 1)) from None
+        finally:
+            if parser is not None and self._format in _DECLARES:
+                self._base, self._prefixes = parser.base_iri, parser.prefixes
+
+    def _declared(self) -> bytes:
+        """What was declared before, on one line."""
+        known = "".join(f"@prefix {name}: <{iri}> . " for name, iri in self._prefixes.items())
+        return f"{known}\n".encode() if known else b""
+
+    def _parser(self, data: Any) -> Any:
+        from pyoxigraph import RdfFormat, parse
+
+        # N-Triples and N-Quads know absolute IRIs only.
+        base = None if self._format in _LINES else self._base
+        return parse(data, format=getattr(RdfFormat, READ[self._format]), base_iri=base)
+
+    def _line(self, text: bytes) -> int:
+        """The line at which reading stops, where the parser does not say so: as many lines as it asks for."""
+        lines = _OneByOne(text)
+        with suppress(SyntaxError):
+            for _ in self._parser(lines):
+                pass
+        # JSON-LD is complained of when all of it has been read.
+        return lines.taken if self._format == "rdfxml" else 1
+
+
+def _sentence(message: str) -> str:
+    """What a parser says, without the place and in our manner."""
+    message = _WHERE.sub("", message)
+    if "LoadDocumentCallback" in message:
+        return "the `@context` is another document, and nothing is fetched: write the context itself here"
+    if "No scheme found" in message:
+        return "an IRI must be absolute here, as in `<http://example.org/a>`"
+    return _PROSE.sub(lambda found: found[0].lower(), message)
+
+
+def _text(data: bytes, line: int) -> str:
+    return data.split(b"\n", line)[line - 1].decode(errors="replace").rstrip("\r")
+
+
+class _OneByOne:
+    """Bytes that are handed out line by line."""
+
+    def __init__(self, text: bytes) -> None:
+        self._lines = iter(text.splitlines(keepends=True))
+        self._rest = b""
+        self.taken = 0
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._rest:
+            self._rest = next(self._lines, b"")
+            self.taken += bool(self._rest)
+        size = len(self._rest) if size < 0 else size
+        part, self._rest = self._rest[:size], self._rest[size:]
+        return part
+
+
+class _Terms(dict[Any, Any]):
+    """The terms of a parser's nodes; most of them come again. The default graph is None."""
+
+    def __init__(self, scope: str) -> None:
+        self._scope = scope
+        self._random: dict[str, str] = {}
+        self._counted = 0
+
+    def renewed(self) -> "_Terms":
+        """Forgets what it has seen if that is much: documents may be endless."""
+        if len(self) > _KEPT:
+            self.clear()
+        if len(self._random) > _KEPT:
+            # A node without a label is spoken of in one statement only, so none that comes again is lost here.
+            self._random.clear()
+        return self
+
+    def __missing__(self, node: Any) -> str | None:
+        self[node] = spelling = self._spelled(node)
+        return spelling
+
+    def _spelled(self, node: Any) -> str | None:
+        # By their names, because importing what is imported already costs more than all the rest.
+        match type(node).__name__:
+            case "NamedNode":
+                return _resource(node.value)
+            case "Literal":
+                return _value(node.value, node.datatype.value) if not node.language else term(str(node))
+            case "BlankNode":
+                return blank(self._label(node.value), self._scope)
+            case "DefaultGraph":
+                return None
+        raise ValueError("a triple stands as a term (RDF-star), which has no meaning here")
+
+    def _label(self, label: str) -> str:
+        """Random labels are numbered instead: whoever reads a document twice wants to find the same terms."""
+        if not _RANDOM.match(label):
+            return label
+        if label not in self._random:
+            self._random[label] = f" {self._counted}"
+            self._counted += 1
+        return self._random[label]
+
+
+@lru_cache(maxsize=_KEPT)
+def _resource(iri: str) -> str:
+    if iri == _HERE:
+        raise ValueError("`<>` is the document itself, and this one has no name")
+    return named(_iri(_as_written(iri)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _value(text: str, datatype: str) -> str:
+    return literal(text, _as_written(datatype))
+
+
+def _as_written(iri: str) -> str:
+    """An IRI in its brackets, relative where nothing made it absolute."""
+    return f"<{iri.removeprefix(_HERE).removeprefix('relative:') if iri.startswith('relative:') else iri}>"

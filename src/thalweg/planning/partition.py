@@ -169,7 +169,8 @@ class _Partitioner:
         for component in components(self.program):
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
-            self.tell(signature)
+            if self.program.told is None or signature in self.program.told:
+                self.tell(signature)
         if not self.drafts:
             # Without rules there is still somebody who hears that the streams have ended.
             self.keep(_Draft(0, split=False))
@@ -276,6 +277,11 @@ class _Partitioner:
                 ]
             ),
             told=frozenset(draft.told),
+            streamed=frozenset(
+                f"{route.name}/{route.arity}"
+                for route in routes
+                if route.stage is None and route.signature in self.program.streamed
+            ),
         )
         return Stage(
             number=draft.number,

@@ -17,6 +17,7 @@ from thalweg.model.event import Batch
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
+from thalweg.runtimes.schema import SchemaWatch
 
 if TYPE_CHECKING:
     from thalweg.engine import Engine
@@ -68,6 +69,7 @@ class Embedded:
         self._interrupt = interrupt or Interrupt()
         self._buffer = Reorder(settings.delay)
         self._emitter: Emitter = EMITTERS[settings.emit]()
+        self._schema = SchemaWatch(report) if engine.program.fixed else None
 
     def answers(self, items: Items) -> Iterator[Piece | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
@@ -94,6 +96,8 @@ class Embedded:
             raise Rejected([malformed])
 
     def _take(self, tick: int, batch: Batch) -> None:
+        if self._schema is not None:
+            self._schema.look(batch)
         if not self._buffer.add(tick, batch) and tick >= (self.settings.first or 0):
             assert self._buffer.watermark is not None
             self.late.add(tick, batch, self._buffer.watermark)

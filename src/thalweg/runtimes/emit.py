@@ -5,18 +5,58 @@
     intervals    each fact from the tick at which it began to the tick before the one at which it ended
 
 All three work from the changes alone, so ticks at which nothing changes cost nothing but the snapshots' own lines.
+
+Each can be written as JSON Lines, as atoms, or as graphs of RDF whose names tell from when to when they hold.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from json.encoder import encode_basestring as quoted
 from typing import Final, Protocol
+
+from thalweg.connectors.publish import Graph, Said
+from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
+from thalweg.model.time import Clock
 
 _PARTIAL: Final = ',"partial":true'
 _NOTE: Final = " % partial"
 
+_INVALIDATED_AT: Final = "<http://www.w3.org/ns/prov#invalidatedAtTime>"
+_VALID_FROM: Final = "<https://schema.org/validFrom>"
+_VALID_THROUGH: Final = "<https://schema.org/validThrough>"
+
 # A stretch is printed as one piece of text; this many lines of it at most.
 LONGEST_STRETCH: Final = 8_192
+
+
+def _graph(name: str, facts: tuple[str, ...], partial: bool, *said: Said) -> Graph:
+    """A graph with a name of our own; one that may lack something is another graph, and says so."""
+    known = tuple(one for group in said for one in group)
+    if not partial:
+        return Graph(f"{OWN}{name}>", facts, known)
+    return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", f'"true"^^<{XSD}boolean>')))
+
+
+def _time(predicate: str, name: str, tick: int, clock: Clock) -> Said:
+    """A tick as a moment, by the clock, and as itself; as itself alone where it lies beyond all calendars."""
+    number = as_ntriples(str(tick))
+    return (predicate, _moment(tick, clock) or number), (f"{OWN}{name}>", number)
+
+
+def _moment(tick: int, clock: Clock) -> str | None:
+    """The moment at which a tick begins; the clock maps it to the same tick again.
+
+    >>> _moment(9, Clock(tick_length=100)), _moment(10**15, Clock())
+    ('"1970-01-01T00:00:00.900Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>', None)
+    """
+    milliseconds = clock.epoch + tick * clock.tick_length
+    try:
+        then = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return None
+    written = then.isoformat(timespec="milliseconds" if milliseconds % 1_000 else "seconds")
+    return f'"{written}Z"^^<{XSD}dateTime>'
 
 
 def _listed(facts: Iterable[str]) -> str:
@@ -61,6 +101,11 @@ class Stretch:
         end = f".{_NOTE * self.partial}\n"
         return "".join([f"{fact} at {tick}{end}" for tick in range(self.first, self.last + 1) for fact in self.facts])
 
+    def graphs(self, clock: Clock) -> Iterator[Graph]:
+        """One for each tick at which something holds: an event of a stream that can be read again."""
+        for tick in range(self.first, self.last + 1) if self.facts else ():
+            yield _graph(f"snapshot:{tick}", self.facts, self.partial, _time(GENERATED_AT, "tick", tick, clock))
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -88,6 +133,13 @@ class Change:
         """`- q(x1,y,z) at 40.` and `+ q(x3,y,z) at 40.`, what ended before what began."""
         rest = f" at {self.t}.{_NOTE * self.partial}\n"
         return "".join([f"- {fact}{rest}" for fact in self.end] + [f"+ {fact}{rest}" for fact in self.begin])
+
+    def graphs(self, clock: Clock) -> Iterator[Graph]:
+        """What ended, and what began."""
+        if self.end:
+            yield _graph(f"end:{self.t}", self.end, self.partial, _time(_INVALIDATED_AT, "tick", self.t, clock))
+        if self.begin:
+            yield _graph(f"begin:{self.t}", self.begin, self.partial, _time(GENERATED_AT, "tick", self.t, clock))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +170,36 @@ class Interval:
         until = "" if self.until is None else f" until {self.until}"
         return f"{self.fact} from {self.start}{until}.{_NOTE * self.partial}\n"
 
+    def graphs(self, clock: Clock) -> Iterator[Graph]:
+        """The graph of all that holds just so long."""
+        start = _time(_VALID_FROM, "from", self.start, clock)
+        if self.until is None:
+            yield _graph(f"interval:{self.start}", (self.fact,), self.partial, start)
+        else:
+            end = _time(_VALID_THROUGH, "until", self.until, clock)
+            yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, start, end)
+
 
 Answer = Snapshot | Change | Interval
 Piece = Stretch | Change | Interval
+Spell = Callable[[Piece], str]
+
+FORMATS: Final = ("jsonl", "atoms", "nquads", "jsonld")
+
+
+def spelling(format: str, clock: Clock) -> Spell:
+    """How pieces are written in one of the `FORMATS`; the clock says which moment a tick is.
+
+    >>> write = spelling("nquads", Clock())
+    >>> write(Interval("<http://a/C>(<http://a/b>)", 38, None)).splitlines()[1]
+    '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+    """
+    return {
+        "jsonl": lambda piece: piece.jsonl(),
+        "atoms": lambda piece: piece.atoms(),
+        "nquads": lambda piece: "".join([graph.nquads() for graph in piece.graphs(clock)]),
+        "jsonld": lambda piece: "".join([graph.jsonld() for graph in piece.graphs(clock)]),
+    }[format]
 
 
 class Delta(Protocol):

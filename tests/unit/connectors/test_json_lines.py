@@ -12,7 +12,7 @@ CLOCK = Clock()
 def read(text, clock=CLOCK, step=None):
     """Events as (tick, stream, facts), and diagnostics; the text comes in blocks of `step` bytes."""
     words = Dictionary()
-    reader = JsonLinesReader(words, "in.jsonl", "in", clock)
+    reader = JsonLinesReader(words, "in.jsonl", "in", clock, "in")
     data = text.encode() if isinstance(text, str) else text
     blocks = [data[start : start + (step or len(data))] for start in range(0, len(data), step or len(data) or 1)]
     items = [*(item for block in blocks for item in reader.feed(block)), *reader.finish()]
@@ -61,7 +61,10 @@ def test_answers_and_late_facts_can_be_read_back():
         ('{"t": 1, "facts": [1]}', "E301", 1, "list"),
         ('{"t": 1, "stream": 2, "facts": []}', "E301", 1, "stream"),
         ('{"t": 1, "facts": ["a", "b(X)"]}', "E301", None, "X"),
-        ('{"t": 1, "graph": "<a> <b> <c> ."}', "E402", 1, "graph"),
+        ('{"t": 1, "graph": 3}', "E301", 1, "neither Turtle in a string nor JSON-LD"),
+        ('{"t": 1, "graph": "<a> <b> x ."}', "E301", 19, "x is not a valid RDF object (at 1:9 of the graph)"),
+        ('{"t": 1, "graph": {"@id": 3}}', "E301", 19, "of the graph"),
+        ('{"@id": "x", "http://a/p": 3}', "E301", 1, "belongs to no event"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(line, code, column, part):
@@ -97,3 +100,29 @@ def test_what_is_no_text_is_told():
     (found,) = read(b'{"t": 1, "facts": ["\xff"]}\n')
     assert found.code == "E301"
     assert "UTF-8" in found.message
+
+
+def test_a_graph_is_turtle_or_json_ld():
+    text = '{"t": 1, "graph": "@prefix : <http://a/> . :s :p 3, <b> ; a :C ."}\n{"t": 2, "stream": "s", "graph": '
+    assert read(text + '{"@id": "s", "http://a/p": {"@id": "b"}}}') == [
+        (1, "in", ["<http://a/p>(<http://a/s>,3)", "<http://a/p>(<http://a/s>,<b>)", "<http://a/C>(<http://a/s>)"]),
+        (2, "s", ["<http://a/p>(<s>,<b>)"]),
+    ]
+
+
+def test_an_empty_graph_says_what_time_it_is():
+    assert read('{"t": 1, "graph": ""}') == [(1, "in", [])]
+
+
+def test_blank_nodes_of_graphs_are_distinct():
+    (_, _, one), (_, _, other) = read('{"t": 1, "graph": "_:b a <C> ."}\n{"t": 1, "graph": "_:b a <C> ."}')
+    assert one != other
+
+
+def test_a_line_may_be_a_document_of_json_ld():
+    time = '"http://www.w3.org/ns/prov#generatedAtTime"'
+    graph = '"@graph": {"@id": "a", "http://a/p": 1}'
+    assert read(f'{{"@id": "e", {time}: 5, {graph}}}\n[{{"@id": "f", {time}: 6, {graph}}}]') == [
+        (5, "in", ["<http://a/p>(<a>,1)"]),
+        (6, "in", ["<http://a/p>(<a>,1)"]),
+    ]

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.connectors.documents import JsonLdReader, TrigReader
 from thalweg.connectors.reading import (
     ArrowReader,
     FactLinesReader,
     JsonLinesReader,
     SniffingReader,
     TextReader,
+    format_by_content,
     format_of,
     open_reader,
 )
@@ -44,6 +46,8 @@ def read(blocks, name="-"):
         ("a.ndjson.gz", JsonLinesReader),
         ("a.tnt", TextReader),
         ("a.nq.gz", TextReader),
+        ("a.trig", TrigReader),
+        ("a.jsonld.gz", JsonLdReader),
         ("a.csv", TextReader),
         ("a.parquet", ArrowReader),
         ("-", SniffingReader),
@@ -71,6 +75,46 @@ def test_the_content_says_the_format(text, step):
 @pytest.mark.parametrize("step", [1, 5, 100])
 def test_a_digit_or_a_comment_begins_triples(text, step):
     assert read([text[start : start + step] for start in range(0, len(text), step)]) == ["<p>(<s>,<o>) at 3"]
+
+
+PREFIX = "@prefix ex: <http://ex.org/> .\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ('{"t": 3', "json"),
+        ("{t: 3}", "json"),
+        ('{ "@id": 3', "jsonld"),
+        ('[\n{"t"', "jsonld"),
+        ("3 <a> <b> <c> .", "triples"),
+        ('# a\n"1970-01-01T00:00:00Z" <a>', "triples"),
+        ("<a> <b> <c> <d> .\n", "quads"),
+        ("# a\n_:a <b> <c> .\n<d>", "quads"),
+        ("<a> { <b> <c> <d> }", "trig"),
+        ("_:a {", "trig"),
+        ("<a> <b> <c> ; <d> <e> .\n", "trig"),
+        ("PREFIX ex: <http://ex.org/>", "trig"),
+        ("@base <http://ex.org/> .", "trig"),
+        ("GRAPH <a> {", "trig"),
+        ("[] <b> <c> .", "trig"),
+        (PREFIX + "ex:g { ex:a ex:b ex:c }\n", "trig"),
+        (PREFIX + "<a> <b> ex:c .\n", "trig"),
+        (PREFIX + "ex:p(a) at 3.", "facts"),
+        (PREFIX + "ex:p at 3.", "facts"),
+        (PREFIX + "% facts", "facts"),
+        ("<http://ex.org/p>(a) at 3.", "facts"),
+        ("p(a) at 3.", "facts"),
+        ("prefix(a) at 3.", "facts"),
+        ("\ufeffp(a) at 3.", "facts"),
+        ("p.\n", "facts"),
+    ],
+)
+def test_how_a_stream_begins_says_its_format(text, format):
+    data = text.encode()
+    assert format_by_content(data) == format
+    # Seen byte by byte, nothing is decided too early.
+    assert {format_by_content(data[:end]) for end in range(len(data))} <= {None, format}
 
 
 @pytest.mark.parametrize("text", ["p(a) at 3.", "3 <a> <p> <b> .", "fact,t\np(a),3"])

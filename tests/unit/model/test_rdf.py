@@ -1,12 +1,31 @@
-"""RDF terms become the terms that the rule language writes."""
+"""RDF terms become the terms that the rule language writes, and documents become statements of them."""
+
+import io
 
 import pyoxigraph as ox
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import ReadingError, canonical
-from thalweg.model.rdf import XSD, blank, literal, number, term
+from thalweg.model.fact import Fact
+from thalweg.model.rdf import (
+    RDF_TYPE,
+    READ,
+    XSD,
+    Document,
+    WrongSyntax,
+    as_ntriples,
+    blank,
+    fact_of,
+    format_of,
+    literal,
+    number,
+    read_graph,
+    term,
+    triple_of,
+)
 from thalweg.model.term import is_term, quote
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -94,3 +113,204 @@ def test_a_blank_node_can_be_read_as_a_fact(label, scope):
 @pytest.mark.parametrize("text", ["", "x", "1e9999", "1" * 300, "--1", "1.", ".5", "1_0", "٣"])
 def test_what_is_no_number(text):
     assert number(text) is None
+
+
+# From facts to triples and back --------------------------------------------------------------------------------------
+
+NAMES = st.sampled_from(
+    ["<http://example.org/a>", "<http://example.org/é#b>", "<urn:x:y>", "<a>", "<#b>", "<../c?d>", "road1", "x"]
+)
+NUMBERS = st.sampled_from(["0", "-12", "2.50", "-0.1", str(2**61 - 1)])
+WRITTEN = st.builds(literal, LEXICAL, TAGS)
+ARGUMENTS = NAMES | NUMBERS | WRITTEN
+
+
+@given(NAMES, st.lists(ARGUMENTS, max_size=4))
+def test_any_fact_is_a_triple_that_is_read_as_the_fact(predicate, args):
+    fact = Fact(predicate, tuple(args))
+    subject, verb, object = triple_of(str(fact))
+    assert fact_of(term(subject), term(verb), term(object)) == fact
+    # And other libraries read it too.
+    (quad,) = ox.parse(f"{subject} {verb} {object} .", format=ox.RdfFormat.N_TRIPLES)
+    assert f"{quad.subject} {quad.predicate}" == f"{subject} {verb}"
+
+
+@given(NAMES, NAMES, ARGUMENTS)
+def test_a_fact_that_came_from_a_triple_is_that_triple(subject, predicate, object):
+    written = tuple(map(as_ntriples, (subject, predicate, object)))
+    assert triple_of(str(fact_of(subject, predicate, object))) == written
+
+
+def test_a_class_is_a_type_and_a_blank_node_stays_one():
+    assert triple_of("<http://a/C>(_:in_0_b)") == ("_:in_0_b", RDF_TYPE, "<http://a/C>")
+    assert triple_of("slow(road1)") == ("<urn:thalweg:road1>", RDF_TYPE, "<urn:thalweg:slow>")
+    assert triple_of(f"{RDF_TYPE}(<http://a/b>,_:c)") == ("<http://a/b>", RDF_TYPE, "_:c")
+
+
+@pytest.mark.parametrize("fact", ["jam", "busy(r,3,x)", 'said("a, b",<http://a/(b)>)', "p(3)", 'q("x"@en,y)'])
+def test_what_is_no_triple_is_told_whole(fact):
+    subject, verb, object = triple_of(fact)
+    assert object.endswith('"^^<urn:thalweg:fact>')
+    assert fact_of(term(subject), term(verb), term(object)) == read_fact(fact)
+
+
+# Documents -----------------------------------------------------------------------------------------------------------
+
+DATATYPES = [ox.NamedNode(XSD + name) for name in ("integer", "decimal", "double", "int", "string", "dateTime")]
+# XML has no place for most control characters.
+PRINTED = LEXICAL.filter(str.isprintable)
+PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
+RESOURCES = st.sampled_from([ox.NamedNode(f"http://example.org/{tail}") for tail in ("a", "b", "é", "%20", "x#y")])
+BLANKS = st.builds(ox.BlankNode, st.sampled_from(["b", "b0", "x_y", "f" * 32]))
+VALUES = (
+    st.builds(ox.Literal, PLAIN)
+    | st.builds(lambda text: ox.Literal(text, language="en-gb"), PLAIN)
+    | st.builds(
+        lambda text, kind: ox.Literal(text, datatype=kind), LEXICAL.filter(str.isprintable), st.sampled_from(DATATYPES)
+    )
+)
+GRAPHS = RESOURCES | BLANKS | st.just(ox.DefaultGraph())
+QUADS = st.builds(ox.Quad, RESOURCES | BLANKS, RESOURCES, RESOURCES | BLANKS | VALUES, GRAPHS)
+
+
+def spelled(node):
+    """The term of a node of the other library."""
+    if isinstance(node, ox.DefaultGraph):
+        return None
+    if isinstance(node, ox.BlankNode):
+        # A label that looks like one that was made up is numbered.
+        return blank(" 0" if node.value == "f" * 32 else node.value, "in")
+    if isinstance(node, ox.Literal):
+        return literal(node.value, f"@{node.language}" if node.language else str(node.datatype))
+    return f"<{node.value}>"
+
+
+@pytest.mark.parametrize("format", READ)
+@given(quads=st.lists(QUADS, max_size=6))
+def test_what_another_library_writes_is_read(format, quads):
+    syntax = getattr(ox.RdfFormat, READ[format])
+    if not syntax.supports_datasets:
+        quads = [quad.triple for quad in quads]
+    written = ox.serialize(quads, format=syntax)
+    expected = {(*map(spelled, quad[:3]), spelled(quad[3]) if len(quad) == 4 else None) for quad in map(tuple, quads)}
+    assert set(read_graph(written, format, scope="in")) == expected
+    assert set(read_graph(io.BytesIO(written), format, scope="in")) == expected
+
+
+def test_blank_nodes_of_documents_are_distinct_and_the_same_each_time():
+    data = b"_:b <http://a/p> [] , ( 1 ) ."
+    first, again, other = (list(read_graph(data, "turtle", scope=scope)) for scope in ("one", "one", "two"))
+    assert first == again
+    blanks = [{word for quad in quads for word in quad if word and word.startswith("_:")} for quads in (first, other)]
+    assert [len(found) for found in blanks] == [3, 3]
+    assert not blanks[0] & blanks[1]
+
+
+@pytest.mark.parametrize(
+    ("base", "found"),
+    [
+        (None, ["<a>", "<#p>", "<b/c>"]),
+        ("roads.ttl", ["<a>", "<roads.ttl#p>", "<b/c>"]),
+        ("http://ex.org/x/y", ["<http://ex.org/x/a>", "<http://ex.org/x/y#p>", "<http://ex.org/x/b/c>"]),
+    ],
+)
+@pytest.mark.parametrize("format", ["turtle", "jsonld", "rdfxml"])
+def test_relative_names(format, base, found):
+    data = {
+        "turtle": b"<a> <#p> <b/c> .",
+        "jsonld": b'{"@id": "a", "http://ex.org/p": [{"@id": "b/c"}, {"@id": "#p"}]}',
+        "rdfxml": b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:x="http://ex.org/">
+            <rdf:Description rdf:about="a"><x:p rdf:resource="b/c"/><x:q rdf:resource="#p"/></rdf:Description>
+            </rdf:RDF>""",
+    }[format]
+    words = {word for quad in read_graph(data, format, base=base) for word in quad if word}
+    assert words >= set(found)
+
+
+def test_a_document_may_come_in_pieces():
+    document = Document("trig", scope="in")
+    assert list(document.read(b"@base <http://ex.org/> . @prefix : <#> .")) == []
+    first = list(document.read(b"<g> { :a :p _:b, [] }"))
+    second = list(document.read(b"<h> { :a :p _:b, [] }"))
+    assert first[0][2] == second[0][2] == "_:in_0_b"
+    assert first[1][2] != second[1][2]
+    assert first[0][0] == "<http://ex.org/#a>"
+    with pytest.raises(WrongSyntax) as caught:
+        list(document.read(b"<i> {\n  :a :p x }"))
+    assert (caught.value.line, caught.value.column, caught.value.text) == (2, 9, "  :a :p x }")
+
+
+@pytest.mark.parametrize(
+    ("format", "data", "place", "part"),
+    [
+        ("turtle", b"<a> <b> <c> .\n<a> <b> x .", (2, 9), "x is not a valid RDF object"),
+        ("turtle", b"<a> <b> <c>", (1, 12), "end"),
+        ("turtle", "<a> <b> 'ü' . <ü".encode(), (1, 15), ""),
+        ("turtle", b"<> <b> <c> .", (1, 1), "no name"),
+        ("turtle", b"<a> <b> <<( <a> <b> <c> )>> .", (1, 1), "RDF-star"),
+        ("ntriples", b"<http://a> <http://b> <c> .", (1, 23), "absolute"),
+        ("ntriples", b'<http://a> <http://b> "\xff" .', (1, 24), "UTF-8"),
+        ("nquads", b"\n<http://a> <http://b> <http://c> <http://d> <http://e> .", (2, 45), ""),
+        ("jsonld", b'{"@id": "a",\n "http://p": }', (2, 14), ""),
+        ("jsonld", b'{"@context": "http://schema.org/", "name": "x"}', (1, 1), "nothing is fetched"),
+        ("jsonld", b'{"http://p": {"@value": 3, "@id": "x"}}', (1, 1), "incompatible"),
+        ("rdfxml", b'<a xmlns="http://a/">\n<b>\n</a>', (3, 1), "ill-formed"),
+        ("rdfxml", b'<?xml version="1.0" encoding="klingon"?><a/>', (1, 1), "`klingon` is no encoding"),
+        ("rdfxml", '<?xml version="1.0" encoding="ascii"?>\n<ä/>'.encode(), (1, 1), "line 2 is not in ascii"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(format, data, place, part):
+    with pytest.raises(WrongSyntax) as caught:
+        list(read_graph(data, format))
+    assert (caught.value.line, caught.value.column) == place
+    assert part in str(caught.value)
+
+
+RDFXML = """<?xml version="1.0" encoding="{}"?>
+<!DOCTYPE rdf:RDF [<!ENTITY ex "http://ex.org/">]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:ex="&ex;">
+  <rdf:Description rdf:about="&ex;a"><ex:p>é</ex:p></rdf:Description>
+</rdf:RDF>"""
+PREMISE = [("<http://ex.org/a>", "<http://ex.org/p>", '"é"', None)]
+
+
+@pytest.mark.parametrize(
+    "encoding", ["UTF-8", "utf-8-sig", "ISO-8859-1", "windows-1252", "UTF-16", "UTF-16-LE", "utf-32"]
+)
+def test_a_document_may_be_in_any_encoding_that_it_declares(encoding):
+    declared = encoding.removesuffix("-LE").removesuffix("-sig")
+    data = RDFXML.format(declared).encode(encoding)
+    assert list(read_graph(data, "rdfxml")) == PREMISE
+    assert format_of("koala.owl", data) == "rdfxml"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("format", ["turtle", "trig", "ntriples", "nquads", "jsonld"])
+def test_a_mark_of_the_byte_order_is_understood_everywhere(format, encoding):
+    line = '<http://ex.org/a> <http://ex.org/p> "é" .'
+    text = '{"@id": "http://ex.org/a", "http://ex.org/p": "é"}' if format == "jsonld" else line
+    assert list(read_graph(text.encode(encoding), format)) == PREMISE
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format"),
+    [
+        ("a.ttl", b"", "turtle"),
+        ("a.b/c.nt.gz", b"", "ntriples"),
+        ("A.OWL", b"", "rdfxml"),
+        ("a.ofn", b"", "functional"),
+        ("a.omn", b"", "manchester"),
+        ("a.txt", b"<a> <b> <c> .", None),
+        ("a", b"", None),
+        ("a.owl", b"<!-- c --><rdf:RDF xmlns:rdf='x'>", "rdfxml"),
+        ("a.owl", b"<?xml version='1.0'?>\n<!DOCTYPE Ontology [\n<!ENTITY a 'b'>]>\n<Ontology xmlns='x'>", "owlxml"),
+        ("a.owl", b"# c\n@prefix a: <b> .", "turtle"),
+        ("a.owl", b"<a> <b> <c> .", "turtle"),
+        ("a.owl", b"  Prefix(:=<http://a/>)\nOntology(", "functional"),
+        ("a.rdf", b"Prefix: a: <http://a/>\nOntology: <http://a>", "manchester"),
+        ("a.xml", b'{"@id": "a"}', "jsonld"),
+        ("a.ttl", b'{"@id": "a"}', "turtle"),
+    ],
+)
+def test_the_ending_says_the_format_and_the_content_what_the_ending_does_not(name, content, format):
+    assert format_of(name, content) == format

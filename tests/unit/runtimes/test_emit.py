@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import Delta
 
-from thalweg.runtimes.emit import EMITTERS, LONGEST_STRETCH, Change, Interval, Snapshot, Stretch
+from thalweg.connectors.reading import open_reader
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.rdf import GENERATED_AT, read_graph
+from thalweg.model.time import Clock
+from thalweg.runtimes.emit import EMITTERS, FORMATS, LONGEST_STRETCH, Change, Interval, Snapshot, Stretch, spelling
+from thalweg.runtimes.late import facts
 
 
 def pieces(emit, *steps):
@@ -121,3 +126,86 @@ def test_changes_and_intervals_rebuild_the_snapshots(history, step):
         last_change = max((t for t in from_changes if t <= tick), default=None)
         assert (from_changes[last_change] if last_change is not None else set()) == expected
         assert {i.fact for i in intervals if i.start <= tick and (i.until is None or tick <= i.until)} == expected
+
+
+# As graphs of RDF ----------------------------------------------------------------------------------------------------
+
+A, B = "<http://ex.org/C>(<http://ex.org/a>)", "<http://ex.org/p>(<http://ex.org/b>,3)"
+SCHEMA = "<https://schema.org/"
+
+
+def said(piece, format="nquads", clock=Clock(tick_length=500)):  # noqa: B008
+    """What the default graph says, as (graph, property, value), and the graphs of the facts."""
+    text = spelling(format, clock)(piece)
+    documents = text.splitlines() if format == "jsonld" else [text]
+    quads = [quad for document in documents for quad in read_graph(document.encode(), format)]
+    about = {quad[:3] for quad in quads if quad[3] is None}
+    return about, sorted({quad[3] for quad in quads if quad[3] is not None})
+
+
+def moment(text):
+    return f'"1970-01-01T00:00:{text}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+
+
+@pytest.mark.parametrize("format", ["nquads", "jsonld"])
+def test_an_interval_is_a_graph_with_its_validity(format):
+    closed, still = "<urn:thalweg:interval:38:41>", "<urn:thalweg:interval:38>"
+    assert said(Interval(A, 38, 41), format) == (
+        {
+            (closed, f"{SCHEMA}validFrom>", moment("19")),
+            (closed, f"{SCHEMA}validThrough>", moment("20.500")),
+            (closed, "from", "38"),
+            (closed, "until", "41"),
+        },
+        [closed],
+    )
+    assert said(Interval(A, 38, None), format) == (
+        {(still, f"{SCHEMA}validFrom>", moment("19")), (still, "from", "38")},
+        [still],
+    )
+
+
+@pytest.mark.parametrize("format", ["nquads", "jsonld"])
+def test_a_change_is_a_graph_that_began_and_one_that_ended(format):
+    begin, end = "<urn:thalweg:begin:40>", "<urn:thalweg:end:40>"
+    assert said(Change(40, (A,), (B,)), format) == (
+        {
+            (begin, GENERATED_AT, moment("20")),
+            (begin, "tick", "40"),
+            (end, "<http://www.w3.org/ns/prov#invalidatedAtTime>", moment("20")),
+            (end, "tick", "40"),
+        },
+        [begin, end],
+    )
+    assert said(Change(40, (), (B,)), format)[1] == [end]
+
+
+def test_partial_graphs_say_so():
+    about, (name,) = said(Interval(A, 38, None, partial=True))
+    assert name == "<urn:thalweg:interval:38:partial>"
+    assert (name, "partial", '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>') in about
+
+
+def test_a_tick_beyond_all_calendars_is_told_as_itself():
+    about, (name,) = said(Stretch(10**15, 10**15, (A,)))
+    assert (name, GENERATED_AT, str(10**15)) in about
+
+
+def test_other_formats_are_as_before():
+    assert set(FORMATS) == {"jsonl", "atoms", "nquads", "jsonld"}
+    piece = Interval(A, 38, 41)
+    assert [spelling(name, Clock())(piece) for name in ("jsonl", "atoms")] == [piece.jsonl(), piece.atoms()]
+
+
+TOLD = st.lists(st.sets(st.sampled_from([A, B, "slow(road1)", "jam", 'q(x,"a, b",2.5)', "<p>(<a>,<b>)"])), max_size=5)
+
+
+@pytest.mark.parametrize(("format", "name"), [("nquads", "in.nq"), ("jsonld", "in.jsonld")])
+@given(snapshots=TOLD, length=st.sampled_from([1, 100, 1_000, 60_000]))
+def test_snapshots_are_a_stream_that_can_be_read_again(format, name, snapshots, length):
+    clock, words = Clock(tick_length=length), Dictionary()
+    write, reader = spelling(format, clock), open_reader(name, "in", words, clock)
+    text = "".join(write(Stretch(tick, tick, tuple(sorted(held)))) for tick, held in enumerate(snapshots))
+    items = [*reader.feed(text.encode()), *reader.finish()]
+    found = {tick: {*map(str, facts(batch, words))} for tick, batch in items}
+    assert found == {tick: held for tick, held in enumerate(snapshots) if held}

@@ -42,17 +42,18 @@ class Changes:
 
     def __init__(self, words: Dictionary) -> None:
         self.words = words
-        self._heard: dict[str, list[tuple[int, Words, Words]]] = {}
+        self._heard: dict[tuple[str, int], list[tuple[int, Words, Words]]] = {}
 
     def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
         if len(begun) or len(ended):
-            self._heard.setdefault(predicate, []).append((tick, begun, ended))
+            # One name may stand for a class and for a property.
+            self._heard.setdefault((predicate, begun.shape[1]), []).append((tick, begun, ended))
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
         import pyarrow as pa
 
         ticks, ended, facts = [_NONE], [_NONE], [pa.array([], type=pa.string())]
-        for predicate, heard in self._heard.items():
+        for (predicate, _), heard in self._heard.items():
             rows = [part for _, begun, gone in heard for part in (begun, gone)]
             counts = np.array([len(part) for part in rows], dtype=np.int64)
             when = np.array([tick for tick, _, _ in heard], dtype=np.int64)

@@ -25,7 +25,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER
 from thalweg.model.time import Clock
-from thalweg.runtimes.spark.pack import Arrivals, gather
+from thalweg.runtimes.spark.door import Arrivals
+from thalweg.runtimes.spark.pack import gather
 from thalweg.runtimes.spark.wire import Words
 
 TIME: Final = "t"

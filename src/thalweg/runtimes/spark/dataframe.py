@@ -7,8 +7,9 @@ from pyspark import TaskContext
 
 from thalweg.engine import Engine
 from thalweg.runtimes.spark.columns import Shape, arrivals
+from thalweg.runtimes.spark.door import Arrivals
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Arrivals, Packer
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, StageProcessor
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, Parcel, unwrap
 

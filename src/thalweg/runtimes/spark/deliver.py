@@ -19,7 +19,7 @@ from typing import Any, Final
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
-from thalweg.runtimes.emit import Change, Interval, Piece, Stretch
+from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch
 from thalweg.runtimes.late import first_late, summary
 from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, LATE_FACT, OVER
 
@@ -40,14 +40,21 @@ class Delivered:
 class Delivery:
     """Writes the answers of batches, each once."""
 
-    def __init__(self, ledger: Path, out: str | None, late: str | None, emit: str, as_json: bool) -> None:
+    def __init__(
+        self,
+        ledger: Path,
+        out: str | None,
+        late: str | None,
+        emit: str,
+        spell: Spell = lambda piece: piece.jsonl(),
+    ) -> None:
         self._ledger = ledger
         self._table = Path(out) if out is not None and out.endswith(".parquet") else None
         self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
         self._out = None if self._table else _open(out, self.done.out)
         self._late = None if late is None else _open(late, self.done.late)
         self._emit = emit
-        self._as_json = as_json
+        self._spell = spell
         self.late_facts = 0
         self.first_late = ""
         self.rows = 0
@@ -64,8 +71,7 @@ class Delivery:
         self.rows += len(told_rows)
         if self._out is not None:
             pieces = _PIECES[self._emit](told_rows, start, told)
-            text = "".join(piece.jsonl() if self._as_json else piece.atoms() for piece in pieces)
-            self._out.write(text.encode())
+            self._out.write("".join(map(self._spell, pieces)).encode())
         elif self._table is not None and told_rows:
             _write_table(self._table, batch, told_rows, self._emit)
         self._tell_late([row for row in answers if row["kind"] == LATE_FACT])

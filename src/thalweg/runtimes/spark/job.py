@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Door, Program
 from thalweg.ir.text import show
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
@@ -62,7 +62,19 @@ class Job:
         return frozenset(stage.number for stage in self.stages if stage.counts_everything)
 
     @cached_property
+    def supplied(self) -> frozenset[str]:
+        """What the rules want to know about the terms of each fact; most want to know nothing."""
+        if self.program.door == Door():
+            return frozenset()
+        from thalweg.languages.owl.door import SUPPLIED
+
+        return SUPPLIED & self.streamed.keys()
+
+    @cached_property
     def fingerprint(self) -> str:
         """What a checkpoint must agree with: the program, and how it is spread and run."""
-        what = (show(self.program), self.settings, self.partitions, self.groups)
+        program = self.program
+        told = None if program.told is None else sorted(program.told)
+        about = (show(program), told, sorted(program.streamed), program.door)
+        what = (*about, self.settings, self.partitions, self.groups)
         return hashlib.sha256(repr(what).encode()).hexdigest()

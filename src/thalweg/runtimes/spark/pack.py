@@ -8,6 +8,7 @@ import numpy as np
 
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.runtimes.spark.door import Arrivals, admitted
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, buckets_of, terms_of, wrap
 
@@ -15,17 +16,6 @@ _EMPTY: Final = np.zeros(0, dtype=np.int64)
 
 # Which ticks there were matters before the timeline has begun; then the least and the greatest are enough.
 _MOST_TICKS: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """Facts of one signature on one stream: a row of words and a tick each, and their places among all that came."""
-
-    signature: str
-    stream: str | None
-    ticks: Words
-    rows: Words
-    places: Words
 
 
 @dataclass(slots=True)
@@ -59,7 +49,7 @@ class Packer:
         before = self._before(known) if self.ordered and known else _EMPTY
         self.highest = max(self.highest, int(seen.max(initial=-1)))
         boxes: dict[tuple[int, int], _Box] = {}
-        for each in known:
+        for each in admitted(known, self.job, self.words):
             routes = list(self._routes(each.signature))
             for stage, number, key in routes:
                 self._address(each, stage, number, key, boxes)
@@ -85,7 +75,8 @@ class Packer:
     def _routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
         known = self.job.streamed.get(signature, ())
         yield from ((stage, number, route.key) for stage, number, route in known)
-        for stage in self.job.counting - {stage for stage, _, _ in known}:
+        counting = frozenset() if signature in self.job.supplied else self.job.counting
+        for stage in counting - {stage for stage, _, _ in known}:
             yield stage, UNKNOWN, None
 
     def _before(self, arrivals: list[Arrivals]) -> Words:

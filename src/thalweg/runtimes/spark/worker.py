@@ -14,8 +14,10 @@ from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER
+from thalweg.model.triples import as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.spark.answers import Telling, told_by
+from thalweg.runtimes.spark.door import TRIPLES
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.timeline import Timeline
 from thalweg.runtimes.spark.wire import (
@@ -139,12 +141,19 @@ class Worker:
 
     def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
         """Late facts are told by the first stage that they are sent to, and there by one bucket."""
-        if not self._is_first_to_get(run):
+        if run.signature in self.job.supplied or not self._is_first_to_get(run):
             return
         wanted = run.ticks >= (self.job.settings.first or 0)
-        texts = self.engine.dictionary.spell_rows(run.signature.rpartition("/")[0], run.rows[wanted])
+        texts = self._spelled(run.signature, run.rows[wanted])
         lists = {"ticks": run.ticks[wanted], "watermarks": watermarks[wanted], "facts": texts}
         out.append(wrap(OUT, self.bucket, {"kind": LATE, "stream": run.stream}, lists))
+
+    def _spelled(self, signature: str, rows: Words) -> list[str]:
+        spell = self.engine.dictionary.spell_rows
+        if signature != TRIPLES:
+            return spell(signature.rpartition("/")[0], rows)
+        single = (as_facts(row.reshape(1, -1), self.engine.dictionary) for row in rows)
+        return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
 
     def _is_first_to_get(self, run: Run) -> bool:
         known = self.job.streamed.get(run.signature)
@@ -242,6 +251,9 @@ class Worker:
             if not batches or batches[-1].stream != run.stream:
                 batches.append(Batch(stream=run.stream))
             batches[-1].add(self._name(run), row)
+            if run.signature in self.job.supplied:
+                # No window counts what was not on a stream.
+                batches[-1].order.pop()
         return found
 
     def _name(self, run: Run) -> str:
@@ -255,9 +267,17 @@ class Worker:
         for change in changes:
             for name, signature in self.stage.outputs:
                 begun, ended = change.columns(plan.outputs[name])
-                predicate = signature.rpartition("/")[0]
-                self.telling.take(change.tick, predicate, begun, ended)
+                if signature == TRIPLES:
+                    self._tell_triples(change.tick, begun, ended)
+                else:
+                    self.telling.take(change.tick, signature.rpartition("/")[0], begun, ended)
             supplies.take(change)
+
+    def _tell_triples(self, tick: int, begun: Words, ended: Words) -> None:
+        for predicate, rows in as_facts(begun, self.engine.dictionary):
+            self.telling.take(tick, predicate, rows, rows[:0])
+        for predicate, rows in as_facts(ended, self.engine.dictionary):
+            self.telling.take(tick, predicate, rows[:0], rows)
 
     # Saving ---------------------------------------------------------------------------------------------------------
 

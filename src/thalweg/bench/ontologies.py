@@ -1,0 +1,160 @@
+"""What is reasoned about: ontologies made to any size, well-known ones where they are at hand, and instances for each.
+
+Instances live in small neighbourhoods, and a property leads from each to one other of the same: so properties that are
+functional, transitive or inverse to each other conclude what they should, and nothing grows with the square of the data.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from thalweg.bench import university
+from thalweg.connectors.ontologies import read_triples
+from thalweg.languages.owl.vocabulary import OWL, RDFS, TYPE, Triple, is_schema, is_schema_class
+
+_NAMESPACE: Final = "http://example.org/made#"
+_NEIGHBOURS: Final = 5
+_BRANCHES: Final = 4
+_SUBCLASS, _SUBPROPERTY = f"<{RDFS}subClassOf>", f"<{RDFS}subPropertyOf>"
+_DOMAIN, _RANGE = f"<{RDFS}domain>", f"<{RDFS}range>"
+
+KNOWN: Final = ("teams", "koala", "mad_cows", "beer")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An ontology, and where its data come from: as many triples as asked for."""
+
+    name: str
+    schema: tuple[Triple, ...]
+    data: Callable[[int], list[Triple]]
+
+
+def folder() -> Path:
+    """Where the ontologies are that others have published: they do not ship with the package."""
+    return Path(os.environ.get("THALWEG_DATA", "../shared/data"))
+
+
+def well_known() -> list[Subject]:
+    """Those that Coror and Stream Coror were measured with, as far as they are at hand."""
+    paths = [(name, folder() / "coror" / f"{name}.nt") for name in KNOWN]
+    return [about(name, read_triples(path)) for name, path in paths if path.exists()]
+
+
+def universities() -> Subject:
+    """LUBM's ontology where it is at hand, ours elsewhere; with data of our generator."""
+    path = folder() / "lubm" / "univ-bench.owl"
+    schema = read_triples(path) if path.exists() else university.ontology()
+    kept = tuple(triple for triple in schema if is_schema(triple))
+    named = "LUBM" if path.exists() else "university"
+    return Subject(named, kept, partial(university.data, namespace=university.namespace_of(kept)))
+
+
+def made(classes: int) -> Subject:
+    """An ontology with so many classes, and about four axioms for each two.
+
+    >>> made(8).name, len(made(80).data(1_000))
+    ('8 classes', 1000)
+    """
+    return about(f"{classes:,} classes", list(_axioms(classes)))
+
+
+def about(name: str, triples: Sequence[Triple]) -> Subject:
+    """A subject with an ontology's own axioms; its data are instances that are made for it."""
+    schema = tuple(triple for triple in triples if is_schema(triple))
+    return Subject(name, schema, partial(instances, schema))
+
+
+def _axioms(classes: int) -> Iterator[Triple]:
+    """Trees of classes and of properties; every second property has a class defined by it, some are transitive."""
+    for number in range(classes):
+        yield _class(number), TYPE, f"<{OWL}Class>"
+        if number:
+            yield _class(number), _SUBCLASS, _class((number - 1) // _BRANCHES)
+    for number in range(classes // 2):
+        yield _property(number), TYPE, f"<{OWL}ObjectProperty>"
+        yield from _about_property(number, classes)
+
+
+def _about_property(number: int, classes: int) -> Iterator[Triple]:
+    this = _property(number)
+    if number:
+        yield this, _SUBPROPERTY, _property((number - 1) // _BRANCHES)
+    match number % 8:
+        case 1 | 3 | 5:
+            node, value = f"_:some{number}", _class(classes - 1 - number)
+            yield node, TYPE, f"<{OWL}Restriction>"
+            yield node, f"<{OWL}onProperty>", this
+            yield node, f"<{OWL}someValuesFrom>", value
+            yield node, _SUBCLASS, _class(number)
+        case 2 | 4:
+            yield this, _DOMAIN, _class(number)
+            yield this, _RANGE, _class(classes - 1 - number)
+        case 6:
+            yield this, f"<{OWL}inverseOf>", _property(number - 1)
+        case 7:
+            yield this, TYPE, f"<{OWL}TransitiveProperty>"
+
+
+def _class(number: int) -> str:
+    return f"<{_NAMESPACE}Class{number}>"
+
+
+def _property(number: int) -> str:
+    return f"<{_NAMESPACE}property{number}>"
+
+
+def instances(schema: Sequence[Triple], triples: int, seed: int = 0) -> list[Triple]:
+    """Individuals of an ontology's classes, related by its object properties; as many triples as asked for.
+
+    >>> schema = [("<p>", TYPE, f"<{OWL}ObjectProperty>"), ("<C>", TYPE, f"<{OWL}Class>")]
+    >>> sorted({predicate for _, predicate, _ in instances(schema, 20)}) == sorted(["<p>", TYPE])
+    True
+    """
+    random, classes, properties = Random(seed), *_vocabulary(schema)
+    found: dict[Triple, None] = {}
+    number = 0
+    while len(found) < triples:
+        for _ in range(4):
+            found[_individual(number), TYPE, random.choice(classes)] = None
+            place = random.randrange(len(properties))
+            found[_individual(number), properties[place], _neighbour(number, place)] = None
+        number += 1
+    return list(found)[:triples]
+
+
+def _vocabulary(schema: Sequence[Triple]) -> tuple[list[str], list[str]]:
+    """The classes and the object properties that an ontology names.
+
+    Where a restriction gives everyone the same value, another one would make all that are valued alike the same.
+    """
+    valued = {node for node, predicate, _ in schema if predicate == f"<{OWL}hasValue>"}
+    fixed = {thing for node, predicate, thing in schema if predicate == f"<{OWL}onProperty>" and node in valued}
+    classes, properties = dict[str, None](), dict[str, None]()
+    for subject, predicate, thing in schema:
+        if predicate == TYPE and thing == f"<{OWL}Class>" and subject[0] == "<":
+            classes[subject] = None
+        elif predicate == TYPE and thing in _OBJECT_PROPERTIES and subject not in fixed:
+            properties[subject] = None
+        elif predicate == _SUBCLASS:
+            classes |= dict.fromkeys(each for each in (subject, thing) if each[0] == "<" and not is_schema_class(each))
+    return sorted(classes), sorted(properties)
+
+
+_OBJECT_PROPERTIES: Final = tuple(
+    f"<{OWL}{kind}Property>" for kind in ("Object", "Transitive", "Symmetric", "InverseFunctional")
+)
+
+
+def _individual(number: int) -> str:
+    return f"<{_NAMESPACE}individual{number}>"
+
+
+def _neighbour(number: int, place: int) -> str:
+    """Another of the same neighbourhood; by one property no two have the same."""
+    first, mine = number // _NEIGHBOURS * _NEIGHBOURS, number % _NEIGHBOURS
+    return _individual(first + (mine + 1 + place % (_NEIGHBOURS - 1)) % _NEIGHBOURS)

@@ -1,0 +1,234 @@
+"""Universities: data in the shape of LUBM (Guo, Pan, Heflin 2005), made by a generator of our own.
+
+A department has professors who teach, publish and advise, students who take courses, and research groups; people have
+names, addresses and degrees. Each department follows from the seed and its number alone, so that more departments are
+more of the same. The ontology that ships here is small and uses the names of LUBM's; LUBM's own does as well.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from random import Random
+from typing import Final
+
+from thalweg.languages.owl.vocabulary import TYPE, Triple
+from thalweg.model.rdf import read_graph
+from thalweg.model.term import quote
+
+NAMESPACE: Final = "http://example.org/university#"
+PER_UNIVERSITY: Final = 15
+_UNIVERSITIES: Final = 1_000
+_INTERESTS: Final = 30
+
+ONTOLOGY: Final = """
+@prefix : <http://example.org/university#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+
+:Organization a owl:Class .
+:University a owl:Class ; rdfs:subClassOf :Organization .
+:Department a owl:Class ; rdfs:subClassOf :Organization .
+:ResearchGroup a owl:Class ; rdfs:subClassOf :Organization .
+
+:Work a owl:Class .
+:Course a owl:Class ; rdfs:subClassOf :Work .
+:GraduateCourse a owl:Class ; rdfs:subClassOf :Course .
+:Publication a owl:Class .
+
+:Person a owl:Class .
+:Employee owl:equivalentClass [ owl:intersectionOf (:Person
+    [ a owl:Restriction ; owl:onProperty :worksFor ; owl:someValuesFrom :Organization ]) ] .
+:Faculty a owl:Class ; rdfs:subClassOf :Employee .
+:Lecturer a owl:Class ; rdfs:subClassOf :Faculty .
+:Professor a owl:Class ; rdfs:subClassOf :Faculty .
+:FullProfessor a owl:Class ; rdfs:subClassOf :Professor .
+:AssociateProfessor a owl:Class ; rdfs:subClassOf :Professor .
+:AssistantProfessor a owl:Class ; rdfs:subClassOf :Professor .
+:Chair rdfs:subClassOf :Professor ; owl:equivalentClass [ owl:intersectionOf (:Person
+    [ a owl:Restriction ; owl:onProperty :headOf ; owl:someValuesFrom :Department ]) ] .
+:Student owl:equivalentClass [ owl:intersectionOf (:Person
+    [ a owl:Restriction ; owl:onProperty :takesCourse ; owl:someValuesFrom :Course ]) ] .
+:UndergraduateStudent a owl:Class ; rdfs:subClassOf :Student .
+:GraduateStudent a owl:Class ; rdfs:subClassOf :Person ,
+    [ a owl:Restriction ; owl:onProperty :takesCourse ; owl:someValuesFrom :GraduateCourse ] .
+:TeachingAssistant owl:equivalentClass [ owl:intersectionOf (:Person
+    [ a owl:Restriction ; owl:onProperty :teachingAssistantOf ; owl:someValuesFrom :Course ]) ] .
+:ResearchAssistant rdfs:subClassOf :Student ,
+    [ a owl:Restriction ; owl:onProperty :worksFor ; owl:someValuesFrom :ResearchGroup ] .
+
+:subOrganizationOf a owl:TransitiveProperty ; rdfs:domain :Organization ; rdfs:range :Organization .
+:memberOf a owl:ObjectProperty ; owl:inverseOf :member .
+:member a owl:ObjectProperty ; rdfs:domain :Organization ; rdfs:range :Person .
+:worksFor a owl:ObjectProperty ; rdfs:subPropertyOf :memberOf .
+:headOf a owl:ObjectProperty ; rdfs:subPropertyOf :worksFor .
+:degreeFrom a owl:ObjectProperty ; owl:inverseOf :hasAlumnus ; rdfs:domain :Person ; rdfs:range :University .
+:hasAlumnus a owl:ObjectProperty .
+:undergraduateDegreeFrom a owl:ObjectProperty ; rdfs:subPropertyOf :degreeFrom .
+:mastersDegreeFrom a owl:ObjectProperty ; rdfs:subPropertyOf :degreeFrom .
+:doctoralDegreeFrom a owl:ObjectProperty ; rdfs:subPropertyOf :degreeFrom .
+:advisor a owl:ObjectProperty ; rdfs:domain :Person ; rdfs:range :Professor .
+:teacherOf a owl:ObjectProperty ; rdfs:domain :Faculty ; rdfs:range :Course .
+:takesCourse a owl:ObjectProperty .
+:teachingAssistantOf a owl:ObjectProperty ; rdfs:domain :TeachingAssistant ; rdfs:range :Course .
+:publicationAuthor a owl:ObjectProperty ; rdfs:domain :Publication ; rdfs:range :Person .
+:name a owl:DatatypeProperty .
+:emailAddress a owl:DatatypeProperty ; rdfs:domain :Person .
+:telephone a owl:DatatypeProperty ; rdfs:domain :Person .
+:researchInterest a owl:DatatypeProperty .
+"""
+
+
+def ontology() -> list[Triple]:
+    """The ontology that ships here.
+
+    >>> any(predicate.endswith("someValuesFrom>") for _, predicate, _ in ontology())
+    True
+    """
+    return [triple[:3] for triple in read_graph(ONTOLOGY.encode(), "turtle", scope="university")]
+
+
+def namespace_of(schema: Iterable[Triple]) -> str:
+    """The namespace in which an ontology speaks about universities.
+
+    >>> namespace_of(ontology()) == NAMESPACE
+    True
+    """
+    place = next(subject for subject, _, _ in schema if subject.endswith("#subOrganizationOf>"))
+    return place[1 : place.index("#") + 1]
+
+
+def data(triples: int, seed: int = 0, namespace: str = NAMESPACE) -> list[Triple]:
+    """As many triples as asked for, in whole departments but for the last one.
+
+    >>> len(data(10_000))
+    10000
+    """
+    made = chain.from_iterable(department(number, seed, namespace) for number in range(triples // 1_000 + 1))
+    return list(islice(dict.fromkeys(made), triples))
+
+
+def department(number: int, seed: int = 0, namespace: str = NAMESPACE) -> Iterator[Triple]:
+    """The triples of one department, some 7,000.
+
+    >>> next(department(16))[0]
+    '<http://www.University1.example/>'
+    """
+    return _Department(number, Random(f"{seed}/{number}"), namespace).triples()
+
+
+class _Department:
+    """A department in the making."""
+
+    def __init__(self, number: int, random: Random, namespace: str) -> None:
+        home = number // PER_UNIVERSITY
+        self._random = random
+        self._namespace = namespace
+        self._place = f"http://www.Department{number % PER_UNIVERSITY}.University{home}.example/"
+        self._self, self._home = f"<{self._place}>", _university(home)
+
+    def triples(self) -> Iterator[Triple]:
+        yield self._is(self._home, "University")
+        yield self._is(self._self, "Department")
+        yield self._self, self._word("subOrganizationOf"), self._home
+        groups = [self._called(f"ResearchGroup{number}") for number in range(self._random.randint(10, 20))]
+        for group in groups:
+            yield self._is(group, "ResearchGroup")
+            yield group, self._word("subOrganizationOf"), self._self
+        faculty = [
+            (kind, f"{kind}{number}")
+            for kind, least, most in _FACULTY
+            for number in range(self._random.randint(least, most))
+        ]
+        courses = {"Course": list[str](), "GraduateCourse": list[str]()}
+        for kind, name in faculty:
+            yield from self._teacher(kind, name, courses)
+        yield self._called("FullProfessor0"), self._word("headOf"), self._self
+        professors = [name for kind, name in faculty if kind != "Lecturer"]
+        for number in range(len(faculty) * self._random.randint(8, 14)):
+            yield from self._undergraduate(f"UndergraduateStudent{number}", courses["Course"], professors)
+        graduates = [f"GraduateStudent{number}" for number in range(len(faculty) * self._random.randint(3, 4))]
+        for name in graduates:
+            yield from self._graduate(name, courses, professors, groups)
+        for name in professors:
+            yield from self._publications(name, graduates)
+
+    def _teacher(self, kind: str, name: str, courses: dict[str, list[str]]) -> Iterator[Triple]:
+        person = self._called(name)
+        yield self._is(person, kind)
+        yield from self._person(name, ("undergraduate", "masters", "doctoral"))
+        yield person, self._word("worksFor"), self._self
+        yield person, self._word("researchInterest"), quote(f"Research{self._random.randrange(_INTERESTS)}")
+        for level, known in courses.items():
+            for _ in range(self._random.randint(1, 2)):
+                known.append(self._called(f"{level}{len(known)}"))
+                yield self._is(known[-1], level)
+                yield known[-1], self._word("name"), quote(f"{level}{len(known) - 1}")
+                yield person, self._word("teacherOf"), known[-1]
+
+    def _undergraduate(self, name: str, courses: list[str], professors: list[str]) -> Iterator[Triple]:
+        student = self._called(name)
+        yield self._is(student, "UndergraduateStudent")
+        yield from self._person(name, ())
+        yield student, self._word("memberOf"), self._self
+        yield from self._takes(student, courses, self._random.randint(2, 4))
+        if self._random.random() < 0.2:
+            yield student, self._word("advisor"), self._called(self._random.choice(professors))
+
+    def _graduate(
+        self, name: str, courses: dict[str, list[str]], professors: list[str], groups: list[str]
+    ) -> Iterator[Triple]:
+        student = self._called(name)
+        yield self._is(student, "GraduateStudent")
+        yield from self._person(name, ("undergraduate",))
+        yield student, self._word("memberOf"), self._self
+        yield student, self._word("advisor"), self._called(self._random.choice(professors))
+        yield from self._takes(student, courses["GraduateCourse"], self._random.randint(1, 3))
+        match self._random.randrange(4):
+            case 0:
+                yield self._is(student, "TeachingAssistant")
+                yield student, self._word("teachingAssistantOf"), self._random.choice(courses["Course"])
+            case 1:
+                yield self._is(student, "ResearchAssistant")
+                yield student, self._word("worksFor"), self._random.choice(groups)
+
+    def _takes(self, student: str, courses: list[str], number: int) -> Iterator[Triple]:
+        for course in self._random.sample(courses, min(number, len(courses))):
+            yield student, self._word("takesCourse"), course
+
+    def _publications(self, name: str, graduates: list[str]) -> Iterator[Triple]:
+        for number in range(self._random.randint(5, 18)):
+            publication = self._called(f"{name}/Publication{number}")
+            yield self._is(publication, "Publication")
+            yield publication, self._word("name"), quote(f"Publication{number}")
+            authors = [name, *self._random.sample(graduates, self._random.randrange(3))]
+            for author in authors:
+                yield publication, self._word("publicationAuthor"), self._called(author)
+
+    def _person(self, name: str, degrees: Iterable[str]) -> Iterator[Triple]:
+        person = self._called(name)
+        yield person, self._word("name"), quote(name)
+        yield person, self._word("emailAddress"), quote(f"{name}@{self._place[11:-1]}")
+        yield person, self._word("telephone"), quote("xxx-xxx-xxxx")
+        for degree in degrees:
+            yield person, self._word(f"{degree}DegreeFrom"), _university(self._random.randrange(_UNIVERSITIES))
+
+    def _called(self, name: str) -> str:
+        return f"<{self._place}{name}>"
+
+    def _word(self, name: str) -> str:
+        return f"<{self._namespace}{name}>"
+
+    def _is(self, thing: str, kind: str) -> Triple:
+        return thing, TYPE, self._word(kind)
+
+
+_FACULTY: Final = (
+    ("FullProfessor", 7, 10),
+    ("AssociateProfessor", 10, 14),
+    ("AssistantProfessor", 8, 11),
+    ("Lecturer", 5, 7),
+)
+
+
+def _university(number: int) -> str:
+    return f"<http://www.University{number}.example/>"

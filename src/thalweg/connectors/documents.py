@@ -1,0 +1,224 @@
+"""Documents with named graphs as streams: TriG, and JSON-LD of one document or many.
+
+A parser reads a document from its beginning to its end, and a stream may have none. So it is cut: TriG behind every
+graph, where what was declared before holds on; JSON-LD behind every document, each of which stands for itself. What is
+wrong costs the piece that it stands in.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from thalweg.connectors.gather import Gatherer, Item, Stated
+from thalweg.connectors.graphs import Events, Place, misread
+from thalweg.connectors.triples import Misplaced, wrong_line
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.encoding import Recoder
+from thalweg.model.rdf import Document, Quad, WrongSyntax, read_graph
+from thalweg.model.time import Clock
+
+Piece = tuple[int, bytes]
+"""The number of the line at which it begins, and its text."""
+
+_COSTS: Final = "the {} with the mistake is lost; `--on-error skip` goes on behind it"
+_NOTHING: Final = "a property is an IRI, or a word that the `@context` declares; all others mean nothing in JSON-LD"
+
+# What may hold a brace that closes no graph: strings, IRIs, comments, escapes. What only begins as one may go on in
+# the next block, or is a mistake.
+_TRIG: Final = re.compile(
+    rb'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?!"")(?:[^"\\\n\r]|\\.)*"'
+    rb"|'''(?:[^'\\]|\\.|'(?!''))*'''|'(?!'')(?:[^'\\\n\r]|\\.)*'"
+    rb"|<[^<>\x00-\x20\x22{}|^`]*>|#[^\n\r]*[\n\r]|\\.|(?P<end>\})|(?P<open>[\"'<#\\])",
+    re.DOTALL,
+)
+_JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<begin>[{\[])|(?P<end>[}\]])|(?P<open>")', re.DOTALL)
+# What cannot be the beginning of something that goes on: a string or an IRI ends on its line.
+_BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*[\n\r]|<[^>]*[\s<"{}|^`]""")
+
+
+class _Cutter:
+    """Cuts blocks into pieces that can be parsed; nothing is looked at twice, unless it goes on in the next block."""
+
+    def __init__(self, tokens: re.Pattern[bytes]) -> None:
+        self._tokens = tokens
+        self._text = b""
+        self._position = 0
+        self._depth = 0
+        self._line = 1
+
+    def cut(self, block: bytes) -> list[Piece]:
+        """The pieces that are complete."""
+        self._text += block
+        pieces, start = [], 0
+        for end in self._ends():
+            pieces.append(self._piece(start, end))
+            start = end
+        self._text, self._position = self._text[start:], self._position - start
+        return pieces
+
+    def rest(self) -> list[Piece]:
+        """What is left at the end."""
+        return [self._piece(0, len(self._text))] if self._text.strip() else []
+
+    def _ends(self) -> Iterator[int]:
+        while found := self._tokens.search(self._text, self._position):
+            if self._goes_on(found):
+                self._position = found.start()
+                return
+            self._position = found.start() + 1 if found.lastgroup == "open" else found.end()
+            self._depth += (found.lastgroup == "begin") - (found.lastgroup == "end")
+            if found.lastgroup == "end" and self._depth <= 0:
+                self._depth = 0
+                yield self._position
+        self._position = len(self._text)
+
+    def _goes_on(self, found: re.Match[bytes]) -> bool:
+        if found.lastgroup == "open":
+            return not _BROKEN.match(self._text, found.start())
+        return found.lastgroup is None and found.end() == len(self._text)
+
+    def _piece(self, start: int, end: int) -> Piece:
+        text = self._text[start:end]
+        piece = text.lstrip()
+        line = self._line + text.count(b"\n", 0, len(text) - len(piece))
+        self._line += text.count(b"\n")
+        return line, piece
+
+
+class TrigCutter(_Cutter):
+    """Cuts TriG behind the brace that closes a graph.
+
+    >>> cutter = TrigCutter()
+    >>> cutter.cut(b'@prefix : <http://a/> . :g { :a :p "}" } :h { :a'), cutter.cut(b" :p :c } # end")
+    ([(1, b'@prefix : <http://a/> . :g { :a :p "}" }')], [(1, b':h { :a :p :c }')])
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_TRIG)
+
+
+class JsonCutter(_Cutter):
+    """Cuts JSON behind every value that is an object or a list.
+
+    >>> JsonCutter().cut(b'{"a": ["}"]}\\n{"b": 3} {')
+    [(1, b'{"a": ["}"]}'), (2, b'{"b": 3}')]
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_JSON)
+
+
+class TrigReader:
+    """Reads blocks of TriG.
+
+    >>> reader = TrigReader(Dictionary(), "in.trig", "in", Clock(), "in")
+    >>> text = '@prefix prov: <http://www.w3.org/ns/prov#> . <e1> prov:generatedAtTime 36 . <e1> { <a> <p> <b> }'
+    >>> list(reader.feed(text.encode()))
+    []
+    >>> [(tick, batch.order) for tick, batch in reader.finish()]
+    [(36, ['<p>/2'])]
+    """
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+        self._name = name
+        self._gatherer = Gatherer(words)
+        self._events = Events(name, stream, clock)
+        self._document = Document("trig", scope=scope)
+        self._recoder = Recoder()
+        self._cutter = TrigCutter()
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        return self._gatherer.gather(self._statements(self._cutter.cut(self._recoder.feed(block))))
+
+    def finish(self) -> Iterator[Item]:
+        yield from self._gatherer.gather(self._statements(self._cutter.rest()))
+        yield from self._gatherer.gather(self._events.rest())
+
+    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
+        for line, piece in pieces:
+            quads, wrong = self._quads(piece)
+            yield from stated(self._events, self._name, line, piece, quads)
+            if wrong is not None:
+                yield misread("E301", self._name, line, wrong, _COSTS.format("graph"))
+
+    def _quads(self, piece: bytes) -> tuple[list[Quad], WrongSyntax | None]:
+        quads: list[Quad] = []
+        try:
+            quads.extend(self._document.read(piece))
+        except WrongSyntax as wrong:
+            # Half a graph would be another event; what was said before it stands.
+            return [quad for quad in quads if quad[3] is None], wrong
+        return quads, None
+
+
+class JsonLdReader:
+    """Reads blocks of JSON-LD: one document after the other.
+
+    >>> reader = JsonLdReader(Dictionary(), "in.jsonld", "in", Clock(), "in")
+    >>> time = '"http://www.w3.org/ns/prov#generatedAtTime": 36'
+    >>> text = f'{{"@id": "e1", {time}, "@graph": {{"@id": "a", "http://ex.org/p": {{"@id": "b"}}}}}}'
+    >>> [(tick, batch.order) for tick, batch in reader.feed(text.encode())]
+    [(36, ['<http://ex.org/p>/2'])]
+    """
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+        self._makings = name, stream, clock
+        self._gatherer = Gatherer(words)
+        self._recoder = Recoder()
+        self._cutter = JsonCutter()
+        self._scope = scope
+        self._count = 0
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        return self._gatherer.gather(self._statements(self._cutter.cut(self._recoder.feed(block))))
+
+    def finish(self) -> Iterator[Item]:
+        return self._gatherer.gather(self._statements(self._cutter.rest()))
+
+    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
+        for line, piece in pieces:
+            # The first document is the only one in most files, and its blank nodes are called after the file alone.
+            scope = f"{self._scope}/{self._count}" if self._count else self._scope
+            self._count += 1
+            yield from document(line, piece, *self._makings, scope)
+
+
+def document(
+    line: int, text: bytes, name: str, stream: str | None, clock: Clock, scope: str
+) -> Iterator[Stated | Diagnostic]:
+    """What a whole document of JSON-LD states: all of it is known, so graphs may stand in any order."""
+    try:
+        quads = list(read_graph(text, "jsonld", scope=scope))
+    except WrongSyntax as wrong:
+        yield misread("E301", name, line, wrong, _COSTS.format("document"))
+        return
+    if not quads and text.strip(b" \t\r\n[]{}"):
+        yield wrong_line(name, line, _first_line(text), Misplaced("this document says nothing", 0), _NOTHING)
+    graphs: dict[str | None, list[Quad]] = {None: []}
+    for quad in quads:
+        graphs.setdefault(quad[3], []).append(quad)
+    events = Events(name, stream, clock)
+    yield from stated(events, name, line, text, [quad for graph in graphs.values() for quad in graph])
+    yield from events.rest()
+
+
+def stated(events: Events, name: str, line: int, text: bytes, quads: Iterable[Quad]) -> Iterator[Stated | Diagnostic]:
+    """What is complete when the quads of a text that begins at a line have come."""
+    outside, inside = _place(line, text, b"generatedAtTime"), _place(line, text, b"{")
+    for quad in quads:
+        place = outside if quad[3] is None else inside
+        try:
+            yield from events.take(place, *quad)
+        except ValueError as error:
+            yield wrong_line(name, place.line, place.text, error, "")
+
+
+def _first_line(text: bytes) -> str:
+    return text.partition(b"\n")[0].decode(errors="replace")
+
+
+def _place(line: int, text: bytes, sign: bytes) -> Place:
+    """The line of a text on which something stands for the first time; parsers do not say where their quads stood."""
+    begins = text.rfind(b"\n", 0, max(0, text.find(sign))) + 1
+    return Place(line + text.count(b"\n", 0, begins), _first_line(text[begins:]))

@@ -1,0 +1,148 @@
+"""Named graphs as events: each graph is an event, and the default graph says when it happened.
+
+    <e1> prov:generatedAtTime "2014-08-11T11:00:00Z"^^xsd:dateTime .
+    <e1> { <s> <p> <o> }
+
+The time stands before or behind the quads of its event; it may also be a tick, `"36"^^xsd:integer`. An event is
+complete when its time is known and a quad or the time of another one follows, or the stream ends; so the quads of an
+event stand together, or before its time. Whatever else the default graph says describes events, and is no part of
+them. A time without quads is no event.
+
+What waits is what cannot be decided yet: quads whose time has not come, all of them; and the last times whose quads
+have not come.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from thalweg.connectors.gather import Stated, moment, triple
+from thalweg.connectors.triples import Misplaced, wrong_line
+from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.model.rdf import GENERATED_AT, XSD, WrongSyntax
+from thalweg.model.time import Clock
+
+_MOMENT: Final = re.compile(rf'"([^"\\]*)"(?:\^\^<{XSD}dateTime(?:Stamp)?>)?\Z')
+_TIMES: Final = (
+    f'say when it happened, `<event> {GENERATED_AT} "2014-08-11T11:00:00Z"^^<{XSD}dateTime> .`, '
+    "and keep the quads of an event together"
+)
+_TIMELESS: Final = (
+    "a stream has a graph for each event, and the time of each: see the formats of streams; "
+    "what holds at every tick is given with `--background`"
+)
+# Times that may wait for their quads.
+_MOST_TIMES: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written: the number of a line, and its text."""
+
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Event:
+    """What is known of an event so far, and where it began."""
+
+    place: Place
+    triples: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+class Events:
+    """Puts events together from quads, of whatever syntax.
+
+    >>> events, place = Events("in.trig", "in", Clock()), Place(1, "")
+    >>> list(events.take(place, "<a>", "<p>", "<b>", "<e1>"))
+    []
+    >>> list(events.take(place, "<e1>", GENERATED_AT, "36", None))
+    []
+    >>> list(events.rest())
+    [(36, 'in', '<p>/2', ('<a>', '<b>'))]
+    """
+
+    def __init__(self, name: str, stream: str | None, clock: Clock) -> None:
+        self._name = name
+        self._stream = stream
+        self._clock = clock
+        # Times without quads yet, and quads without a time yet.
+        self._times: dict[str, int] = {}
+        self._events: dict[str, _Event] = {}
+        # The graph to which quads are being added, and those that it has: a reader in a hurry may add to them.
+        self.current: str | None = None
+        self.triples: list[tuple[str, str, str]] = []
+        self._any_event = False
+        self._stray: Place | None = None
+
+    def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Stated]:
+        """What is complete now; `Misplaced` where the quad cannot be right."""
+        if graph is None:
+            yield from self._description(place, subject, predicate, object)
+        else:
+            if graph != self.current:
+                yield from self._another(place, graph)
+            self.triples.append((subject, predicate, object))
+
+    def rest(self) -> Iterator[Stated | Diagnostic]:
+        """Nothing more will come."""
+        if self.current is not None:
+            yield from self._complete(self.current)
+        for graph, event in self._events.items():
+            wrong = Misplaced(f"the event `{graph}` has no time", max(0, event.place.text.rfind(graph)))
+            yield wrong_line(self._name, event.place.line, event.place.text, wrong, _TIMES)
+        if self._stray and not self._any_event:
+            wrong = Misplaced("this triple belongs to no event, and nothing else does", 0)
+            yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
+
+    def _another(self, place: Place, graph: str) -> Iterator[Stated]:
+        """A quad of another graph than that of the quad before it."""
+        if self.current is not None:
+            yield from self._complete(self.current)
+        self.current, self._any_event = graph, True
+        self.triples = self._events.setdefault(graph, _Event(place)).triples
+
+    def _description(self, place: Place, subject: str, predicate: str, object: str) -> Iterator[Stated]:
+        if predicate != GENERATED_AT:
+            self._stray = self._stray or place
+            return
+        tick = self._tick(place.text, object)
+        if self._times.setdefault(subject, tick) != tick:
+            raise Misplaced(f"`{subject}` has another time already", 0)
+        if len(self._times) > _MOST_TIMES:
+            del self._times[next(iter(self._times))]
+        if subject != self.current:
+            if self.current is not None:
+                yield from self._complete(self.current)
+            yield from self._complete(subject)
+
+    def _tick(self, line: str, time: str) -> int:
+        found = _MOMENT.match(time)
+        try:
+            if found is None and not time.isdigit():
+                raise ValueError(f"`{time}` is no time")
+            return moment(found[1] if found else time, self._clock)
+        except ValueError as error:
+            raise Misplaced(str(error), _behind(line, GENERATED_AT)) from None
+
+    def _complete(self, graph: str) -> Iterator[Stated]:
+        """Hands an event on, if all of it is known."""
+        if graph in self._times and graph in self._events:
+            tick = self._times.pop(graph)
+            self.current = None if graph == self.current else self.current
+            for one in self._events.pop(graph).triples:
+                yield triple(tick, self._stream, *one)
+
+
+def _behind(line: str, part: str) -> int:
+    """Where the text behind a part of a line begins; the beginning where the part is written otherwise."""
+    at = line.find(part)
+    return at + len(part) + 1 if at >= 0 else 0
+
+
+def misread(code: str, name: str, first_line: int, wrong: WrongSyntax, help: str = "") -> Diagnostic:
+    """What is wrong with a document, or with a part of one that begins at a line, as its reader is told."""
+    source = Source(name, wrong.text, first_line + wrong.line - 1)
+    return Diagnostic(code, str(wrong), Span(source, wrong.column - 1, wrong.column), help)

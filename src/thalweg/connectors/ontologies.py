@@ -1,0 +1,53 @@
+"""Documents of RDF and OWL as triples, without times: ontologies, and background."""
+
+from pathlib import Path
+from typing import Final
+
+from thalweg.connectors.files import FILE_BLOCK, open_for_reading, unreadable
+from thalweg.connectors.graphs import misread
+from thalweg.diagnostics import Rejected
+from thalweg.languages.owl import graph, syntaxes
+from thalweg.model.rdf import READ, WrongSyntax, format_of, read_graph
+
+Triple = tuple[str, str, str]
+
+_SYNTAXES: Final = {"functional": "ofn", "manchester": "omn", "owlxml": "owx"}
+
+
+def is_document(name: str) -> bool:
+    """Whether a file's ending says that it holds RDF or an ontology.
+
+    >>> is_document("koala.owl"), is_document("roads.ttl.gz"), is_document("roads.facts")
+    (True, True, False)
+    """
+    return format_of(name) is not None
+
+
+def read_triples(path: str | Path) -> list[Triple]:
+    """The triples of a document, those of all its graphs; `Rejected` where it cannot be read.
+
+    Relative IRIs stay relative, and blank nodes are called after the file.
+    """
+    name = str(path)
+    data = _read(Path(path))
+    format = format_of(name, data)
+    assert format is not None
+    if format not in READ:
+        return list(
+            graph.triples(syntaxes.read(data.decode("utf-8-sig", "replace"), _SYNTAXES[format], name, name), name)
+        )
+    try:
+        quads = read_graph(data, format, base=Path(path).name, scope=name)
+        return list(dict.fromkeys((subject, predicate, thing) for subject, predicate, thing, _ in quads))
+    except WrongSyntax as wrong:
+        raise Rejected([misread("E101", name, 1, wrong)]) from None
+
+
+def _read(path: Path) -> bytes:
+    file = open_for_reading(path)
+    try:
+        return b"".join(iter(lambda: file.read(FILE_BLOCK), b""))
+    except (OSError, EOFError) as error:
+        raise unreadable(str(path), error) from error
+    finally:
+        file.close()

@@ -1,0 +1,48 @@
+"""Ontologies become rules.
+
+    :Student rdfs:subClassOf :Person .            <Person>(X) :- <Student>(X) in [10].
+    :partOf a owl:TransitiveProperty .            <partOf>(X,Z) :- <partOf>(X,Y) in [10], <partOf>(Y,Z) in [10].
+
+The profiles `rdfs`, `pd` and `rl` are tables of rules over triples (`rules/`), specialised to the ontology at hand;
+`ql` is compiled from axioms.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import Program
+from thalweg.languages.owl import structure
+from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl.profiles import outside
+from thalweg.languages.owl.program import Options, over_triples, rewritten, specialised
+from thalweg.languages.owl.vocabulary import Triple, short
+
+__all__ = ["Options", "compile"]
+
+
+def compile(
+    name: str,
+    triples: Sequence[Triple],
+    profile: str,
+    window: int = 0,
+    schema: bool = False,
+    options: Options = Options(),
+) -> tuple[Program, list[Diagnostic]]:
+    """The program of an ontology, and a warning for each axiom that lies outside the profile."""
+    ontology = structure.read(triples)
+    if profile == "ql":
+        program = rewritten(name, triples, ontology, window)
+    elif schema:
+        program = over_triples(triples, profile, window, options)
+    else:
+        program = specialised(name, triples, profile, window, options)
+    return program, list(_outside(name, ontology, profile))
+
+
+def _outside(name: str, ontology: Ontology, profile: str) -> Iterator[Diagnostic]:
+    for axiom in ontology.axioms:
+        sentence = outside(axiom, profile)
+        if sentence is not None:
+            yield Diagnostic("W409", f"{name}: {sentence}")
+    for triple in ontology.leftovers:
+        yield Diagnostic("W409", f"{name}: `{' '.join(map(short, triple))}` is part of no axiom")

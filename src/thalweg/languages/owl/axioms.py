@@ -1,0 +1,338 @@
+"""The structural specification of OWL 2: what an ontology says, apart from how it was written.
+
+    :A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :r ; owl:someValuesFrom :B ]
+
+becomes
+
+    SubClassOf("<A>", ObjectSomeValuesFrom("<r>", "<B>"))
+
+which prints as `SubClassOf(<A> ObjectSomeValuesFrom(<r> <B>))`. Axioms, like the expressions in them, come in families
+of the same fields, which stand in the order of the functional syntax.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from thalweg.languages.owl.expressions import ClassExpression, DataRange, ObjectProperty, ObjectPropertyChain
+from thalweg.model.rdf import XSD
+from thalweg.model.term import is_literal, is_number
+
+Triple = tuple[str, str, str]
+
+
+# Axioms about classes
+
+
+@dataclass(frozen=True, slots=True)
+class SubClassOf:
+    """Whatever is in the first is in the second."""
+
+    sub: ClassExpression
+    sup: ClassExpression
+
+
+@dataclass(frozen=True, slots=True)
+class ClassesAxiom:
+    """Family: something about several classes."""
+
+    classes: tuple[ClassExpression, ...]
+
+
+class EquivalentClasses(ClassesAxiom):
+    """All of them have the same members."""
+
+
+class DisjointClasses(ClassesAxiom):
+    """No two of them share a member."""
+
+
+@dataclass(frozen=True, slots=True)
+class DisjointUnion:
+    """The class is made up of the others, which share no member."""
+
+    name: str
+    classes: tuple[ClassExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HasKey:
+    """Members of the class that agree on these properties are one individual."""
+
+    of: ClassExpression
+    object_properties: tuple[ObjectProperty, ...]
+    data_properties: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatatypeDefinition:
+    """The datatype is another name for the range."""
+
+    datatype: str
+    range: DataRange
+
+
+# Axioms about properties
+
+
+@dataclass(frozen=True, slots=True)
+class SubObjectPropertyOf:
+    """What the first relates, the second relates."""
+
+    sub: ObjectProperty | ObjectPropertyChain
+    sup: ObjectProperty
+
+
+@dataclass(frozen=True, slots=True)
+class SubDataPropertyOf:
+    """What the first relates, the second relates."""
+
+    sub: str
+    sup: str
+
+
+@dataclass(frozen=True, slots=True)
+class PropertiesAxiom:
+    """Family: something about several properties."""
+
+    properties: tuple[ObjectProperty, ...]
+
+
+class EquivalentObjectProperties(PropertiesAxiom):
+    """All of them relate the same."""
+
+
+class DisjointObjectProperties(PropertiesAxiom):
+    """No two of them share a pair."""
+
+
+class EquivalentDataProperties(PropertiesAxiom):
+    """All of them relate the same."""
+
+
+class DisjointDataProperties(PropertiesAxiom):
+    """No two of them share a pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class InverseObjectProperties:
+    """Each is the other one read backwards."""
+
+    first: ObjectProperty
+    second: ObjectProperty
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyDomain:
+    """Family: what has a value is in the class."""
+
+    property: ObjectProperty
+    domain: ClassExpression
+
+
+class ObjectPropertyDomain(PropertyDomain):
+    """What has a value is in the class."""
+
+
+class DataPropertyDomain(PropertyDomain):
+    """What has a literal is in the class."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPropertyRange:
+    """What is a value is in the class."""
+
+    property: ObjectProperty
+    range: ClassExpression
+
+
+@dataclass(frozen=True, slots=True)
+class DataPropertyRange:
+    """Its literals are in the range."""
+
+    property: str
+    range: DataRange
+
+
+@dataclass(frozen=True, slots=True)
+class Characteristic:
+    """Family: something about one property."""
+
+    property: ObjectProperty
+
+
+class FunctionalObjectProperty(Characteristic):
+    """Nothing has two values."""
+
+
+class InverseFunctionalObjectProperty(Characteristic):
+    """Nothing is the value of two."""
+
+
+class ReflexiveObjectProperty(Characteristic):
+    """Everything has itself as a value."""
+
+
+class IrreflexiveObjectProperty(Characteristic):
+    """Nothing has itself as a value."""
+
+
+class SymmetricObjectProperty(Characteristic):
+    """It relates both ways."""
+
+
+class AsymmetricObjectProperty(Characteristic):
+    """It never relates both ways."""
+
+
+class TransitiveObjectProperty(Characteristic):
+    """The value of a value is a value."""
+
+
+class FunctionalDataProperty(Characteristic):
+    """Nothing has two literals."""
+
+
+# Axioms about individuals
+
+
+@dataclass(frozen=True, slots=True)
+class IndividualsAxiom:
+    """Family: something about several individuals."""
+
+    individuals: tuple[str, ...]
+
+
+class SameIndividual(IndividualsAxiom):
+    """They are one and the same."""
+
+
+class DifferentIndividuals(IndividualsAxiom):
+    """No two of them are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassAssertion:
+    """The individual is in the class."""
+
+    of: ClassExpression
+    individual: str
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyAssertion:
+    """Family: a property between two."""
+
+    property: ObjectProperty
+    subject: str
+    value: str
+
+
+class ObjectPropertyAssertion(PropertyAssertion):
+    """The individual has the other as a value."""
+
+
+class NegativeObjectPropertyAssertion(PropertyAssertion):
+    """The individual does not have the other as a value."""
+
+
+class DataPropertyAssertion(PropertyAssertion):
+    """The individual has the literal as a value."""
+
+
+class NegativeDataPropertyAssertion(PropertyAssertion):
+    """The individual does not have the literal as a value."""
+
+
+Axiom = (
+    SubClassOf
+    | ClassesAxiom
+    | DisjointUnion
+    | HasKey
+    | DatatypeDefinition
+    | SubObjectPropertyOf
+    | SubDataPropertyOf
+    | PropertiesAxiom
+    | InverseObjectProperties
+    | PropertyDomain
+    | ObjectPropertyRange
+    | DataPropertyRange
+    | Characteristic
+    | IndividualsAxiom
+    | ClassAssertion
+    | PropertyAssertion
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A name, and what it names: `Class`, `Datatype`, `ObjectProperty`, …"""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ontology:
+    """What was read. Reasoning looks at the axioms only.
+
+    Annotations are triples: to OWL they say nothing. `leftovers` are the triples that no axiom could be made of, and
+    `unread` the constructs of another syntax that OWL itself does not have, as text.
+    """
+
+    axioms: tuple[Axiom, ...] = ()
+    declarations: tuple[Declaration, ...] = ()
+    annotations: tuple[Triple, ...] = ()
+    imports: tuple[str, ...] = ()
+    leftovers: tuple[Triple, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def show(node: object) -> str:
+    """Any construct in OWL 2 functional syntax, with whole IRIs.
+
+    >>> from thalweg.languages.owl.expressions import ObjectInverseOf, ObjectMinCardinality
+    >>> show(SubClassOf("<A>", ObjectMinCardinality(2, ObjectInverseOf("<r>"))))
+    'SubClassOf(<A> ObjectMinCardinality(2 ObjectInverseOf(<r>)))'
+    >>> show(DataPropertyAssertion("<age>", "<ann>", "42"))
+    'DataPropertyAssertion(<age> <ann> "42"^^<http://www.w3.org/2001/XMLSchema#integer>)'
+    """
+    match node:
+        case str():
+            return _literal(node) if is_literal(node) else node
+        case int():
+            return str(node)
+        case tuple():
+            return " ".join(map(show, node))
+        case HasKey(of, object_properties, data_properties):
+            return f"HasKey({show(of)} ({show(object_properties)}) ({show(data_properties)}))"
+        case Declaration(kind, name):
+            return f"Declaration({kind}({name}))"
+    parts = (show(part) for part in _parts(node) if part is not None)
+    return f"{type(node).__name__}({' '.join(part for part in parts if part)})"
+
+
+def mentioned(node: object) -> Iterator[str]:
+    """Every term in a construct, in the order of writing, each as often as it stands there.
+
+    >>> from thalweg.languages.owl.expressions import ObjectMinCardinality
+    >>> list(mentioned(SubClassOf("<A>", ObjectMinCardinality(2, "<r>", "<B>"))))
+    ['<A>', '<r>', '<B>']
+    """
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from mentioned(part)
+    elif not isinstance(node, int | None):
+        yield from mentioned(_parts(node))
+
+
+def _parts(node: object) -> tuple[object, ...]:
+    names: tuple[str, ...] = getattr(node, "__match_args__", ())
+    return tuple(getattr(node, name) for name in names)
+
+
+def _literal(term: str) -> str:
+    if not is_number(term):
+        return term
+    return f'"{term}"^^<{XSD}{"decimal" if "." in term else "integer"}>'

@@ -1,0 +1,77 @@
+"""What rules want to know about the terms of a fact that comes in, said at the door by looking at them.
+
+'literal(L,V,D), 'outside(L,D)                a literal, its value, the datatypes that it does and does not belong to
+'plain_literal(L,B), 'typed_literal(L,B,D)    the blank node that stands for a literal
+'some_witness(X,R,B)                          the blank node that stands for the value which restriction R promises
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.ir.nodes import Door
+from thalweg.languages.owl.literals import describe, stand_in
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.rdf import blank
+from thalweg.model.term import is_literal
+
+EDGE: Final = "'edge"
+"""What streams bring as `owl:sameAs`: equality itself is derived from it."""
+
+SUPPLIED: Final = frozenset(
+    {"'literal/3", "'outside/2", "'plain_literal/2", "'typed_literal/3", "'some_witness/3", f"{EDGE}/2"}
+)
+"""The signatures of what is said at the door."""
+
+_SAME_AS: Final = "<http://www.w3.org/2002/07/owl#sameAs>/2"
+
+
+def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[str]) -> Batch:
+    """The batch, and what is to be known about its terms.
+
+    >>> words = Dictionary()
+    >>> batch = Batch({"<p>/2": [words.code("a"), words.code('"x"')]})
+    >>> more = supply(batch, words, Door(stand_ins=True), {"'plain_literal/2"}).rows["'plain_literal/2"]
+    >>> [words.spell(word) for word in more]
+    ['"x"', '_:literal_0__22_x_22_']
+    """
+    more = Batch({**batch.rows}, batch.order, batch.stream)
+    if f"{EDGE}/2" in wanted and _SAME_AS in more.rows:
+        more.rows[f"{EDGE}/2"] = more.rows.pop(_SAME_AS)
+    if door == Door(datatypes=()) and "'literal/3" not in wanted:
+        return more
+    for fact in [fact for term in _terms(batch, words) for fact in _about(term, door) if fact.signature in wanted]:
+        row = more.rows.setdefault(fact.signature, [])
+        assert isinstance(row, list)
+        row.extend(words.code(term) for term in fact.args)
+    return more
+
+
+def about(terms: Iterable[str], door: Door) -> Iterator[Fact]:
+    """What is to be known about terms."""
+    for term in dict.fromkeys(terms):
+        yield from _about(term, door)
+
+
+def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
+    for signature, given in batch.rows.items():
+        arity = int(signature.rpartition("/")[2])
+        if arity and (signature[0] != "'" or signature == "'triple/3"):
+            rows: NDArray[np.int64] = np.asarray(given, dtype=np.int64).reshape(-1, arity)
+            for column in {0, arity - 1}:
+                yield from map(words.spell, np.unique(rows[:, column]).tolist())
+
+
+@lru_cache(maxsize=65_536)
+def _about(term: str, door: Door) -> tuple[Fact, ...]:
+    if not is_literal(term):
+        made = (Fact("some_witness", (term, each, blank(f"{term} {each}", "some"))) for each in door.restrictions)
+        return tuple(Fact(f"'{name}", args) for name, args in made)
+    found = [] if door.datatypes is None else describe(term, door.datatypes)
+    node = stand_in(term) if door.stand_ins else None
+    return tuple(Fact(f"'{name}", args) for name, args in (*found, *((node,) if node else ())))

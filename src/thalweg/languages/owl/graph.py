@@ -1,0 +1,221 @@
+"""Axioms become an RDF graph: the "Mapping to RDF Graphs" of OWL 2, read from left to right.
+
+    SubClassOf(<A> ObjectSomeValuesFrom(<r> <B>))
+
+becomes
+
+    <A> rdfs:subClassOf _:1 . _:1 a owl:Restriction ; owl:onProperty <r> ; owl:someValuesFrom <B> .
+
+The profiles whose rules look at triples need an ontology so, in whatever syntax it was written. `structure` reads the
+graph back; axioms about more than two things that RDF only says of two come back in pairs.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from thalweg.languages.owl import axioms as ax
+from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl.axioms import Axiom, Ontology, Triple
+from thalweg.languages.owl.kinds import owl, rdf, rdfs
+from thalweg.model.rdf import RDF_TYPE, XSD, blank, literal
+
+_LISTS: Final[dict[type, tuple[str, str]]] = {
+    ex.ObjectIntersectionOf: (owl("Class"), owl("intersectionOf")),
+    ex.ObjectUnionOf: (owl("Class"), owl("unionOf")),
+    ex.ObjectOneOf: (owl("Class"), owl("oneOf")),
+    ex.DataIntersectionOf: (rdfs("Datatype"), owl("intersectionOf")),
+    ex.DataUnionOf: (rdfs("Datatype"), owl("unionOf")),
+    ex.DataOneOf: (rdfs("Datatype"), owl("oneOf")),
+}
+_RESTRICTIONS: Final[dict[type, str]] = {
+    ex.ObjectSomeValuesFrom: owl("someValuesFrom"),
+    ex.ObjectAllValuesFrom: owl("allValuesFrom"),
+    ex.ObjectHasValue: owl("hasValue"),
+    ex.DataSomeValuesFrom: owl("someValuesFrom"),
+    ex.DataAllValuesFrom: owl("allValuesFrom"),
+    ex.DataHasValue: owl("hasValue"),
+}
+_CARDINALITIES: Final[dict[type, tuple[str, str]]] = {
+    ex.ObjectMinCardinality: (owl("minCardinality"), owl("minQualifiedCardinality")),
+    ex.ObjectMaxCardinality: (owl("maxCardinality"), owl("maxQualifiedCardinality")),
+    ex.ObjectExactCardinality: (owl("cardinality"), owl("qualifiedCardinality")),
+    ex.DataMinCardinality: (owl("minCardinality"), owl("minQualifiedCardinality")),
+    ex.DataMaxCardinality: (owl("maxCardinality"), owl("maxQualifiedCardinality")),
+    ex.DataExactCardinality: (owl("cardinality"), owl("qualifiedCardinality")),
+}
+# Axioms that are one triple: the first part, this, the second part.
+_TRIPLES: Final[dict[type, str]] = {
+    ax.SubClassOf: rdfs("subClassOf"),
+    ax.DatatypeDefinition: owl("equivalentClass"),
+    ax.SubObjectPropertyOf: rdfs("subPropertyOf"),
+    ax.SubDataPropertyOf: rdfs("subPropertyOf"),
+    ax.InverseObjectProperties: owl("inverseOf"),
+    ax.ObjectPropertyDomain: rdfs("domain"),
+    ax.DataPropertyDomain: rdfs("domain"),
+    ax.ObjectPropertyRange: rdfs("range"),
+    ax.DataPropertyRange: rdfs("range"),
+}
+_CHAINED: Final[dict[type, str]] = {
+    ax.EquivalentClasses: owl("equivalentClass"),
+    ax.EquivalentObjectProperties: owl("equivalentProperty"),
+    ax.EquivalentDataProperties: owl("equivalentProperty"),
+    ax.SameIndividual: owl("sameAs"),
+}
+_APART: Final[dict[type, tuple[str, str]]] = {
+    ax.DisjointClasses: (owl("disjointWith"), owl("AllDisjointClasses")),
+    ax.DisjointObjectProperties: (owl("propertyDisjointWith"), owl("AllDisjointProperties")),
+    ax.DisjointDataProperties: (owl("propertyDisjointWith"), owl("AllDisjointProperties")),
+    ax.DifferentIndividuals: (owl("differentFrom"), owl("AllDifferent")),
+}
+_TYPES: Final[dict[type, str]] = {
+    ax.FunctionalObjectProperty: owl("FunctionalProperty"),
+    ax.FunctionalDataProperty: owl("FunctionalProperty"),
+    ax.InverseFunctionalObjectProperty: owl("InverseFunctionalProperty"),
+    ax.ReflexiveObjectProperty: owl("ReflexiveProperty"),
+    ax.IrreflexiveObjectProperty: owl("IrreflexiveProperty"),
+    ax.SymmetricObjectProperty: owl("SymmetricProperty"),
+    ax.AsymmetricObjectProperty: owl("AsymmetricProperty"),
+    ax.TransitiveObjectProperty: owl("TransitiveProperty"),
+}
+_DECLARED: Final = {
+    "Class": owl("Class"),
+    "Datatype": rdfs("Datatype"),
+    "ObjectProperty": owl("ObjectProperty"),
+    "DataProperty": owl("DatatypeProperty"),
+    "AnnotationProperty": owl("AnnotationProperty"),
+    "NamedIndividual": owl("NamedIndividual"),
+}
+
+
+def triples(ontology: Ontology, scope: str = "") -> list[Triple]:
+    """The graph of an ontology; `scope` tells its blank nodes from those of others.
+
+    >>> triples(Ontology((ax.DisjointClasses(("<A>", "<B>")),)))
+    [('<A>', '<http://www.w3.org/2002/07/owl#disjointWith>', '<B>')]
+    """
+    writer = _Writer(scope)
+    found = [(declared.name, RDF_TYPE, _DECLARED[declared.kind]) for declared in ontology.declarations]
+    if ontology.imports:
+        header = writer.node()
+        found.append((header, RDF_TYPE, owl("Ontology")))
+        found += [(header, owl("imports"), imported) for imported in ontology.imports]
+    for axiom in ontology.axioms:
+        writer.write(axiom)
+    return [*found, *writer.written, *ontology.annotations, *ontology.leftovers]
+
+
+class _Writer:
+    """Writes axioms, and the blank nodes that stand for their expressions."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        self.written: list[Triple] = []
+        self.nodes = 0
+
+    def node(self, *about: tuple[str, str]) -> str:
+        """A new blank node, of which this is said."""
+        self.nodes += 1
+        # No label that a document may have starts so.
+        node = blank(f" {self.nodes}", self.scope)
+        self.written += [(node, predicate, value) for predicate, value in about]
+        return node
+
+    def sequence(self, parts: Sequence[object]) -> str:
+        rest = rdf("nil")
+        for part in reversed(parts):
+            rest = self.node((rdf("first"), self.term(part)), (rdf("rest"), rest))
+        return rest
+
+    def term(self, part: object) -> str:
+        """The term or node that an expression is in RDF."""
+        kind = type(part)
+        if isinstance(part, str):
+            return part
+        if kind in _LISTS:
+            type_, predicate = _LISTS[kind]
+            (members,) = (getattr(part, name) for name in kind.__match_args__)  # type: ignore[attr-defined]
+            return self.node((RDF_TYPE, type_), (predicate, self.sequence(members)))
+        if kind in _RESTRICTIONS:
+            name, value = (getattr(part, name) for name in kind.__match_args__)  # type: ignore[attr-defined]
+            return self.restriction(name, (_RESTRICTIONS[kind], self.term(value)))
+        if isinstance(part, ex.ObjectCardinality | ex.DataCardinality):
+            return self.cardinality(part)
+        return self.single(part)
+
+    def single(self, part: object) -> str:
+        match part:
+            case ex.ObjectInverseOf(name):
+                return self.node((owl("inverseOf"), name))
+            case ex.ObjectComplementOf(negated):
+                return self.node((RDF_TYPE, owl("Class")), (owl("complementOf"), self.term(negated)))
+            case ex.ObjectHasSelf(name):
+                return self.restriction(name, (owl("hasSelf"), literal("true", f"<{XSD}boolean>")))
+            case ex.DataComplementOf(found):
+                return self.node((RDF_TYPE, rdfs("Datatype")), (owl("datatypeComplementOf"), self.term(found)))
+            case ex.DatatypeRestriction(datatype, facets):
+                listed = self.sequence([self.node(facet) for facet in facets])
+                about = ((owl("onDatatype"), datatype), (owl("withRestrictions"), listed))
+                return self.node((RDF_TYPE, rdfs("Datatype")), *about)
+        raise TypeError(f"{type(part).__name__} is no expression")
+
+    def restriction(self, name: object, *about: tuple[str, str]) -> str:
+        return self.node((RDF_TYPE, owl("Restriction")), (owl("onProperty"), self.term(name)), *about)
+
+    def cardinality(self, part: ex.ObjectCardinality | ex.DataCardinality) -> str:
+        plain, qualified = _CARDINALITIES[type(part)]
+        number = literal(str(part.number), f"<{XSD}nonNegativeInteger>")
+        if part.filler is None:
+            return self.restriction(part.property, (plain, number))
+        within = owl("onClass") if isinstance(part, ex.ObjectCardinality) else owl("onDataRange")
+        return self.restriction(part.property, (qualified, number), (within, self.term(part.filler)))
+
+    def say(self, subject: object, predicate: str, value: object) -> None:
+        self.written.append((self.term(subject), predicate, self.term(value)))
+
+    def write(self, axiom: Axiom) -> None:
+        kind = type(axiom)
+        parts = [getattr(axiom, name) for name in kind.__match_args__]
+        if kind in _CHAINED:
+            for first, second in pairwise(parts[0]):
+                self.say(first, _CHAINED[kind], second)
+        elif kind in _APART:
+            self.apart(*_APART[kind], parts[0])
+        elif kind in _TYPES:
+            self.say(parts[0], RDF_TYPE, _TYPES[kind])
+        elif kind in _TRIPLES and not isinstance(parts[0], ex.ObjectPropertyChain):
+            self.say(parts[0], _TRIPLES[kind], parts[1])
+        else:
+            self.write_other(axiom)
+
+    def apart(self, predicate: str, group: str, members: tuple[object, ...]) -> None:
+        if len(members) == 2:
+            self.say(members[0], predicate, members[1])
+        else:
+            self.node((RDF_TYPE, group), (owl("members"), self.sequence(members)))
+
+    def write_other(self, axiom: Axiom) -> None:
+        match axiom:
+            case ax.SubObjectPropertyOf(ex.ObjectPropertyChain(steps), sup):
+                self.say(sup, owl("propertyChainAxiom"), self.sequence(steps))
+            case ax.DisjointUnion(name, classes):
+                self.say(name, owl("disjointUnionOf"), self.sequence(classes))
+            case ax.HasKey(of, object_properties, data_properties):
+                self.say(of, owl("hasKey"), self.sequence([*object_properties, *data_properties]))
+            case ax.ClassAssertion(of, individual):
+                self.say(individual, RDF_TYPE, of)
+            case ax.NegativeObjectPropertyAssertion() | ax.NegativeDataPropertyAssertion():
+                self.negative(axiom)
+            case ax.PropertyAssertion(ex.ObjectInverseOf(name), subject, value):
+                self.say(value, name, subject)
+            case ax.PropertyAssertion(str(name), subject, value):
+                self.say(subject, name, value)
+
+    def negative(self, axiom: ax.PropertyAssertion) -> None:
+        target = owl("targetIndividual" if isinstance(axiom, ax.NegativeObjectPropertyAssertion) else "targetValue")
+        self.node(
+            (RDF_TYPE, owl("NegativePropertyAssertion")),
+            (owl("sourceIndividual"), axiom.subject),
+            (owl("assertionProperty"), self.term(axiom.property)),
+            (target, axiom.value),
+        )

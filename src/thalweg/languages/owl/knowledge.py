@@ -1,0 +1,139 @@
+"""Facts that rules are matched against while an ontology is compiled: indexed sets, and the joins over them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Rule, Variable
+from thalweg.model.fact import Fact
+from thalweg.model.term import is_literal
+
+Binding = dict[str, str]
+Row = tuple[str, ...]
+
+
+class Knowledge:
+    """Facts, found by any of their arguments.
+
+    >>> known = Knowledge([Fact("p", ("a", "b")), Fact("p", ("a", "c"))])
+    >>> sorted(known.rows("p/2", {1: "c"}))
+    [('a', 'c')]
+    """
+
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        self.facts: dict[str, set[Row]] = defaultdict(set)
+        self._indexes: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
+        for fact in facts:
+            self.add(fact.signature, fact.args)
+
+    def __contains__(self, fact: tuple[str, Row]) -> bool:
+        return fact[1] in self.facts[fact[0]]
+
+    def add(self, signature: str, row: Row) -> bool:
+        """Whether the fact is new."""
+        if row in self.facts[signature]:
+            return False
+        self.facts[signature].add(row)
+        for (name, places), index in self._indexes.items():
+            if name == signature:
+                index.setdefault(tuple(row[place] for place in places), []).append(row)
+        return True
+
+    def rows(self, signature: str, known: dict[int, str]) -> Iterable[Row]:
+        """The facts with these arguments, by place."""
+        if not known:
+            return list(self.facts[signature])
+        places = tuple(known)
+        index = self._indexes.get((signature, places))
+        if index is None:
+            index = self._indexes[signature, places] = {}
+            for row in self.facts[signature]:
+                index.setdefault(tuple(row[place] for place in places), []).append(row)
+        return list(index.get(tuple(known.values()), ()))
+
+
+def solve(atoms: Sequence[Atom], known: Knowledge, binding: Binding) -> Iterator[Binding]:
+    """Every way to find the atoms among the facts, the atom with most known arguments first."""
+    if not atoms:
+        yield binding
+        return
+    first = max(atoms, key=lambda atom: sum(ground(arg, binding) is not None for arg in atom.args))
+    rest = [atom for atom in atoms if atom is not first]
+    places = {place: term for place, arg in enumerate(first.args) if (term := ground(arg, binding)) is not None}
+    for row in known.rows(first.signature, places):
+        extended = unify(first, row, binding)
+        if extended is not None:
+            yield from solve(rest, known, extended)
+
+
+def unify(atom: Atom, row: Row, binding: Binding) -> Binding | None:
+    """The binding that makes an atom this fact."""
+    extended = dict(binding)
+    for arg, term in zip(atom.args, row, strict=True):
+        if isinstance(arg, Variable):
+            if extended.setdefault(arg.name, term) != term:
+                return None
+        elif not isinstance(arg, Constant) or arg.term != term:
+            return None
+    return extended
+
+
+def ground(arg: Expression, binding: Binding) -> str | None:
+    """The term of an argument, where it is known."""
+    if isinstance(arg, Constant):
+        return arg.term
+    return binding.get(arg.name) if isinstance(arg, Variable) else None
+
+
+def holds(test: Comparison, binding: Binding) -> bool | None:
+    """Whether a test on terms holds; None while that is open."""
+    left = ground(test.left, binding)
+    if left is None:
+        return None
+    if test.operator == "is":
+        return is_literal(left) == (test.right == Constant("literal"))
+    right = ground(test.right, binding)
+    return None if right is None else (left == right) == (test.operator == "=")
+
+
+def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Knowledge, Knowledge]:
+    """Everything that follows, and of that what was stated or follows by one of the marked rules.
+
+    >>> from thalweg.languages.lars import read
+    >>> from thalweg.diagnostics import Source
+    >>> rules = read(Source("x.lars", "p(X,Z) :- p(X,Y), p(Y,Z). q(X) :- p(X,_).")).rules
+    >>> known, marked = close([(rules[0], False), (rules[1], True)], [Fact("p", ("a", "b")), Fact("p", ("b", "c"))])
+    >>> ("p/2", ("a", "c")) in known, ("p/2", ("a", "c")) in marked, ("q/1", ("a",)) in marked
+    (True, False, True)
+    """
+    stated = list(facts)
+    known, marked = Knowledge(stated), Knowledge(stated)
+    readers: dict[str, list[tuple[Rule, bool, Atom]]] = defaultdict(list)
+    for rule, mark in rules:
+        for atom in atoms_of(rule):
+            readers[atom.signature].append((rule, mark, atom))
+    waiting = [(fact.signature, fact.args) for fact in dict.fromkeys(stated)]
+    while waiting:
+        signature, row = waiting.pop()
+        for rule, mark, atom in readers[signature]:
+            start = unify(atom, row, {})
+            if start is None:
+                continue
+            rest = [other for other in atoms_of(rule) if other is not atom]
+            for binding in list(solve(rest, known, start)):
+                if all(holds(test, binding) for test in comparisons_of(rule)):
+                    made = tuple(ground(arg, binding) or "" for arg in rule.head.args)
+                    if mark:
+                        marked.add(rule.head.signature, made)
+                    if known.add(rule.head.signature, made):
+                        waiting.append((rule.head.signature, made))
+    return known, marked
+
+
+def atoms_of(rule: Rule) -> list[Atom]:
+    """The atoms of a rule's body."""
+    return [literal.atom for literal in rule.body if hasattr(literal, "atom")]
+
+
+def comparisons_of(rule: Rule) -> list[Comparison]:
+    """The tests of a rule's body."""
+    return [literal for literal in rule.body if isinstance(literal, Comparison)]

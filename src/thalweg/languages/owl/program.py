@@ -1,0 +1,148 @@
+"""An ontology as a program: the rules of a profile for its schema, its data as background.
+
+Two ways lead from the same tables to a program. Rules *specialised* to the schema are fast, and what follows about the
+schema itself is not told. Rules *over triples* take everything as data, the schema included: it may come on a stream,
+and what follows about it is told. In those a triple is the fact `'triple(S,P,O)`, a predicate that nobody can type.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from thalweg.diagnostics import Source, Span
+from thalweg.ir.nodes import Atom, Comparison, Door, InWindow, Literal, Now, Program, Rule, TimeWindow
+from thalweg.languages.owl import ql
+from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl.door import EDGE, SUPPLIED, about
+from thalweg.languages.owl.literals import DATATYPES
+from thalweg.languages.owl.specialise import Specialised, close_schema, is_told, specialise
+from thalweg.languages.owl.tables import Named, table
+from thalweg.languages.owl.vocabulary import SAME_AS, SOME_VALUES_FROM, Triple, is_schema
+from thalweg.model.fact import Fact
+from thalweg.model.rdf import RDF_TYPE, fact_of
+from thalweg.model.triples import ANY_TRIPLE
+
+_KEPT: Final = ("inconsistent",)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is added to a profile: `literals`, blank nodes that stand for them (pD*); `witnesses`, for values that are
+    promised (pD*sv).
+    """
+
+    literals: bool = False
+    witnesses: bool = False
+
+
+def specialised(
+    name: str, triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()
+) -> Program:
+    """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
+
+    >>> subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+    >>> from thalweg.ir.text import show
+    >>> print(show(specialised("x.ttl", [("<A>", subclass, "<B>"), ("<a>", RDF_TYPE, "<A>")], "rdfs", 5)))
+    <B>(X) :- <A>(X) in [5].
+    <A>(<a>).
+    """
+    rules = table(profile, options.literals, options.witnesses)
+    schema = close_schema(rules, triples)
+    found = list(_placed(name, specialise(rules, schema)))
+    told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
+    data = [triple for triple in triples if not is_schema(triple)]
+    door = _door(triples, options)
+    background = (*map(as_fact, data), *_about_data(data, door, found))
+    windowed = tuple(_windowed(rule, window) for rule in found)
+    streamed = (frozenset(name for name in told if name[0] == "<") - {f"{SAME_AS}/2"}) | {f"{EDGE}/2"}
+    return Program(
+        windowed, tuple(dict.fromkeys(background)), told=frozenset(told), streamed=streamed, door=door, fixed=True
+    )
+
+
+def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()) -> Program:
+    """The same as rules over triples."""
+    known = table(profile, options.literals, options.witnesses)
+    rules = tuple(_windowed(_hidden(each), window) for each in known.rules)
+    door = _door(triples, options)
+    facts = [_hidden_fact(fact) for fact in known.facts]
+    facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
+    facts += _about_data(triples, door, rules)
+    told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
+    return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), door=door)
+
+
+def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: int = 0) -> Program:
+    """The program of an ontology in OWL 2 QL, made from its axioms."""
+    rewriting = ql.rewrite(ontology.axioms, name, ontology.declarations)
+    rules = tuple(_windowed(rule, window) for rule in rewriting.rules)
+    data = tuple(fact_of(*triple) for triple in triples if not is_schema(triple))
+    told = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
+    streamed = frozenset(name for name in told if name[0] == "<")
+    return Program(rules, tuple(dict.fromkeys((*data, *rewriting.facts))), told=told, streamed=streamed, fixed=True)
+
+
+def _door(triples: Iterable[Triple], options: Options) -> Door:
+    """What terms are asked for: as to datatypes only those that the ontology names."""
+    terms = {term for triple in triples for term in triple}
+    promises = {subject for subject, predicate, _ in triples if predicate == SOME_VALUES_FROM}
+    return Door(
+        tuple(sorted(terms & DATATYPES.keys())), options.literals, tuple(sorted(promises)) if options.witnesses else ()
+    )
+
+
+def _about_data(data: Iterable[Triple], door: Door, rules: Iterable[Rule]) -> Iterator[Fact]:
+    parts = (part for rule in rules for part in rule.body)
+    asked = {part.atom.signature for part in parts if isinstance(part, Now | InWindow)}
+    if not asked.isdisjoint(SUPPLIED):
+        terms = (term for subject, _, thing in data for term in (subject, thing))
+        yield from (fact for fact in about(terms, door) if fact.signature in asked)
+
+
+def as_fact(triple: Triple) -> Fact:
+    """The fact that a triple stands for; a class without a name is a predicate here, and equality is an edge.
+
+    >>> str(as_fact(("<a>", "<p>", "3"))), str(as_fact(("<a>", RDF_TYPE, "_:c")))
+    ('<p>(<a>,3)', '_:c(<a>)')
+    """
+    subject, predicate, thing = triple
+    if predicate == SAME_AS:
+        return Fact(EDGE, (subject, thing))
+    return Fact(thing, (subject,)) if predicate == RDF_TYPE and thing[0] == "_" else fact_of(*triple)
+
+
+def _placed(name: str, found: list[Specialised]) -> Iterator[Rule]:
+    """The rules with their places in a text that says for each where it comes from."""
+    lines = [f"{each.name}: {', '.join(each.axioms) or 'always'}" for each in found]
+    source = Source(name, "\n".join(lines))
+    start = 0
+    for each, line in zip(found, lines, strict=True):
+        yield replace(each.rule, span=Span(source, start, start + len(line)))
+        start += len(line) + 1
+
+
+def _windowed(rule: Rule, window: int) -> Rule:
+    return replace(rule, body=tuple(_seen(literal, window) for literal in rule.body)) if window else rule
+
+
+def _seen(literal: Literal, window: int) -> Literal:
+    return InWindow(literal.atom, TimeWindow(window)) if isinstance(literal, Now) else literal
+
+
+def _hidden(each: Named) -> Rule:
+    """A rule of a table under names that users cannot type; its place is its name."""
+    head, *body = (_hidden_literal(literal) for literal in (Now(each.rule.head), *each.rule.body))
+    assert isinstance(head, Now)
+    return Rule(head.atom, tuple(body), span=each.rule.span)
+
+
+def _hidden_literal(literal: Literal) -> Literal:
+    if isinstance(literal, Comparison):
+        return literal
+    assert isinstance(literal, Now)
+    atom = literal.atom
+    return literal if atom.predicate in _KEPT else Now(Atom(f"'{atom.predicate}", atom.args))
+
+
+def _hidden_fact(fact: Fact) -> Fact:
+    return Fact(f"'{fact.predicate}", fact.args)

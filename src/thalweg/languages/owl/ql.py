@@ -1,0 +1,226 @@
+"""OWL 2 QL becomes rules that answer instance queries: is this individual in that class, are these two related?
+
+    SubClassOf(<A> ObjectSomeValuesFrom(<r> owl:Thing))     some'<r>(X) :- <A>(X).
+    ObjectPropertyDomain(<r> <B>)                           <B>(X) :- some'<r>(X).    some'<r>(X) :- <r>(X,_).
+    SubObjectPropertyOf(<r> <s>)                            <s>(X,Y) :- <r>(X,Y).     some'<s>(X) :- some'<r>(X).
+    DisjointClasses(<A> <B>)                                inconsistent("Disjoint…",X,X) :- <A>(X), <B>(X).
+
+No individual is invented: that something has a value is a predicate of its own, `some'<r>`, in letters that nobody can
+type. Such a predicate is left out where nothing asks for it, and where every value has a name the property itself
+stands in its place. For an ontology that is consistent with the data, a name is derived for a named individual if and
+only if it is entailed; for one that is not, `inconsistent` names an axiom and the individuals that break it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from thalweg.diagnostics import Source, Span
+from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
+from thalweg.languages.owl.axioms import Axiom, Declaration, show
+from thalweg.languages.owl.dl_lite import Basic, Disjoint, Role, Some, normal_form
+from thalweg.languages.owl.expressions import THING
+from thalweg.languages.owl.unsatisfiable import Closure, empty_classes, empty_roles
+from thalweg.model.fact import Fact
+from thalweg.model.term import quote
+
+INCONSISTENT: Final = "inconsistent"
+_INDIVIDUAL: Final = "individual'"
+_X: Final = Variable("X")
+_Y: Final = Variable("Y")
+# From here on a group of disjoint classes is one rule a class instead of one a pair.
+_MANY: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What an ontology became. Each rule's span is the line of its axiom in `source`.
+
+    `facts` are the assertions, `skipped` the axioms that were left out, wholly or in part, each with the reason, and
+    `unsatisfiable` the classes that nothing can be in, each with an axiom that forbids it.
+    """
+
+    rules: tuple[Rule, ...]
+    facts: tuple[Fact, ...]
+    source: Source
+    skipped: tuple[tuple[Axiom, str], ...]
+    unsatisfiable: tuple[tuple[str, Axiom], ...]
+
+
+def is_auxiliary(predicate: str) -> bool:
+    """Whether a predicate was made up here, so that nobody wants to see it.
+
+    >>> is_auxiliary("some'<http://example.org/r>"), is_auxiliary("<http://example.org/o'clock>")
+    (True, False)
+    """
+    return predicate[0] != "<" and "'" in predicate
+
+
+def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Iterable[Declaration] = ()) -> Rewriting:
+    """The rules of an ontology.
+
+    Declarations matter where an axiom speaks of everything there is: that is what facts of known names speak of.
+
+    >>> from thalweg.ir.text import show as text
+    >>> from thalweg.languages.owl.axioms import ObjectPropertyDomain, SubClassOf
+    >>> from thalweg.languages.owl.expressions import ObjectSomeValuesFrom
+    >>> some = ObjectSomeValuesFrom("<r>", THING)
+    >>> print(*map(text, rewrite([SubClassOf("<A>", some), ObjectPropertyDomain("<r>", "<B>")]).rules), sep="\\n")
+    some'<r>(X) :- <A>(X).
+    <B>(X) :- some'<r>(X).
+    some'<r>(X) :- <r>(X,_).
+    """
+    tbox = normal_form(axioms, declarations)
+    closure = Closure(tbox)
+    empty = empty_roles(closure)
+    rules = _Rules(closure, name)
+    lifted = dict.fromkeys(rules.lifted())
+    written = _wanted([*rules.positive(), *lifted, *rules.negative(), *rules.of_empty_roles(empty)])
+    # Where a value has a name, the property above holds itself: nothing needs lifting.
+    complete = _wanted([*written, *rules.feeding(rule for rule in written if rule not in lifted)])
+    unsatisfiable = ((found, tbox.axioms[number]) for found, number in empty_classes(closure, empty).items())
+    return Rewriting(complete, tuple(tbox.facts), rules.source, tuple(tbox.skipped), tuple(unsatisfiable))
+
+
+def _spans(source: Source) -> list[Span]:
+    """The place of each line of a text; one for a text without lines, too."""
+    spans: list[Span] = []
+    start = 0
+    for line in source.text.split("\n"):
+        spans.append(Span(source, start, start + len(line)))
+        start += len(line) + 1
+    return spans
+
+
+def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
+    """The rules without those that derive what nobody asks for or what is there already, each once."""
+    makers: dict[str, list[Rule]] = {}
+    for rule in rules:
+        makers.setdefault(rule.head.predicate, []).append(rule)
+    asked = {predicate for predicate in makers if not is_auxiliary(predicate)}
+    waiting = list(asked)
+    while waiting:
+        for rule in makers.get(waiting.pop(), ()):
+            new = _predicates(rule) - asked
+            asked |= new
+            waiting += new
+    useful = (rule for rule in rules if rule.head.predicate in asked and rule.body != (Now(rule.head),))
+    return tuple(dict.fromkeys(useful))
+
+
+def _predicates(rule: Rule) -> set[str]:
+    return {literal.atom.predicate for literal in rule.body if isinstance(literal, Now)}
+
+
+class _Rules:
+    """Writes the rules of one ontology."""
+
+    def __init__(self, closure: Closure, name: str) -> None:
+        self.tbox = closure.tbox
+        self.lines = [show(axiom) for axiom in self.tbox.axioms]
+        self.source = Source(name, "\n".join(self.lines))
+        self.spans = _spans(self.source)
+        # Only these roles need a predicate for having a value, beside the property itself.
+        self.nameless = closure.nameless()
+        self.roles = {self.predicate(Some(role)): role for role in self.nameless}
+
+    def positive(self) -> Iterator[Rule]:
+        """What follows."""
+        for found in self.tbox.inclusions:
+            if self.has_named_members(found.sub):
+                head = Atom(self.predicate(found.sup), (_X,))
+                yield self.rule(found.axiom, head, self.member(found.sub))
+        for inclusion in self.tbox.role_inclusions:
+            sub, sup = inclusion.sub, inclusion.sup
+            if not sub.fresh:
+                yield self.rule(inclusion.axiom, self.pair(sup).atom, self.pair(sub))
+        for role, number in self.tbox.reflexive:
+            yield self.rule(number, Atom(role.name, (_X, _X)), self.member(THING))
+
+    def lifted(self) -> Iterator[Rule]:
+        """What has a value by one role has it by all roles above."""
+        for inclusion in self.tbox.role_inclusions:
+            sub, sup = inclusion.sub, inclusion.sup
+            for one, other in ((sub, sup), (sub.flipped(), sup.flipped())):
+                if one in self.nameless:
+                    head = Atom(self.predicate(Some(other)), (_X,))
+                    yield self.rule(inclusion.axiom, head, self.member(Some(one)))
+
+    def negative(self) -> Iterator[Rule]:
+        """What must not be."""
+        for position, group in enumerate(self.tbox.disjoint):
+            if len(group.members) < _MANY:
+                for first, second in combinations(filter(self.has_named_members, group.members), 2):
+                    yield self.clash(group.axiom, _X, _X, self.member(first), self.member(second))
+            else:
+                yield from self.many(position, group)
+        for roles in self.tbox.disjoint_roles:
+            for one, other in combinations(roles.members, 2):
+                yield self.clash(roles.axiom, _X, _Y, self.pair(one), self.pair(other))
+        for role, number in self.tbox.irreflexive:
+            yield self.clash(number, _X, _X, Now(Atom(role.name, (_X, _X))))
+
+    def many(self, position: int, group: Disjoint) -> Iterator[Rule]:
+        """A large group of disjoint concepts: in which of them something is, and that it is in two."""
+        inside = f"inside'{position}"
+        for place, member in enumerate(group.members):
+            yield self.rule(group.axiom, Atom(inside, (_X, Constant(str(place)))), self.member(member))
+        first, second = (Now(Atom(inside, (_X, which))) for which in (_Y, Variable("Z")))
+        yield self.clash(group.axiom, _X, _X, first, second, Comparison("<", _Y, Variable("Z")))
+
+    def of_empty_roles(self, empty: dict[Role, int]) -> Iterator[Rule]:
+        """A value that cannot be has no name that could be reported: what has the value is."""
+        for role, number in empty.items():
+            yield self.clash(number, _X, _X, Now(Atom(self.predicate(Some(role)), (_X,))))
+
+    def feeding(self, rules: Iterable[Rule]) -> Iterator[Rule]:
+        """A value with a name is a value; and everything that is spoken of is an individual."""
+        for rule in rules:
+            for predicate in _predicates(rule):
+                role = self.roles.get(predicate)
+                if role is not None and not role.fresh:
+                    yield Rule(Atom(predicate, (_X,)), (self.value(role),), span=rule.span)
+                elif predicate == _INDIVIDUAL:
+                    yield from self.individuals(rule.span)
+
+    def individuals(self, span: Span) -> Iterator[Rule]:
+        head = Atom(_INDIVIDUAL, (_X,))
+        for name in (THING, *self.tbox.classes()):
+            yield Rule(head, (Now(Atom(name, (_X,))),), span=span)
+        for name in self.tbox.properties():
+            yield Rule(head, (self.value(Role(name)),), span=span)
+            if name not in self.tbox.data_properties:
+                yield Rule(head, (self.value(Role(name, inverse=True)),), span=span)
+
+    def rule(self, number: int, head: Atom, *body: Literal) -> Rule:
+        return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[number])
+
+    def clash(self, number: int, one: Variable, other: Variable, *body: Literal) -> Rule:
+        """Two break an axiom, or one does, who then stands twice: a predicate has one number of arguments."""
+        return self.rule(number, Atom(INCONSISTENT, (Constant(quote(self.lines[number])), one, other)), *body)
+
+    def predicate(self, basic: Basic) -> str:
+        if isinstance(basic, str):
+            return _INDIVIDUAL if basic == THING else basic
+        return f"{'some_inverse' if basic.role.inverse else 'some'}'{basic.role.name}"
+
+    def has_named_members(self, basic: Basic) -> bool:
+        """Whether more than the values of a fresh role is in a concept: those have no name."""
+        return not (isinstance(basic, Some) and basic.role.fresh and basic.role.inverse)
+
+    def member(self, basic: Basic) -> Now:
+        """`X` is in a concept."""
+        if isinstance(basic, Some) and basic.role not in self.nameless:
+            return self.value(basic.role)
+        return Now(Atom(self.predicate(basic), (_X,)))
+
+    def value(self, role: Role) -> Now:
+        """`X` has a value with a name."""
+        # Two roles of one rule need not have the same value.
+        some = Variable(f"_'{self.predicate(Some(role))}")
+        return Now(Atom(role.name, (some, _X) if role.inverse else (_X, some)))
+
+    def pair(self, role: Role) -> Now:
+        """`X` and `Y` are related."""
+        return Now(Atom(role.name, (_Y, _X) if role.inverse else (_X, _Y)))

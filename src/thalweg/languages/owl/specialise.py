@@ -1,0 +1,475 @@
+"""A profile's rules, specialised to one ontology.
+
+    triple(X,rdf:type,D) :- triple(C,rdfs:subClassOf,D), triple(X,rdf:type,C).
+
+and the schema triple `:Student rdfs:subClassOf :Person` make the rule
+
+    <Person>(X) :- <Student>(X).
+
+What the rules say about the schema alone is concluded here, once. Atoms that look at the schema are matched against
+that; what remains are rules over the data, in which classes and properties are predicates. An auxiliary predicate about
+a list, `in_all(L,X)`, becomes one for each list, `in_all'_:b1(X)`.
+
+A schema triple that only shortens a way (`A ⊑ C` because of `A ⊑ B ⊑ C`) makes no rules: data go the way step by step.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable, names
+from thalweg.languages.owl.door import EDGE
+from thalweg.languages.owl.knowledge import Binding, Knowledge, atoms_of, close, comparisons_of, ground, holds, solve
+from thalweg.languages.owl.tables import TRIPLE, Named, Table
+from thalweg.languages.owl.vocabulary import (
+    DATATYPE,
+    DIFFERENT_FROM,
+    LITERAL,
+    RESOURCE,
+    SAME_AS,
+    THING,
+    TYPE,
+    Triple,
+    is_schema,
+    is_schema_class,
+    is_schema_predicate,
+    short,
+)
+from thalweg.model.fact import Fact
+
+# Rules whose conclusions about the schema the rules for data reach by themselves, step by step.
+_SHORTCUTS: Final = frozenset(
+    [
+        "rdfs5",
+        "rdfs6",
+        "rdfs8",
+        "rdfs10",
+        "rdfs11",
+        "rdfp12c",
+        "rdfp13c",
+        "scm-cls",
+        "scm-sco",
+        "scm-eqc1",
+        "scm-eqc2",
+        "scm-op",
+        "scm-dp",
+        "scm-spo",
+        "scm-eqp1",
+        "scm-eqp2",
+        "scm-dom1",
+        "scm-dom2",
+        "scm-rng1",
+        "scm-rng2",
+        "scm-int",
+        "scm-uni",
+    ]
+)
+# Rules that say of everything what is true of everything.
+_TRIVIAL: Final = frozenset(["rdf1", "rdfs4a", "rdfs4b", "rdfp5a", "rdfp5b", "eq-ref", "dt-eq"])
+_TRIVIAL_CLASSES: Final = frozenset({THING, RESOURCE})
+
+_ABOUT_LITERALS: Final = frozenset({"literal/3", "outside/2", "plain_literal/2", "typed_literal/3"})
+_ABOUT_TERMS: Final = _ABOUT_LITERALS | {"some_witness/3"}
+# What is known about terms by looking at them has names that nobody can type.
+_HIDDEN_LITERALS: Final = frozenset(f"'{signature}" for signature in _ABOUT_LITERALS)
+_HIDDEN_TERMS: Final = frozenset(f"'{signature}" for signature in _ABOUT_TERMS)
+
+_SAME_LITERAL: Final = "same'literal"
+_X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
+_EQUALITY: Final = (
+    Rule(Atom(EDGE, (_Y, _X)), (Now(Atom(EDGE, (_X, _Y))),)),
+    Rule(Atom(SAME_AS, (_X, _Y)), (Now(Atom(EDGE, (_X, _Y))), Comparison("!=", _X, _Y))),
+    Rule(Atom(SAME_AS, (_X, _Z)), (Now(Atom(SAME_AS, (_X, _Y))), Now(Atom(EDGE, (_Y, _Z))), Comparison("!=", _X, _Z))),
+)
+_IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
+# What literals are by themselves contradicts nothing; only what axioms say of them can.
+_BY_THEMSELVES: Final = frozenset({"dt-type2", "dt-sub", "dt-meet"})
+_ABOUT_CLAIMS: Final = frozenset({"dt-not-type", "dt-diff", "dt-apart"})
+
+
+@dataclass(frozen=True, slots=True)
+class Specialised:
+    """A rule over data, the rule of the profile that it comes from, and the schema triples that it was made for."""
+
+    rule: Rule
+    name: str
+    axioms: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What follows about the schema; `needed` leaves out the shortcuts.
+
+    `itself`: whether a literal is the same as itself, too.
+    """
+
+    known: Knowledge
+    needed: Knowledge
+    static: frozenset[str]
+    properties: tuple[str, ...]
+    classes: tuple[str, ...]
+    datatypes: frozenset[str]
+    itself: bool
+
+
+def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
+    """The schema of an ontology with all that follows about it."""
+    static = static_predicates(table)
+    # What a table says about the vocabulary itself is no rule about data, except which names are datatypes.
+    facts = [fact for fact in table.facts if fact.signature != TRIPLE or fact.args[1:] == (TYPE, DATATYPE)]
+    stated = list(triples)
+    about = {term for triple in stated if is_schema(triple) for term in triple}
+    facts += (Fact("triple", each) for each in stated if is_schema(each) or (each[1] == SAME_AS and each[0] in about))
+    rules = [(each.rule, each.name not in _SHORTCUTS) for each in table.rules if _is_about_schema(each.rule, static)]
+    known, needed = close(rules, facts)
+    typed = known.facts[TRIPLE]
+    datatypes = frozenset(s for s, p, o in typed if p == TYPE and o == DATATYPE) | {LITERAL}
+    properties, classes = _vocabulary(known, stated)
+    itself = any(each.name == "eq-ref" for each in table.rules)
+    return Schema(known, needed, static, properties, tuple(c for c in classes if c not in datatypes), datatypes, itself)
+
+
+def specialise(table: Table, schema: Schema) -> list[Specialised]:
+    """The rules over data."""
+    found: dict[Rule, Specialised] = {}
+    for each in table.rules:
+        if each.name in _TRIVIAL or _is_about_schema(each.rule, schema.static):
+            continue
+        for made in (made for variant in _variants(each, schema) for made in _instances(variant, schema)):
+            for rule in _sorted_by_kind(made.rule, schema):
+                if rule.head not in (literal.atom for literal in rule.body if isinstance(literal, Now)):
+                    found.setdefault(rule, Specialised(rule, made.name, made.axioms))
+    return _relevant([*_by_edges(found.values())], schema)
+
+
+def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
+    """Equality follows edges, those that are stated and those that rules find, one after the other.
+
+    Joining equality with itself would find each pair of n equal things n times over.
+    """
+    needed = False
+    for each in rules:
+        atoms = atoms_of(each.rule)
+        if each.rule.head.predicate != SAME_AS:
+            yield each
+        elif any(atom.predicate != SAME_AS for atom in atoms):
+            yield replace(each, rule=replace(each.rule, head=Atom(EDGE, each.rule.head.args)))
+        needed |= any(atom.predicate == SAME_AS for atom in atoms)
+    if needed:
+        yield from (Specialised(rule, "equality") for rule in _EQUALITY)
+
+
+def static_predicates(table: Table) -> frozenset[str]:
+    """The auxiliary predicates that depend on the schema alone."""
+    heads = {each.rule.head.signature for each in table.rules}
+    static = {fact.signature for fact in table.facts} - heads
+    static |= {each.rule.head.signature for each in table.rules if not _is_open(each.rule.head.signature)}
+    static -= {TRIPLE}
+    changed = True
+    while changed:
+        wrong = {
+            each.rule.head.signature
+            for each in table.rules
+            if each.rule.head.signature in static and not all(_is_static(a, static) for a in atoms_of(each.rule))
+        }
+        changed = bool(wrong)
+        static -= wrong
+    return frozenset(static)
+
+
+def _is_open(signature: str) -> bool:
+    return signature == TRIPLE or signature in _ABOUT_TERMS or signature.startswith("inconsistent/")
+
+
+def _is_static(atom: Atom, static: Iterable[str]) -> bool:
+    """Whether an atom looks at the schema."""
+    if atom.signature != TRIPLE:
+        return atom.signature in static
+    _, predicate, thing = (arg.term if isinstance(arg, Constant) else None for arg in atom.args)
+    if predicate == TYPE:
+        return thing is not None and is_schema_class(thing)
+    return predicate is not None and is_schema_predicate(predicate)
+
+
+def _is_about_schema(rule: Rule, static: frozenset[str]) -> bool:
+    return _is_static(rule.head, static)
+
+
+def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The properties and classes that an ontology names."""
+    properties: dict[str, None] = dict.fromkeys((SAME_AS, DIFFERENT_FROM))
+    classes: dict[str, None] = {}
+    for subject, predicate, thing in (*known.facts[TRIPLE], *stated):
+        name = short(predicate)
+        if name in _OF_CLASSES:
+            classes |= dict.fromkeys((subject, thing) if _OF_CLASSES[name] == 2 else (subject,))
+        if name in _OF_PROPERTIES:
+            properties |= dict.fromkeys((subject, thing) if _OF_PROPERTIES[name] == 2 else (subject,))
+        if name in _TO_CLASSES:
+            classes[thing] = None
+        if name == "owl:onProperty":
+            properties[thing] = None
+            classes[subject] = None
+        if predicate == TYPE:
+            kind = short(thing)
+            if kind in ("owl:Class", "rdfs:Class", "owl:Restriction"):
+                classes[subject] = None
+            elif (kind.startswith("owl:") and kind.endswith("Property")) or kind == "rdf:Property":
+                properties[subject] = None
+            elif not is_schema_class(thing):
+                classes[thing] = None
+        elif not is_schema_predicate(predicate):
+            properties[predicate] = None
+    return (
+        tuple(sorted(term for term in properties if term[0] == "<" and not is_schema_predicate(term) and term != TYPE)),
+        tuple(sorted(term for term in classes if term[0] in "<_" and not is_schema_class(term))),
+    )
+
+
+_OF_CLASSES: Final = {
+    "rdfs:subClassOf": 2,
+    "owl:equivalentClass": 2,
+    "owl:disjointWith": 2,
+    "owl:complementOf": 2,
+    "owl:intersectionOf": 1,
+    "owl:unionOf": 1,
+    "owl:oneOf": 1,
+}
+_OF_PROPERTIES: Final = {
+    "rdfs:subPropertyOf": 2,
+    "owl:equivalentProperty": 2,
+    "owl:inverseOf": 2,
+    "owl:propertyDisjointWith": 2,
+    "rdfs:domain": 1,
+    "rdfs:range": 1,
+    "owl:propertyChainAxiom": 1,
+}
+_TO_CLASSES: Final = frozenset({"rdfs:domain", "rdfs:range", "owl:someValuesFrom", "owl:allValuesFrom", "owl:onClass"})
+
+
+def _variants(each: Named, schema: Schema) -> Iterator[Named]:
+    """The rule, and what follows from it because everything is the same as itself, and because types are triples."""
+    for name, rule in ((each.name, rule) for rule in _with_itself(each.rule, schema.itself)):
+        yield Named(name, rule)
+        bound = frozenset(Now(atom) for atom in atoms_of(rule) if _is_static(atom, schema.static))
+        predicates = [atom.args[1] for atom in atoms_of(rule) if atom.signature == TRIPLE]
+        for predicate in {arg.name for arg in predicates if isinstance(arg, Variable)} - names(*bound):
+            yield Named(name, _replaced(rule, {predicate: Constant(TYPE)}))
+
+
+def _with_itself(rule: Rule, literals: bool) -> Iterator[Rule]:
+    """That everything, or every resource, is the same as itself is not stated: what asks for it goes without it."""
+    yield rule
+    for literal in rule.body:
+        if isinstance(literal, Now) and literal.atom.args[1:2] == (Constant(SAME_AS),):
+            left, _, right = literal.atom.args
+            if isinstance(right, Variable):
+                tests = () if literals else (Comparison("is", left, _IS_RESOURCE),)
+                rest = tuple(other for other in rule.body if other is not literal)
+                yield from _with_itself(_replaced(Rule(rule.head, (*rest, *tests)), {right.name: left}), literals)
+
+
+def _replaced(rule: Rule, terms: dict[str, Expression]) -> Rule:
+    def replaced(arg: Expression) -> Expression:
+        return terms.get(arg.name, arg) if isinstance(arg, Variable) else arg
+
+    def literal(part: Literal) -> Literal:
+        if isinstance(part, Comparison):
+            return Comparison(part.operator, replaced(part.left), replaced(part.right))
+        assert isinstance(part, Now)
+        return Now(Atom(part.atom.predicate, tuple(map(replaced, part.atom.args))))
+
+    return Rule(Atom(rule.head.predicate, tuple(map(replaced, rule.head.args))), tuple(map(literal, rule.body)))
+
+
+def _instances(each: Named, schema: Schema) -> Iterator[Specialised]:
+    """The rule for each way in which the schema satisfies what it asks of the schema."""
+    atoms = atoms_of(each.rule)
+    names = _names_of_predicates(each.rule)
+    # Equality of classes and properties is a matter of the schema, whoever states it.
+    static = [a for a in atoms if _is_static(a, schema.static) or _relates(a, names)]
+    dynamic = [a for a in atoms if not any(a is other for other in static)]
+    for binding in solve(static, schema.needed, {}):
+        used = [" ".join(short(ground(arg, binding) or "_") for arg in atom.args) for atom in static]
+        for full in _completed(each.rule, dynamic, binding, schema):
+            rule = _lowered(each.rule, dynamic, full)
+            if rule is not None and not _is_odd(rule):
+                yield Specialised(rule, each.name, tuple(used))
+
+
+def _is_odd(rule: Rule) -> bool:
+    """Whether a class is taken for a literal."""
+    return any(a.signature in _HIDDEN_LITERALS and isinstance(a.args[0], Constant) for a in atoms_of(rule))
+
+
+def _names_of_predicates(rule: Rule) -> frozenset[str]:
+    """The variables that stand for classes or properties."""
+    found = set()
+    for atom in (rule.head, *atoms_of(rule)):
+        if atom.signature == TRIPLE:
+            _, predicate, thing = atom.args
+            if isinstance(predicate, Variable):
+                found.add(predicate.name)
+            elif predicate == Constant(TYPE) and isinstance(thing, Variable):
+                found.add(thing.name)
+    return frozenset(found)
+
+
+def _relates(atom: Atom, names: frozenset[str]) -> bool:
+    return (
+        atom.signature == TRIPLE
+        and any(isinstance(arg, Variable) and arg.name in names for arg in (atom.args[0], atom.args[2]))
+        and atom.args[1] == Constant(SAME_AS)
+    )
+
+
+def _completed(rule: Rule, dynamic: list[Atom], binding: Binding, schema: Schema) -> Iterator[Binding]:
+    """The bindings that say of each atom over data which class or property it is about."""
+    for atom in (*dynamic, rule.head):
+        if atom.signature != TRIPLE:
+            continue
+        predicate = ground(atom.args[1], binding)
+        if predicate is None:
+            assert isinstance(atom.args[1], Variable)
+            for term in schema.properties:
+                yield from _completed(rule, dynamic, binding | {atom.args[1].name: term}, schema)
+            return
+        if predicate == TYPE and ground(atom.args[2], binding) is None:
+            assert isinstance(atom.args[2], Variable)
+            about_values = any(a.signature in _ABOUT_LITERALS for a in dynamic)
+            for term in sorted(schema.datatypes) if about_values else schema.classes:
+                yield from _completed(rule, dynamic, binding | {atom.args[2].name: term}, schema)
+            return
+    yield binding
+
+
+def _lowered(rule: Rule, dynamic: list[Atom], binding: Binding) -> Rule | None:
+    """The rule over data; None where a test on the schema fails, or where it concludes what is no triple."""
+    tests = []
+    for test in comparisons_of(rule):
+        match holds(test, binding):
+            case False:
+                return None
+            case None:
+                tests.append(Comparison(test.operator, _known(test.left, binding), _known(test.right, binding)))
+    head = _atom(rule.head, binding)
+    if head is None:
+        return None
+    atoms = [_atom(atom, binding) for atom in dynamic]
+    if None in atoms:
+        return None
+    body = tuple(dict.fromkeys(Now(atom) for atom in atoms if atom is not None))
+    if not names(head) <= names(*body):
+        return None
+    return Rule(head, (*body, *tests))
+
+
+def _atom(atom: Atom, binding: Binding) -> Atom | None:
+    args = tuple(_known(arg, binding) for arg in atom.args)
+    if atom.signature != TRIPLE:
+        if atom.signature in _ABOUT_TERMS:
+            return Atom(f"'{atom.predicate}", args)
+        if atom.predicate == "inconsistent":
+            return Atom(atom.predicate, args)
+        assert isinstance(args[0], Constant), f"{atom.predicate} is not about the schema"
+        return Atom(f"{atom.predicate}'{args[0].term}", args[1:])
+    subject, predicate, thing = args
+    assert isinstance(predicate, Constant)
+    if predicate.term != TYPE:
+        return Atom(predicate.term, (subject, thing)) if _is_data(predicate.term, is_schema_predicate) else None
+    assert isinstance(thing, Constant)
+    return Atom(thing.term, (subject,)) if thing.term[0] == "_" or _is_data(thing.term, is_schema_class) else None
+
+
+def _is_data(term: str, is_schema_term: Callable[[str], bool]) -> bool:
+    return term[0] == "<" and not is_schema_term(term)
+
+
+def _known(arg: Expression, binding: Binding) -> Expression:
+    term = ground(arg, binding)
+    return arg if term is None else Constant(term)
+
+
+def _sorted_by_kind(rule: Rule, schema: Schema) -> Iterator[Rule]:
+    """A literal is no subject: what is concluded about values goes a way of its own, as far as it matters."""
+    head = rule.head
+    if head.predicate == SAME_AS:
+        if not any(atom.signature in _HIDDEN_LITERALS for atom in atoms_of(rule)):
+            left, right = head.args
+            yield Rule(head, (*rule.body, *_resources(rule, left, right), Comparison("!=", left, right)))
+        if not any(_is_subject(arg, rule) for arg in head.args):
+            kinds = tuple(Comparison("is", arg, _IS_LITERAL) for arg in head.args)
+            if not any(test in rule.body for test in _resources(rule, *head.args)):
+                yield Rule(Atom(_SAME_LITERAL, head.args), (*rule.body, *kinds))
+    elif head.predicate[0] in "<_" and head.predicate not in schema.datatypes:
+        yield Rule(head, (*rule.body, *_resources(rule, head.args[0])))
+    elif any(atom.signature in _HIDDEN_LITERALS for atom in atoms_of(rule)):
+        yield Rule(head, tuple(_about_values(literal) for literal in rule.body))
+    else:
+        yield rule
+
+
+def _resources(rule: Rule, *args: Expression) -> tuple[Comparison, ...]:
+    """The tests that keep literals out, where they could come in."""
+    tests = (Comparison("is", arg, _IS_RESOURCE) for arg in args if not _is_subject(arg, rule))
+    return tuple(test for test in tests if test not in rule.body)
+
+
+def _is_subject(arg: Expression, rule: Rule) -> bool:
+    """Whether something is known to be no literal, because it is the subject of something."""
+    return isinstance(arg, Constant) or any(a.args[0] == arg for a in atoms_of(rule) if a.predicate[0] in "<_")
+
+
+def _about_values(literal: Literal) -> Literal:
+    if isinstance(literal, Now) and literal.atom.predicate == SAME_AS:
+        return Now(Atom(_SAME_LITERAL, literal.atom.args))
+    return literal
+
+
+def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
+    """Without what can never fire, and without what nobody is told and nobody needs."""
+    while True:
+        made = {each.rule.head.signature for each in rules}
+        claimed = {each.rule.head.signature for each in rules if each.name not in _BY_THEMSELVES}
+        wanted = _wanted(rules, schema)
+        kept = [
+            each
+            for each in rules
+            if each.rule.head.signature in wanted
+            and all(_can_come(atom, made, schema) for atom in atoms_of(each.rule))
+            and (each.name not in _ABOUT_CLAIMS or any(atom.signature in claimed for atom in atoms_of(each.rule)))
+        ]
+        if len(kept) == len(rules):
+            return kept
+        rules = kept
+
+
+def _wanted(rules: list[Specialised], schema: Schema) -> set[str]:
+    """What users are told, and what is needed for it."""
+    sources: dict[str, set[str]] = {}
+    for each in rules:
+        sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
+    waiting = [name for name in sources if is_told(name.rpartition("/")[0], schema)]
+    wanted = set(waiting)
+    while waiting:
+        more = sources.get(waiting.pop(), set()) - wanted
+        wanted |= more
+        waiting += more
+    return wanted
+
+
+def _can_come(atom: Atom, made: set[str], schema: Schema) -> bool:
+    """Whether data can bring what an atom asks for: of values and lists only what rules make."""
+    if atom.signature in made or atom.signature in _HIDDEN_TERMS or atom.predicate == EDGE:
+        return True
+    return atom.predicate[0] == "<" and atom.predicate not in schema.datatypes
+
+
+def is_told(predicate: str, schema: Schema) -> bool:
+    """Whether users hear of a predicate: named classes and properties, and contradictions.
+
+    Classes without a name and what rules use among themselves are left out.
+    """
+    return predicate == "inconsistent" or (
+        predicate[0] == "<" and predicate not in schema.datatypes and predicate not in _TRIVIAL_CLASSES
+    )

@@ -1,0 +1,201 @@
+"""The syntaxes of OWL that are not RDF: functional (`.ofn`), Manchester (`.omn`) and OWL/XML (`.owx`).
+
+    SubClassOf(:A ObjectSomeValuesFrom(:r :B))      Class: A SubClassOf: r some B
+
+become the same axiom. The only door to py-horned-owl, which reads them; its constructs have the names and the order of
+the structural specification, as ours have, so that one function turns all of them into ours.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.languages.owl import axioms, expressions
+from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf, Triple
+from thalweg.languages.owl.expressions import RDFS, ObjectInverseOf, ObjectPropertyChain
+from thalweg.model import rdf
+from thalweg.model.rdf import XSD
+
+SYNTAXES: Final = {".ofn": "ofn", ".omn": "omn", ".owx": "owx"}
+
+_OURS: Final[dict[str, Callable[..., Any]]] = {
+    name: kind
+    for module in (axioms, expressions)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and hasattr(kind, "__match_args__")
+}
+_ABOUT_ANNOTATIONS: Final = {
+    "SubAnnotationPropertyOf": f"<{RDFS}subPropertyOf>",
+    "AnnotationPropertyDomain": f"<{RDFS}domain>",
+    "AnnotationPropertyRange": f"<{RDFS}range>",
+}
+# The library names two fields by words that Python keeps for itself.
+_FIELDS: Final = {"from": "source", "to": "target"}
+_CONVERT: Final = "convert the ontology to Turtle or RDF/XML, for example with `robot convert` or Protégé"
+
+
+def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ontology:
+    """The ontology in a text; `Rejected` with the place where it is none. The axioms come sorted by their text.
+
+    >>> from thalweg.languages.owl.axioms import show
+    >>> found = read("Prefix(:=<http://example.org/>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)))", "ofn")
+    >>> print(*map(show, found.axioms))
+    SubClassOf(<http://example.org/A> ObjectUnionOf(<http://example.org/B> <http://example.org/C>))
+    """
+    converter = _Converter(scope)
+    for found in _opened(text, syntax, name).get_components():
+        converter.add(found.component)
+    return converter.ontology()
+
+
+def _opened(text: str, syntax: str, name: str) -> Any:
+    try:
+        import pyhornedowl
+    except ImportError:
+        help_ = f"`pip install 'thalweg[owl]'`, or {_CONVERT}"
+        message = f"`{name}` is in a syntax of OWL that needs py-horned-owl, which is not installed"
+        raise Rejected([Diagnostic("E406", message, help=help_)]) from None
+    try:
+        return pyhornedowl.open_ontology_from_string(text, syntax)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
+
+
+def _diagnostic(error: str, source: Source) -> Diagnostic:
+    """The library's words with their place, which it hides in them."""
+    span = _place(error, source)
+    known = re.search(r'Error\("((?:[^"\\]|\\.)*)"', error)
+    expected = re.search(r"positives: \[([^\]]+)\]", error)
+    if known:
+        message = known.group(1)
+    elif expected:
+        message = f"expected {_wish(expected.group(1).split(', '))}"
+    else:
+        message = f"this is no ontology in this syntax: {error.removeprefix('Failed to open ontology: ')}"
+    return Diagnostic("E101", message, span, help=f"correct it, or {_CONVERT}")
+
+
+def _wish(rules: list[str]) -> str:
+    """The rules of the library's grammar in words; a long list of them helps nobody.
+
+    >>> _wish(["EOI", "RFC3987_Iri", "OrKw", "ClassExpression", "Frame", "Misc"])
+    'the end, an IRI, `or`, class expression, …'
+    """
+    words = list(dict.fromkeys(map(_word, rules)))
+    return ", ".join([*words[:4], "…"]) if len(words) > 4 else " or ".join(words)
+
+
+def _word(rule: str) -> str:
+    if rule.startswith(("RFC3987", "SPARQL", "FullIRI", "IRI")):
+        return "an IRI"
+    if rule.endswith("Kw"):
+        return f"`{rule.removesuffix('Kw').lower()}`"
+    return "the end" if rule == "EOI" else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", rule).lower()
+
+
+def _place(error: str, source: Source) -> Span:
+    line = re.search(r"line_col: Pos\(\((\d+), (\d+)\)\)", error)
+    if line:
+        number, column = map(int, line.groups())
+        start = sum(len(text) for text in source.text.splitlines(keepends=True)[: number - 1]) + column - 1
+        return Span(source, start, start + 1)
+    span = re.search(r"ByteSpan\((\d+)\.\.(\d+)\)", error)
+    start, end = map(int, span.groups()) if span else (0, 0)
+    data = source.text.encode()
+    return Span(source, len(data[:start].decode(errors="ignore")), len(data[:end].decode(errors="ignore")))
+
+
+class _Converter:
+    """Turns the library's constructs into ours, and sorts them into the parts of an ontology."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        self.axioms: list[Axiom] = []
+        self.declarations: list[Declaration] = []
+        self.annotations: list[Triple] = []
+        self.imports: list[str] = []
+        self.unread: list[str] = []
+
+    def ontology(self) -> Ontology:
+        """What has been added, in an order that does not depend on the library's."""
+        return Ontology(
+            tuple(sorted(self.axioms, key=axioms.show)),
+            tuple(sorted(self.declarations, key=axioms.show)),
+            tuple(sorted(self.annotations)),
+            tuple(sorted(self.imports)),
+            unread=tuple(sorted(self.unread)),
+        )
+
+    def add(self, component: Any) -> None:
+        kind = type(component).__name__
+        if kind.startswith("Declare"):
+            self.declarations.append(Declaration(kind.removeprefix("Declare"), self.ours(component.first)))
+        elif kind == "Import":
+            self.imports.append(self.ours(component.first))
+        elif kind in _ABOUT_ANNOTATIONS:
+            first, second = self.parts(component)
+            self.annotations.append((first, _ABOUT_ANNOTATIONS[kind], second))
+        elif kind == "AnnotationAssertion":
+            self.annotations.append(self.annotation(self.ours(component.subject), component.ann))
+        elif kind in _OURS:
+            self.axioms.append(self.ours(component))
+        elif kind == "Rule":
+            self.unread.append(str(component))
+
+    def annotation(self, subject: str, found: Any) -> Triple:
+        return subject, self.ours(found.ap), self.ours(found.av)
+
+    def ours(self, thing: Any) -> Any:
+        """Our construct for one of the library's."""
+        kind = type(thing).__name__
+        match kind:
+            case "int":
+                return thing
+            case "list":
+                return tuple(map(self.ours, thing))
+            case "IRI":
+                return f"<{thing}>"
+            case "AnonymousIndividual":
+                return rdf.blank(thing.first.removeprefix("_:"), self.scope)
+            case "SimpleLiteral":
+                return rdf.literal(thing.literal)
+            case "LanguageLiteral":
+                return rdf.literal(thing.literal, f"@{thing.lang}")
+            case "DatatypeLiteral":
+                return rdf.literal(thing.literal, self.ours(thing.datatype_iri))
+            case "FacetRestriction":
+                return _facet(str(thing.f)), self.ours(thing.l)
+            case "InverseObjectProperty":
+                return ObjectInverseOf(self.ours(thing.first))
+            case "HasKey":
+                return self.key(thing)
+            case "SubObjectPropertyOf" if isinstance(thing.sub, list):
+                return SubObjectPropertyOf(ObjectPropertyChain(self.ours(thing.sub)), self.ours(thing.sup))
+        return _OURS[kind](*self.fillers(kind, self.parts(thing))) if kind in _OURS else self.ours(thing.first)
+
+    def parts(self, thing: Any) -> list[Any]:
+        return [self.ours(getattr(thing, _FIELDS.get(name, name))) for name in type(thing).__match_args__]
+
+    def fillers(self, kind: str, parts: list[Any]) -> list[Any]:
+        """The library fills in `owl:Thing` where a cardinality has no filler."""
+        if not kind.endswith("Cardinality"):
+            return parts
+        everything = expressions.THING if kind.startswith("Object") else expressions.LITERAL
+        return [*parts[:2], expressions.unless(parts[2], everything)]
+
+    def key(self, thing: Any) -> HasKey:
+        data = tuple(self.ours(part) for part in thing.vpe if type(part).__name__ == "DataProperty")
+        objects = tuple(self.ours(part) for part in thing.vpe if type(part).__name__ != "DataProperty")
+        return HasKey(self.ours(thing.ce), objects, data)
+
+
+def _facet(name: str) -> str:
+    """The IRI of a facet.
+
+    >>> _facet("Facet.MinInclusive"), _facet("Facet.LangRange")
+    ('<http://www.w3.org/2001/XMLSchema#minInclusive>', '<http://www.w3.org/1999/02/22-rdf-syntax-ns#langRange>')
+    """
+    _, _, word = name.partition(".")
+    namespace = expressions.RDF if word == "LangRange" else XSD
+    return f"<{namespace}{word[0].lower()}{word[1:]}>"

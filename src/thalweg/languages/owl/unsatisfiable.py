@@ -1,0 +1,123 @@
+"""What cannot be: the negative inclusions of DL-Lite_R, followed to every concept that they empty.
+
+    A ⊑ ∃r    ∃r⁻ ⊑ B    ∃r⁻ ⊑ C    B, C disjoint        r is empty: its values would be in B and in C, and so is A
+
+Rules see individuals that have a name. That the values of `r` clash, which nobody has named, must be known beforehand.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox
+from thalweg.languages.owl.expressions import THING
+
+
+@dataclass(slots=True)
+class Closure:
+    """What follows from a basic concept or a role by the inclusions of an ontology."""
+
+    tbox: TBox
+    above: dict[Basic, list[Basic]] = field(default_factory=dict)
+    roles_above: dict[Role, list[Role]] = field(default_factory=dict)
+    groups: dict[Basic, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for found in self.tbox.inclusions:
+            self.above.setdefault(found.sub, []).append(found.sup)
+        for inclusion in self.tbox.role_inclusions:
+            for sub, sup in ((inclusion.sub, inclusion.sup), (inclusion.sub.flipped(), inclusion.sup.flipped())):
+                self.roles_above.setdefault(sub, []).append(sup)
+                self.above.setdefault(Some(sub), []).append(Some(sup))
+        for role, _ in self.tbox.reflexive:
+            self.above.setdefault(THING, []).extend((Some(role), Some(role.flipped())))
+        for number, group in enumerate(self.tbox.disjoint):
+            for member in group.members:
+                self.groups.setdefault(member, []).append(number)
+
+    def of(self, basic: Basic) -> dict[Basic, None]:
+        """Every concept that a member of this one is in."""
+        found = dict.fromkeys((basic, THING))
+        waiting: list[Basic] = list(found)
+        while waiting:
+            for sup in self.above.get(waiting.pop(), ()):
+                if sup not in found:
+                    found[sup] = None
+                    waiting.append(sup)
+        return found
+
+    def of_role(self, role: Role) -> dict[Role, None]:
+        """Every role that a pair of this one is in."""
+        found = {role: None}
+        waiting = [role]
+        while waiting:
+            for sup in self.roles_above.get(waiting.pop(), ()):
+                if sup not in found:
+                    found[sup] = None
+                    waiting.append(sup)
+        return found
+
+    def nameless(self) -> dict[Role, None]:
+        """The roles in which something may have a value that has no name."""
+        asked = (found.sup.role for found in self.tbox.inclusions if isinstance(found.sup, Some))
+        return {role: None for start in dict.fromkeys(asked) for role in self.of_role(start)}
+
+    def clash(self, basics: Iterable[Basic]) -> int | None:
+        """The axiom that forbids an individual to be in all of these."""
+        hits = Counter(number for basic in basics for number in self.groups.get(basic, ()))
+        return min((self.tbox.disjoint[number].axiom for number, count in hits.items() if count > 1), default=None)
+
+    def role_clash(self, role: Role) -> int | None:
+        """The axiom that forbids any pair to be in a role."""
+        above = self.of_role(role)
+        for group in self.tbox.disjoint_roles:
+            for members in (group.members, tuple(member.flipped() for member in group.members)):
+                if sum(member in above for member in members) > 1:
+                    return group.axiom
+        return None
+
+
+def empty_roles(closure: Closure) -> dict[Role, int]:
+    """The roles that only a value that cannot be would have, each with an axiom that forbids it.
+
+    >>> from thalweg.languages.owl.axioms import ObjectPropertyRange, SubClassOf
+    >>> from thalweg.languages.owl.dl_lite import normal_form
+    >>> from thalweg.languages.owl.expressions import NOTHING, ObjectSomeValuesFrom
+    >>> some = ObjectSomeValuesFrom("<r>", THING)
+    >>> tbox = normal_form([SubClassOf("<A>", some), ObjectPropertyRange("<r>", "<B>"), SubClassOf("<B>", NOTHING)])
+    >>> empty_roles(Closure(tbox))
+    {Role(name='<r>', inverse=False, fresh=False): 2}
+    """
+    empty: dict[Role, int] = {}
+    needing: dict[Role, list[Role]] = {}
+    for role in closure.nameless():
+        values = closure.of(Some(role.flipped()))
+        reason = closure.clash(values)
+        reason = closure.role_clash(role) if reason is None else reason
+        if reason is not None:
+            empty[role] = reason
+        for basic in values:
+            if isinstance(basic, Some):
+                needing.setdefault(basic.role, []).append(role)
+    waiting = list(empty)
+    while waiting:
+        role = waiting.pop()
+        for other in needing.get(role, ()):
+            if other not in empty:
+                empty[other] = empty[role]
+                waiting.append(other)
+    return empty
+
+
+def empty_classes(closure: Closure, empty: dict[Role, int]) -> dict[str, int]:
+    """The named classes that nothing can be in, each with an axiom that forbids it."""
+    found: dict[str, int] = {}
+    possible = closure.tbox.classes() if closure.tbox.disjoint or empty else ()
+    for basic in possible:
+        above = closure.of(basic)
+        reason = closure.clash(above)
+        if reason is None:
+            reason = next((empty[b.role] for b in above if isinstance(b, Some) and b.role in empty), None)
+        if reason is not None:
+            found[basic] = reason
+    return found

@@ -1,0 +1,105 @@
+"""In which encoding and in which format a document is, by what stands at its beginning."""
+
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE, getincrementaldecoder
+from collections.abc import Callable
+from typing import Final
+
+_MARKS: Final = (
+    (BOM_UTF8, "utf-8"), (BOM_UTF32_LE, "utf-32-le"), (BOM_UTF32_BE, "utf-32-be"), (BOM_UTF16_LE, "utf-16-le"),
+    (BOM_UTF16_BE, "utf-16-be"),
+)  # fmt: skip
+_DECLARED: Final = re.compile(rb"""(\s*<\?xml[^>]*?\bencoding\s*=\s*["'])([A-Za-z0-9._:-]+)(["'])""")
+_OUTSIDE: Final = re.compile(r"\s+|#[^\n]*|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>", re.DOTALL)
+_LOOKS: Final = {
+    "owlxml": re.compile(r"<(?:[\w-]+:)?Ontology[\s>]"),
+    # Turtle may begin with `<a>` as well, but no IRI has a namespace inside.
+    "rdfxml": re.compile(r"<[\w-]+:RDF\b|<[\w:-]+\s[^<>]*\bxmlns\b"),
+    "functional": re.compile(r"(?:Prefix|Ontology)\s*\("),
+    "manchester": re.compile(r"(?:Prefix|Ontology|Class|ObjectProperty|DataProperty|Individual|Import):\s"),
+    "jsonld": re.compile(r"\{|\[\s*[{\]]"),
+}
+
+
+def as_utf8(data: bytes) -> bytes:
+    """A document in UTF-8, whatever the mark at its beginning or its XML declaration says that it is in.
+
+    >>> as_utf8('<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>'.encode("latin-1")).decode()
+    '<?xml version="1.0" encoding="UTF-8"?><a>é</a>'
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            data = data[len(mark) :]
+            return _declaring_utf8(data if encoding == "utf-8" else _decoded(data, encoding).encode())
+    if data[:4] in (b"<\0?\0", b"\0<\0?"):
+        return _declaring_utf8(_decoded(data, "utf-16-le" if data[0] else "utf-16-be").encode())
+    declared = _DECLARED.match(data)
+    if declared is None or declared[2].lower() in (b"utf-8", b"utf8"):
+        return data
+    return _declaring_utf8(_decoded(data, declared[2].decode()).encode())
+
+
+class Recoder:
+    """The same for blocks of bytes: the mark at the beginning of the first decides.
+
+    >>> recoder = Recoder()
+    >>> [recoder.feed(block) for block in (BOM_UTF16_LE, b"a", b"\\0b\\0")]
+    [b'', b'', b'ab']
+    """
+
+    def __init__(self) -> None:
+        self._begun = b""
+        self._decode: Callable[[bytes], str] | None = None
+        self._passes = False
+
+    def feed(self, block: bytes) -> bytes:
+        if self._passes:
+            return block
+        if self._decode is None:
+            block = self._begin(block)
+        return self._decode(block).encode() if self._decode else block
+
+    def _begin(self, block: bytes) -> bytes:
+        """What stands behind the mark, once it is known whether there is one."""
+        block = self._begun + block
+        for mark, encoding in _MARKS:
+            if block.startswith(mark):
+                self._passes = encoding == "utf-8"
+                self._decode = None if self._passes else getincrementaldecoder(encoding)(errors="replace").decode
+                return block[len(mark) :]
+            if mark.startswith(block):
+                self._begun = block
+                return b""
+        self._passes = True
+        return block
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except LookupError:
+        raise ValueError(f"`{encoding}` is no encoding that can be read") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"line {line} is not in {encoding}, in which it should be") from None
+
+
+def _declaring_utf8(data: bytes) -> bytes:
+    return _DECLARED.sub(rb"\1UTF-8\3", data, count=1)
+
+
+def look(content: bytes) -> str:
+    """The format of an ontology by how it begins; anything unknown may be Turtle.
+
+    >>> look(b"<?xml version='1.0'?><rdf:RDF/>"), look(b"# roads\\n<a> <p> <b> ."), look(b"Ontology(<http://a/>)")
+    ('rdfxml', 'turtle', 'functional')
+    """
+    try:
+        text = as_utf8(content).decode(errors="replace")
+    except ValueError:
+        # Only XML says in which encoding it is.
+        return "rdfxml"
+    position = 0
+    while found := _OUTSIDE.match(text, position):
+        position = found.end()
+    return next((format for format, look in _LOOKS.items() if look.match(text, position)), "turtle")

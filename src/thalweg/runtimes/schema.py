@@ -1,0 +1,33 @@
+"""Triples about the schema on a stream, where the rules were made for the schema as it was: told, not passed over."""
+
+from collections.abc import Callable
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.languages.owl.vocabulary import is_schema_class, is_schema_predicate, short
+from thalweg.model.event import Batch
+
+
+class SchemaWatch:
+    """Tells of each word of the vocabulary once.
+
+    >>> found = []
+    >>> watch = SchemaWatch(found.append)
+    >>> for _ in range(2):
+    ...     watch.look(Batch({"<http://www.w3.org/2000/01/rdf-schema#subClassOf>/2": [4, 8], "<p>/2": [4, 8]}))
+    >>> [one.message for one in found]
+    ['a stream brings `rdfs:subClassOf`, which speaks about the schema: it changes nothing']
+    """
+
+    def __init__(self, report: Callable[[Diagnostic], None]) -> None:
+        self._report = report
+        self._seen: set[str] = set()
+
+    def look(self, batch: Batch) -> None:
+        """Looks at what a batch is about."""
+        for signature in batch.rows.keys() - self._seen:
+            self._seen.add(signature)
+            name, _, arity = signature.rpartition("/")
+            if (arity == "2" and is_schema_predicate(name)) or (arity == "1" and is_schema_class(name)):
+                message = f"a stream brings `{short(name)}`, which speaks about the schema: it changes nothing"
+                help_ = "give it with the ontology, or run with `--schema-stream`"
+                self._report(Diagnostic("W303", message, help=help_))

@@ -1,0 +1,74 @@
+"""What becomes of facts on their way to the stages.
+
+Rules over triples get triples, and rules that ask about terms are told what can be known by looking at them: what an
+engine that stands alone does for itself must be done here, before facts go to buckets by their arguments.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.triples import ANY_TRIPLE, as_triples
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.wire import Words
+
+TRIPLES: Final = f"{ANY_TRIPLE}/3"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Facts of one signature on one stream: a row of words and a tick each, and their places among all that came."""
+
+    signature: str
+    stream: str | None
+    ticks: Words
+    rows: Words
+    places: Words
+
+
+def admitted(arrivals: Iterable[Arrivals], job: Job, words: Dictionary) -> Iterator[Arrivals]:
+    """The facts as the stages take them, each followed by what they want to know about its terms."""
+    for each in arrivals:
+        known = _triples(each, words) if TRIPLES in job.streamed else each
+        yield known
+        if job.supplied:
+            yield from _about_terms(known, job, words)
+
+
+def _triples(arrivals: Arrivals, words: Dictionary) -> Arrivals:
+    """Those of one or two arguments as triples."""
+    rows = as_triples(Batch({arrivals.signature: arrivals.rows.reshape(-1)}), words).rows.get(TRIPLES)
+    if rows is None:
+        return arrivals
+    return replace(arrivals, signature=TRIPLES, rows=np.asarray(rows, dtype=np.int64).reshape(-1, 3))
+
+
+def _about_terms(arrivals: Arrivals, job: Job, words: Dictionary) -> Iterator[Arrivals]:
+    """What is known of subjects and objects, at the ticks at which they came, at the place of the first of them."""
+    from thalweg.languages.owl.door import about
+
+    found: dict[str, tuple[list[int], list[list[int]], list[int]]] = {}
+    for word, tick, place in _occurrences(arrivals):
+        for fact in about([words.spell(word)], job.program.door):
+            if fact.signature in job.supplied:
+                ticks, rows, places = found.setdefault(fact.signature, ([], [], []))
+                ticks.append(tick)
+                rows.append([words.code(term) for term in fact.args])
+                places.append(place)
+    for signature, columns in found.items():
+        yield Arrivals(signature, arrivals.stream, *(np.array(column, dtype=np.int64) for column in columns))
+
+
+def _occurrences(arrivals: Arrivals) -> Iterator[tuple[int, int, int]]:
+    """Each term at each of its ticks once, with the least place: whatever of it was not late is not late."""
+    if not arrivals.rows.shape[1]:
+        return
+    order = np.argsort(np.tile(arrivals.places, 2), kind="stable")
+    terms = np.concatenate((arrivals.rows[:, 0], arrivals.rows[:, -1]))[order]
+    ticks, places = (np.tile(column, 2)[order] for column in (arrivals.ticks, arrivals.places))
+    _, first = np.unique(np.stack((terms, ticks), axis=1), axis=0, return_index=True)
+    yield from zip(terms[first].tolist(), ticks[first].tolist(), places[first].tolist(), strict=True)

@@ -1,0 +1,171 @@
+"""What follows from a window is what follows from its content, from scratch, at every tick."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from thalweg.engine import Engine
+from thalweg.ir.nodes import Comparison, Constant, Rule, Variable
+from thalweg.languages.owl.knowledge import close
+from thalweg.languages.owl.literals import describe
+from thalweg.languages.owl.program import specialised
+from thalweg.languages.owl.specialise import close_schema, is_told
+from thalweg.languages.owl.tables import Named, table
+from thalweg.languages.owl.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple, is_schema
+from thalweg.model.fact import Fact
+from thalweg.model.rdf import fact_of
+from thalweg.model.term import is_literal
+
+CLASSES = tuple(f"<{name}>" for name in "ABCD")
+PROPERTIES = ("<p>", "<q>", "<r>")
+INDIVIDUALS = ("<a>", "<b>", "<c>")
+LITERALS = ('"x"', "1", f'"true"^^<{XSD}boolean>')
+NIL = f"<{RDF}nil>"
+WINDOW = 2
+
+
+def owl(name: str) -> str:
+    return f"<{OWL}{name}>"
+
+
+def rdfs(name: str) -> str:
+    return f"<{RDFS}{name}>"
+
+
+CHARACTERISTICS = tuple(
+    owl(f"{name}Property")
+    for name in ("Transitive", "Symmetric", "Functional", "InverseFunctional", "Asymmetric", "Irreflexive")
+)
+
+
+def lists(draw: st.DrawFn, node: str, members: list[str]) -> list[Triple]:
+    made: list[Triple] = []
+    for place, member in enumerate(members):
+        here, after = f"{node}{place}", f"{node}{place + 1}"
+        made.append((here, f"<{RDF}first>", member))
+        made.append((here, f"<{RDF}rest>", after if place + 1 < len(members) else NIL))
+    return made
+
+
+@st.composite
+def axioms(draw: st.DrawFn, number: int) -> list[Triple]:
+    """One axiom as triples; `number` keeps its blank nodes apart from those of others."""
+    one, two = draw(st.sampled_from(CLASSES)), draw(st.sampled_from(CLASSES))
+    this, that = draw(st.sampled_from(PROPERTIES)), draw(st.sampled_from(PROPERTIES))
+    node = f"_:n{number}x"
+    kind = draw(
+        st.sampled_from(("class", "class", "property", "kind", "restriction", "restriction", "boolean", "list"))
+    )
+    if kind == "class":
+        return [(one, draw(st.sampled_from((rdfs("subClassOf"), owl("equivalentClass"), owl("disjointWith")))), two)]
+    if kind == "property":
+        relation = draw(st.sampled_from((rdfs("subPropertyOf"), owl("inverseOf"), owl("equivalentProperty"))))
+        return [
+            draw(st.sampled_from([(this, relation, that), (this, rdfs("domain"), one), (this, rdfs("range"), one)]))
+        ]
+    if kind == "kind":
+        return [(this, TYPE, draw(st.sampled_from(CHARACTERISTICS)))]
+    side = draw(st.sampled_from(((node, one), (one, node))))
+    if kind == "restriction":
+        what, value = draw(
+            st.sampled_from(
+                [(owl("someValuesFrom"), two), (owl("allValuesFrom"), two), (owl("hasValue"), "<a>")]
+                + [(owl("maxCardinality"), f'"{n}"^^<{XSD}nonNegativeInteger>') for n in "01"]
+                + [(owl("someValuesFrom"), owl("Thing")), (owl("hasValue"), '"x"')]
+            )
+        )
+        described = [(node, TYPE, owl("Restriction")), (node, owl("onProperty"), this), (node, what, value)]
+        return [*described, (side[0], rdfs("subClassOf"), side[1])]
+    if kind == "boolean":
+        what = draw(st.sampled_from((owl("intersectionOf"), owl("unionOf"))))
+        members = draw(st.lists(st.sampled_from(CLASSES), min_size=1, max_size=3))
+        described = [(node, TYPE, owl("Class")), (node, what, f"{node}0"), *lists(draw, node, members)]
+        return [*described, (side[0], rdfs("subClassOf"), side[1])]
+    if draw(st.booleans()):
+        return [(this, owl("propertyChainAxiom"), f"{node}0"), *lists(draw, node, [this, that])]
+    if draw(st.booleans()):
+        return [(one, owl("hasKey"), f"{node}0"), *lists(draw, node, [this])]
+    return [(one, owl("oneOf"), f"{node}0"), *lists(draw, node, ["<a>", "<b>"])]
+
+
+@st.composite
+def ontologies(draw: st.DrawFn) -> list[Triple]:
+    return [triple for number in range(draw(st.integers(1, 6))) for triple in draw(axioms(number))]
+
+
+@st.composite
+def data(draw: st.DrawFn) -> Triple:
+    subject = draw(st.sampled_from(INDIVIDUALS))
+    match draw(st.sampled_from(("type", "type", "link", "link", "value", "same"))):
+        case "type":
+            return subject, TYPE, draw(st.sampled_from(CLASSES))
+        case "link":
+            return subject, draw(st.sampled_from(PROPERTIES)), draw(st.sampled_from(INDIVIDUALS))
+        case "value":
+            return subject, draw(st.sampled_from(PROPERTIES)), draw(st.sampled_from(LITERALS))
+    return subject, draw(st.sampled_from((SAME_AS, owl("differentFrom")))), draw(st.sampled_from(INDIVIDUALS))
+
+
+STREAMS = st.lists(st.tuples(st.integers(0, 7), data()), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
+@settings(max_examples=15, deadline=None)
+@given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
+def test_a_window_is_what_follows_from_its_content(
+    profile: str, ontology: list[Triple], abox: list[Triple], stream: list[tuple[int, Triple]]
+) -> None:
+    static = [*ontology, *abox]
+    engine = Engine(specialised("x.ttl", static, profile, WINDOW), first=0)
+    schema = close_schema(table(profile), static)
+    holding: set[Fact] = set()
+    for tick in range(9):
+        now = [triple for when, triple in stream if when == tick]
+        for change in engine.advance(tick, [fact_of(*triple) for triple in now]):
+            holding = (holding - set(change.end)) | set(change.begin)
+        seen = [triple for when, triple in stream if tick - WINDOW <= when <= tick]
+        asserted = {fact_of(*triple) for triple in (*abox, *seen) if triple[1] != TYPE or triple[2] != owl("Thing")}
+        expected = {fact for fact in from_scratch(profile, (*static, *seen)) if is_news(fact, schema)}
+        found = holding | {fact for fact in asserted if is_news(fact, schema)}
+        missing, extra = sorted(map(str, expected - found)), sorted(map(str, found - expected))
+        assert (missing, extra) == ([], []), f"at {tick}"
+
+
+def from_scratch(profile: str, triples: tuple[Triple, ...]) -> set[Fact]:
+    known = table(profile)
+    facts = [*known.facts, *(Fact("triple", triple) for triple in triples)]
+    facts += (fact for _, _, thing in triples if is_literal(thing) for fact in describe(thing))
+    found, _ = close([(_about_resources(each), False) for each in known.rules if each.name != "dt-eq"], facts)
+    told = {fact_of(s, p, o) for s, p, o in found.facts["triple/3"] if not is_schema((s, p, o)) and not is_literal(s)}
+    return told | {Fact("inconsistent", row) for row in found.facts["inconsistent/4"]}
+
+
+def _about_resources(each: Named) -> Rule:
+    """That a value may be written in another way is not told."""
+    if each.name != "eq-rep-o":
+        return each.rule
+    return replace(each.rule, body=(*each.rule.body, Comparison("is", Variable("O"), Constant("resource"))))
+
+
+def is_news(fact: Fact, schema) -> bool:
+    """Whether a specialised program tells of it: not what is true of everything, nor of what has no name."""
+    if not is_told(fact.predicate, schema) or fact.predicate == TYPE:
+        return False
+    if fact.predicate == "inconsistent":
+        return True
+    names = (*schema.properties, *schema.classes, SAME_AS, owl("differentFrom"))
+    trivial = fact.predicate == SAME_AS and fact.args[0] == fact.args[1]
+    about = not any(term.startswith(f"<{space}") for space in (OWL, RDF, RDFS, XSD) for term in fact.args)
+    return fact.predicate in names and not trivial and about
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
+@settings(max_examples=500, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
+def test_many_windows_are_what_follows_from_their_content(
+    profile: str, ontology: list[Triple], abox: list[Triple], stream: list[tuple[int, Triple]]
+) -> None:
+    test_a_window_is_what_follows_from_its_content.hypothesis.inner_test(profile, ontology, abox, stream)

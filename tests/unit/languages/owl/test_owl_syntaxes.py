@@ -1,0 +1,153 @@
+"""Functional syntax, Manchester syntax and OWL/XML say the same; what is wrong with a text is said with its place."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from thalweg.diagnostics import Rejected
+from thalweg.languages.owl import syntaxes
+from thalweg.languages.owl.axioms import show
+
+pytest.importorskip("pyhornedowl")
+
+DATA = Path(__file__).parents[5] / "shared" / "data" / "owl2"
+
+FUNCTIONAL = """Prefix(:=<http://example.org/>)
+Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(<http://example.org/onto>
+  Import(<http://example.org/other>)
+  Declaration(Class(:A))
+  Declaration(ObjectProperty(:r))
+  Declaration(DataProperty(:p))
+  Declaration(AnnotationProperty(:note))
+  SubClassOf(:A ObjectSomeValuesFrom(ObjectInverseOf(:r) :B))
+  SubClassOf(:A ObjectMaxCardinality(1 :r))
+  SubClassOf(:A DataSomeValuesFrom(:p DatatypeRestriction(xsd:integer xsd:minInclusive "3"^^xsd:integer)))
+  DisjointClasses(:A :B :C)
+  SubObjectPropertyOf(ObjectPropertyChain(:r :s) :r)
+  HasKey(:A (:r) (:p))
+  DataPropertyAssertion(:p :a "chat"@FR)
+  NegativeObjectPropertyAssertion(:r :a _:b)
+  AnnotationAssertion(:note :A "x")
+)"""
+
+MANCHESTER = """Prefix: : <http://example.org/>
+Prefix: xsd: <http://www.w3.org/2001/XMLSchema#>
+Ontology: <http://example.org/onto>
+Import: <http://example.org/other>
+AnnotationProperty: note
+Class: A
+  Annotations: note "x"
+  SubClassOf: inverse r some B, r max 1, p some xsd:integer[>= 3]
+  HasKey: r, p
+Class: B
+Class: C
+ObjectProperty: r
+  SubPropertyChain: r o s
+ObjectProperty: s
+DataProperty: p
+Individual: a
+  Facts: p "chat"@fr, not r _:b
+DisjointClasses: A, B, C
+"""
+
+AXIOMS = [
+    'DataPropertyAssertion(p a "chat"@fr)',
+    "DisjointClasses(A B C)",
+    "HasKey(A (r) (p))",
+    "NegativeObjectPropertyAssertion(r a _:doc_0_b)",
+    'SubClassOf(A DataSomeValuesFrom(p DatatypeRestriction(integer minInclusive "3"^^integer)))',
+    "SubClassOf(A ObjectMaxCardinality(1 r))",
+    "SubClassOf(A ObjectSomeValuesFrom(ObjectInverseOf(r) B))",
+    "SubObjectPropertyOf(ObjectPropertyChain(r s) r)",
+]
+
+
+def short(text: str) -> str:
+    for namespace in ("http://example.org/", "http://www.w3.org/2001/XMLSchema#"):
+        text = text.replace(f"<{namespace}", "")
+    return text.replace(">", "")
+
+
+@pytest.mark.parametrize(("text", "syntax"), [(FUNCTIONAL, "ofn"), (MANCHESTER, "omn")])
+def test_a_text_becomes_axioms(text: str, syntax: str) -> None:
+    ontology = syntaxes.read(text, syntax, scope="doc")
+    assert sorted(short(show(axiom)) for axiom in ontology.axioms) == AXIOMS
+    assert ontology.imports == ("<http://example.org/other>",)
+    assert ontology.annotations == (("<http://example.org/A>", "<http://example.org/note>", '"x"'),)
+    assert {short(show(declared)) for declared in ontology.declarations} >= {
+        "Declaration(Class(A))",
+        "Declaration(ObjectProperty(r))",
+        "Declaration(DataProperty(p))",
+    }
+
+
+OWL_XML = """<?xml version="1.0"?>
+<Ontology xmlns="http://www.w3.org/2002/07/owl#" ontologyIRI="http://example.org/onto">
+  <Prefix name="" IRI="http://example.org/"/>
+  <SubClassOf>
+    <Class IRI="http://example.org/A"/>
+    <ObjectSomeValuesFrom>
+      <ObjectProperty IRI="http://example.org/r"/>
+      <Class IRI="http://example.org/B"/>
+    </ObjectSomeValuesFrom>
+  </SubClassOf>
+</Ontology>
+"""
+
+
+def test_owl_xml_becomes_axioms() -> None:
+    assert [short(show(axiom)) for axiom in syntaxes.read(OWL_XML, "owx").axioms] == [
+        "SubClassOf(A ObjectSomeValuesFrom(r B))"
+    ]
+
+
+def test_axioms_come_in_the_same_order_every_time() -> None:
+    assert syntaxes.read(FUNCTIONAL, "ofn") == syntaxes.read(FUNCTIONAL, "ofn")
+
+
+def test_what_owl_does_not_have_is_not_lost() -> None:
+    rule = "DLSafeRule(Body(ClassAtom(:A Variable(:x))) Head(ClassAtom(:B Variable(:x))))"
+    ontology = syntaxes.read(f"Prefix(:=<http://example.org/>) Ontology({rule})", "ofn")
+    assert ontology.axioms == ()
+    assert [found[:10] for found in ontology.unread] == ["DLSafeRule"]
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax", "place"),
+    [
+        (FUNCTIONAL.replace("DisjointClasses(", "Disjoint("), "ofn", (12, 3)),
+        (FUNCTIONAL.replace(":a _:b", ":a é:b"), "ofn", (16, 41)),
+        (MANCHESTER.replace("some B", "sume B"), "omn", (8, 25)),
+    ],
+)
+def test_wrong_syntax_is_rejected_with_its_place(text: str, syntax: str, place: tuple[int, int]) -> None:
+    with pytest.raises(Rejected) as rejected:
+        syntaxes.read(text, syntax, "onto.ofn")
+    (found,) = rejected.value.diagnostics
+    assert found.code == "E101"
+    assert found.span.source.name == "onto.ofn"
+    assert found.span.source.position(found.span.start) == place
+    assert "robot convert" in found.help
+
+
+def test_wrong_xml_is_rejected() -> None:
+    with pytest.raises(Rejected, match=r"onto\.owx"):
+        syntaxes.read(OWL_XML.replace("</SubClassOf>", ""), "owx", "onto.owx")
+
+
+def test_without_the_library_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyhornedowl", None)
+    with pytest.raises(Rejected) as rejected:
+        syntaxes.read(FUNCTIONAL, "ofn", "onto.ofn")
+    (found,) = rejected.value.diagnostics
+    assert found.code == "E406"
+    assert "thalweg[owl]" in found.help
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="no test data here")
+def test_the_w3c_tests_in_functional_syntax_are_read() -> None:
+    read = [syntaxes.read(path.read_text(encoding="utf-8"), "ofn") for path in sorted(DATA.glob("*/*.ofn"))]
+    assert len(read) == 48
+    assert all(ontology.axioms or ontology.declarations for ontology in read)

@@ -1,0 +1,35 @@
+"""What a batch on Spark delivers is written as the embedded runtime writes it."""
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from thalweg.model.time import Clock
+from thalweg.runtimes.emit import FORMATS, Change, Interval, Stretch, spelling
+from thalweg.runtimes.spark.dataframe import BEGIN, OVER
+from thalweg.runtimes.spark.deliver import Delivery
+
+A, B = "<http://ex.org/C>(<http://ex.org/a>)", "<http://ex.org/p>(<http://ex.org/b>,3)"
+DONE = {"kind": OVER, "t": 4, "until": 3, "fact": "", "stream": None}
+
+
+def row(tick, fact, until=-1, kind=BEGIN):
+    return {"kind": kind, "t": tick, "until": until, "fact": fact, "stream": None}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    ("emit", "rows", "pieces"),
+    [
+        ("changes", [row(3, B), row(3, A)], [Change(3, (A, B), ())]),
+        ("intervals", [row(3, B, until=3), row(3, A)], [Interval(B, 3, 3), Interval(A, 3, None)]),
+        ("snapshot", [row(3, A), row(4, A), row(4, B)], [Stretch(3, 3, (A,)), Stretch(4, 4, (A, B))]),
+    ],
+)
+def test_every_format(tmp_path, emit, rows, pieces, format):
+    spell = spelling(format, Clock())
+    out = tmp_path / "answers"
+    delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, spell=spell)
+    delivery.deliver(0, [*rows, DONE])
+    delivery.close()
+    assert out.read_text() == "".join(map(spell, pieces))
