@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import check, load, run, why
+    from thalweg.api import Reading, check, load, run, why
     from thalweg.diagnostics import Diagnostic, Failed, Rejected
     from thalweg.engine import Engine
     from thalweg.ir.nodes import Program
@@ -27,6 +27,7 @@ __all__ = [
     "Failed",
     "Interval",
     "Program",
+    "Reading",
     "Rejected",
     "Snapshot",
     "check",
@@ -44,6 +45,7 @@ _HOMES = {
     "Failed": "diagnostics",
     "Interval": "runtimes.emit",
     "Program": "ir.nodes",
+    "Reading": "api",
     "Rejected": "diagnostics",
     "Snapshot": "runtimes.emit",
     "check": "api",

@@ -113,7 +113,7 @@ def run(
     {"t":5,"facts":[]}
     """
     timing = Timing(tick, first, last, delay)
-    known = load(program, background=background, tick=tick, reading=reading)
+    known = load(program, background=background, tick=tick, reading=reading, report=report or _warn)
     with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
             if piece is not None:

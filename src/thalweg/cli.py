@@ -340,7 +340,9 @@ def demo(
 
 @app.command(epilog="Example: `thalweg bench laser --quick`")
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: `laser` or `spark`.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Which benchmark: `laser`, `spark`, `coror` or `conformance`.")
+    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
     quick: Annotated[bool, typer.Option("--quick", help="A short version, to see that it works.")] = False,
 ) -> None:
@@ -354,7 +356,7 @@ def bench(
         import_module(f"thalweg.bench.{name}").main(out, quick)
 
 
-BENCHMARKS = ("laser", "spark")
+BENCHMARKS = ("laser", "spark", "coror", "conformance")
 
 
 class Channel:

@@ -10,7 +10,7 @@ from thalweg.engine import Engine
 from thalweg.ir.nodes import Comparison, Constant, Rule, Variable
 from thalweg.languages.owl.knowledge import close
 from thalweg.languages.owl.literals import describe
-from thalweg.languages.owl.program import specialised
+from thalweg.languages.owl.program import over_triples, specialised
 from thalweg.languages.owl.specialise import close_schema, is_told
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple, is_schema
@@ -133,17 +133,44 @@ def test_a_window_is_what_follows_from_its_content(
         assert (missing, extra) == ([], []), f"at {tick}"
 
 
-def from_scratch(profile: str, triples: tuple[Triple, ...]) -> set[Fact]:
+@pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
+@settings(max_examples=8, deadline=None)
+@given(ontology=ontologies(), late=ontologies(), stream=STREAMS)
+def test_a_schema_may_come_and_go(
+    profile: str, ontology: list[Triple], late: list[Triple], stream: list[tuple[int, Triple]]
+) -> None:
+    """Rules over triples take the schema as data: what is about individuals follows as if it had been there all along."""
+    events = [*stream, *((3, triple) for triple in late)]
+    engine = Engine(over_triples(ontology, profile, WINDOW), first=0)
+    schema = close_schema(table(profile), [*ontology, *late])
+    holding: set[Fact] = set()
+    for tick in range(8):
+        now = [fact_of(*triple) for when, triple in events if when == tick]
+        for change in engine.advance(tick, now):
+            holding = (holding - set(change.end)) | set(change.begin)
+        seen = [triple for when, triple in events if tick - WINDOW <= when <= tick]
+        asserted = {fact_of(*triple) for triple in seen}
+        expected = {fact for fact in from_scratch(profile, (*ontology, *seen), exact=True) if is_news(fact, schema)}
+        found = {fact for fact in holding | asserted if is_news(fact, schema) and not is_literal(fact.args[0])}
+        found |= {fact for fact in holding if fact.predicate == "inconsistent"}
+        missing, extra = sorted(map(str, expected - found)), sorted(map(str, found - expected))
+        assert (missing, extra) == ([], []), f"at {tick}"
+
+
+def from_scratch(profile: str, triples: tuple[Triple, ...], exact: bool = False) -> set[Fact]:
+    """All that follows; unless it is to be `exact`, a value is not told in another spelling."""
     known = table(profile)
     facts = [*known.facts, *(Fact("triple", triple) for triple in triples)]
     facts += (fact for _, _, thing in triples if is_literal(thing) for fact in describe(thing))
-    found, _ = close([(_about_resources(each), False) for each in known.rules if each.name != "dt-eq"], facts)
+    rules = [each.rule for each in known.rules]
+    if not exact:
+        rules = [_about_resources(each) for each in known.rules if each.name != "dt-eq"]
+    found, _ = close([(rule, False) for rule in rules], facts)
     told = {fact_of(s, p, o) for s, p, o in found.facts["triple/3"] if not is_schema((s, p, o)) and not is_literal(s)}
     return told | {Fact("inconsistent", row) for row in found.facts["inconsistent/4"]}
 
 
 def _about_resources(each: Named) -> Rule:
-    """That a value may be written in another way is not told."""
     if each.name != "eq-rep-o":
         return each.rule
     return replace(each.rule, body=(*each.rule.body, Comparison("is", Variable("O"), Constant("resource"))))

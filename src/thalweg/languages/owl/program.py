@@ -11,6 +11,7 @@ from typing import Final
 
 from thalweg.diagnostics import Source, Span
 from thalweg.ir.nodes import Atom, Comparison, Door, InWindow, Literal, Now, Program, Rule, TimeWindow
+from thalweg.ir.text import show
 from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.door import EDGE, SUPPLIED, about
@@ -48,15 +49,14 @@ def specialised(
     """
     rules = table(profile, options.literals, options.witnesses)
     schema = close_schema(rules, triples)
-    found = list(_placed(name, specialise(rules, schema)))
+    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema), window))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
     data = [triple for triple in triples if not is_schema(triple)]
     door = _door(triples, options)
     background = (*map(as_fact, data), *_about_data(data, door, found))
-    windowed = tuple(_windowed(rule, window) for rule in found)
     streamed = (frozenset(name for name in told if name[0] == "<") - {f"{SAME_AS}/2"}) | {f"{EDGE}/2"}
     return Program(
-        windowed, tuple(dict.fromkeys(background)), told=frozenset(told), streamed=streamed, door=door, fixed=True
+        found, tuple(dict.fromkeys(background)), told=frozenset(told), streamed=streamed, door=door, fixed=True
     )
 
 
@@ -69,7 +69,8 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
     facts += _about_data(triples, door, rules)
     told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
-    return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), door=door)
+    streamed = frozenset({f"{ANY_TRIPLE}/3"})
+    return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), streamed=streamed, door=door)
 
 
 def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: int = 0) -> Program:
@@ -111,13 +112,17 @@ def as_fact(triple: Triple) -> Fact:
     return Fact(thing, (subject,)) if predicate == RDF_TYPE and thing[0] == "_" else fact_of(*triple)
 
 
-def _placed(name: str, found: list[Specialised]) -> Iterator[Rule]:
-    """The rules with their places in a text that says for each where it comes from."""
-    lines = [f"{each.name}: {', '.join(each.axioms) or 'always'}" for each in found]
+def _placed(name: str, found: list[Specialised], window: int) -> Iterator[Rule]:
+    """The rules with their places in a text that says what they are and, behind it, where each comes from."""
+    rules = [_windowed(each.rule, window) for each in found]
+    lines = [
+        f"{show(rule)}   % {each.name}{': ' if each.axioms else ''}{', '.join(each.axioms)}"
+        for rule, each in zip(rules, found, strict=True)
+    ]
     source = Source(name, "\n".join(lines))
     start = 0
-    for each, line in zip(found, lines, strict=True):
-        yield replace(each.rule, span=Span(source, start, start + len(line)))
+    for rule, line in zip(rules, lines, strict=True):
+        yield replace(rule, span=Span(source, start, start + len(line)))
         start += len(line) + 1
 
 
