@@ -128,15 +128,19 @@ def rebuild(engine: "Engine") -> None:
 
 
 def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
-    """Halves the windows, oldest facts first, until the arrays fit the budget; what ends thereby is told."""
+    """Halves the windows, oldest facts first, until what is needed fits the budget; what ends thereby is told."""
     assert engine.memory is not None
+    # Terms that nothing uses are given back by whoever knows which facts still wait to come in.
+    engine.dictionary.crowded = True
+    if engine.needed <= engine.memory:
+        return
     before = engine.output_rows()
     engine.spell_changes()
     state = save(engine)
     # Runs are as few as the facts of one tick, and without its start a run would look complete too late.
     runs = {engine.plan.relations[number].name for number in _runs(engine)}
     passing = [name for name in state.memories if name not in runs]
-    while engine.size > engine.memory and any((state.memories[name].until < FOREVER).any() for name in passing):
+    while engine.needed > engine.memory and any((state.memories[name].until < FOREVER).any() for name in passing):
         _halve(state, passing)
         engine.prepare()
         load(engine, state)

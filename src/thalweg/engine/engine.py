@@ -399,8 +399,15 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Memory held by the arrays."""
-        return size_of(self.arrays)
+        """Bytes held: the arrays, and the terms."""
+        return size_of(self.arrays) + self.dictionary.size
+
+    @property
+    def needed(self) -> int:
+        """Bytes that would be held if the terms that nothing uses were given back."""
+        used = np.unique(self.words_in_use())
+        share = np.count_nonzero(used & 3 == 0) / max(1, len(self.dictionary))
+        return size_of(self.arrays) + int(self.dictionary.size * min(1.0, share))
 
     @property
     def live(self) -> int:

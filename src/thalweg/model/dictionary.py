@@ -6,7 +6,7 @@ that lives uses them, so that the dictionary follows the window and not the run:
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number, show_number
 from thalweg.model.term import is_number
+
+_BYTES_AN_ENTRY: Final = 140
 
 
 class Dictionary:
@@ -30,9 +32,16 @@ class Dictionary:
         self._spellings: tuple[list[str | None], list[str | None]] = [], []
         self._free: tuple[list[int], list[int]] = [], []
         self._after_collection = 0
+        self._characters = 0
+        self.crowded = False
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds: what Python takes for a string, a number, and their places."""
+        return self._characters + _BYTES_AN_ENTRY * len(self.words)
 
     def code(self, term: str) -> int:
         """The word of a term; a new term gets an entry."""
@@ -52,6 +61,7 @@ class Dictionary:
             entry = len(spellings)
             spellings.append(term)
         self.words[term] = word = entry << 3 | literal << 2
+        self._characters += len(term)
         return word
 
     def spell(self, word: int) -> str:
@@ -117,8 +127,8 @@ class Dictionary:
 
     @property
     def wants_collection(self) -> bool:
-        """Whether so much has been added since the last collection that another one pays."""
-        return len(self) > self._after_collection * 3 // 2 + 65_536
+        """Whether so much has been added since the last collection that another one pays, or memory is short."""
+        return self.crowded or len(self) > self._after_collection * 3 // 2 + 65_536
 
     def collect(self, in_use: NDArray[np.int64]) -> None:
         """Frees every entry whose word is not in use."""
@@ -137,3 +147,5 @@ class Dictionary:
             known = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
             self.words.update((term, entry << 3 | literal << 2) for entry, term in known)
         self._after_collection = len(self)
+        self._characters = sum(map(len, self.words))
+        self.crowded = False
