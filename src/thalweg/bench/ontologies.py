@@ -1,7 +1,7 @@
 """What is reasoned about: ontologies made to any size, well-known ones where they are at hand, and instances for each.
 
 Instances live in small neighbourhoods, and a property leads from each to one other of the same: so properties that are
-functional, transitive or inverse to each other conclude what they should, and nothing grows with the square of the data.
+functional, transitive or inverse to each other conclude what they should, and nothing grows with the square of data.
 """
 
 import os

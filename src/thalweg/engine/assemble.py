@@ -111,6 +111,7 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
         pairs = [word for level, steps in variants for word in (level, place(steps))]
         return place([len(variants), *pairs, *more])
 
+    flags = _flags(plan, lists)
     count_places = {each.source.number: place(_count_words(each, plan)) for each in plan.counts}
     count_targets = {each.target.number: count_places[each.source.number] for each in plan.counts}
     for number, relation in enumerate(plan.relations):
@@ -118,7 +119,7 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
         table[at + ARITY] = relation.arity
         table[at + SLOTS] = len(slots[number])
         table[at + LEVEL] = plan.strata[number]
-        table[at + FLAGS] = _flags(plan, number, lists[number], number in counters)
+        table[at + FLAGS] = flags[number]
         table[at + SLOT_COLUMNS] = place([place([len(columns), *columns]) for columns in slots[number]])
         table[at + ON_GROWTH] = place_list(lists[number].growth)
         table[at + ON_NEGATED] = place_list(lists[number].negated)
@@ -145,19 +146,23 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     return Table(np.array(table, dtype=np.int64), COLUMNS + width + table[TABLE_SLOTS])
 
 
-def _flags(plan: Plan, number: int, lists: _Lists, counter: bool) -> int:
+def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
+    """What matters about the rows of each relation."""
     followed = (relation for key, relation in plan.handed_on.items() if key not in plan.program.lasting)
-    output = any(relation.number == number for relation in (*plan.outputs.values(), *followed))
-    grouped = any(each.elements.number == number for each in plan.groupings)
-    counted = any(each.source.number == number for each in plan.counts)
-    lasting = any(plan.handed_on[key].number == number for key in plan.handed_on.keys() & plan.program.lasting)
-    return (
-        (IS_OUTPUT if output else 0)
-        | (IS_LASTING if lasting else 0)
-        | (IS_WATCHED if lists.negated or grouped else 0)
-        | (IS_CONSUMED if lists.growth or counted else 0)
-        | (IS_COUNTER if counter else 0)
-    )
+    lasting = (plan.handed_on[key] for key in plan.handed_on.keys() & plan.program.lasting)
+    flags = [0] * len(plan.relations)
+    for flag, relations in (
+        (IS_OUTPUT, (*plan.outputs.values(), *followed)),
+        (IS_LASTING, lasting),
+        (IS_WATCHED, (each.elements for each in plan.groupings)),
+        (IS_CONSUMED, (each.source for each in plan.counts)),
+        (IS_COUNTER, (each.counter for each in plan.counts)),
+    ):
+        for relation in relations:
+            flags[relation.number] |= flag
+    for number, fired in enumerate(lists):
+        flags[number] |= (IS_WATCHED if fired.negated else 0) | (IS_CONSUMED if fired.growth else 0)
+    return flags
 
 
 def _count_words(count: Count, plan: Plan) -> list[int]:

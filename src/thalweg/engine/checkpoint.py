@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST, TUPLE_STARTS
+from thalweg.engine.memory import ROOM
 from thalweg.engine.tuples import Arrival
 from thalweg.ir.text import show
 from thalweg.model.arrow import Lists, decode, encode, recoded
@@ -132,7 +133,8 @@ def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
     assert engine.memory is not None
     # Terms that nothing uses are given back by whoever knows which facts still wait to come in.
     engine.dictionary.crowded = True
-    if engine.needed <= engine.memory:
+    budget = engine.memory // ROOM
+    if engine.needed <= budget:
         return
     before = engine.output_rows()
     engine.spell_changes()
@@ -140,7 +142,7 @@ def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
     # Runs are as few as the facts of one tick, and without its start a run would look complete too late.
     runs = {engine.plan.relations[number].name for number in _runs(engine)}
     passing = [name for name in state.memories if name not in runs]
-    while engine.needed > engine.memory and any((state.memories[name].until < FOREVER).any() for name in passing):
+    while engine.needed > budget and any((state.memories[name].until < FOREVER).any() for name in passing):
         _halve(state, passing)
         engine.prepare()
         load(engine, state)

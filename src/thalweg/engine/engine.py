@@ -34,7 +34,7 @@ from thalweg.engine.layout import (
     RELATION,
     TUPLE_STARTS,
 )
-from thalweg.engine.memory import enlarge, new_arrays, next_end, size_of
+from thalweg.engine.memory import ROOM, enlarge, give_back_memory, new_arrays, next_end, size_of
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import TupleState
 from thalweg.ir.nodes import Door, Program
@@ -124,6 +124,8 @@ class Engine:
         self.first = first
         self.now: int | None = None
         self.memory = memory
+        if memory is not None:
+            give_back_memory()
         self.mixed = program.streamed & program.derived
         self.dictionary = Dictionary()
         self.partial_until = -1
@@ -184,7 +186,7 @@ class Engine:
             self.evaluate(tick, words, feeds, until=to - 1 if self._may_idle and self.now is not None else tick)
             self.now = int(self.arrays.scalars[NOW])
             self._collect_change(self.now, changes)
-            if self.memory is not None and self.size > self.memory:
+            if self.memory is not None and self.size > self.memory // ROOM:
                 self._forget(changes)
         return changes
 
@@ -446,9 +448,9 @@ class Engine:
         """
         assert self.now is not None
         after = self.output_rows()
-        were, are = ({tuple(row) for row in self._facts_in(rows)} for rows in (before, after))
-        gone = set(self.spell(before[[tuple(row) not in are for row in self._facts_in(before)]]))
-        came = set(self.spell(after[[tuple(row) not in were for row in self._facts_in(after)]]))
+        were, are = self._facts_in(before), self._facts_in(after)
+        gone = set(self.spell(before[~np.isin(were, are)]))
+        came = set(self.spell(after[~np.isin(are, were)]))
         if not gone and not came:
             return
         last = changes.pop() if changes and changes[-1].tick == self.now else None
@@ -458,13 +460,13 @@ class Engine:
         if begin or end:
             changes.append(Change(self.now, self.partial, self, None, None, _begin=begin, _end=end))
 
-    def _facts_in(self, rows: Rows) -> list[list[int]]:
-        """Relation and columns of each row: what makes it the same fact in another arena."""
+    def _facts_in(self, rows: Rows) -> NDArray[np.void]:
+        """Relation and columns of each row, as one value: what makes it the same fact in another arena."""
         relations = rows.view(np.int32)[:, RELATION : RELATION + 1]
         columns = rows[:, COLUMNS : int(self.arrays.scalars[LINKS])]
         unused = np.arange(columns.shape[1]) >= self._arities[relations]
-        facts: list[list[int]] = np.hstack((relations, np.where(unused, 0, columns))).tolist()
-        return facts
+        facts = np.hstack((relations.astype(np.int64), np.where(unused, 0, columns)))
+        return np.ascontiguousarray(facts).view(np.dtype((np.void, facts.itemsize * facts.shape[1]))).reshape(-1)
 
     def _forget(self, changes: list[Change]) -> None:
         from thalweg.engine.checkpoint import forget_oldest

@@ -1,6 +1,8 @@
 """The arrays of an engine: made, and enlarged when a kernel asks for it."""
 
-from typing import Any
+import ctypes
+from contextlib import suppress
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,7 +31,11 @@ from thalweg.engine.layout import (
     Arrays,
 )
 
+ROOM: Final = 3
+"""The part of a budget that the state may take: while an array grows, it and a larger one live at once."""
+
 _BEFORE_TIME = -(2**62)
+_MMAP_THRESHOLD: Final = -3
 _ROWS = 256
 _LINE = 8
 
@@ -109,6 +115,12 @@ def _longer(array: np.ndarray[Any, Any], length: int) -> np.ndarray[Any, Any]:
     larger = np.full((length, *array.shape[1:]), -1, dtype=array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+def give_back_memory() -> None:
+    """Tells the allocator of Linux to return large arrays at once; by itself it keeps some for later."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").mallopt(_MMAP_THRESHOLD, 1 << 18)
 
 
 def size_of(arrays: Arrays) -> int:

@@ -9,9 +9,6 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.ir.nodes import Door
 from thalweg.languages.owl.literals import describe, stand_in
 from thalweg.model.dictionary import Dictionary
@@ -59,12 +56,15 @@ def about(terms: Iterable[str], door: Door) -> Iterator[Fact]:
 
 
 def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
+    """The subjects and objects of a batch, each once."""
+    seen: set[int] = set()
     for signature, given in batch.rows.items():
         arity = int(signature.rpartition("/")[2])
         if arity and (signature[0] != "'" or signature == "'triple/3"):
-            rows: NDArray[np.int64] = np.asarray(given, dtype=np.int64).reshape(-1, arity)
-            for column in {0, arity - 1}:
-                yield from map(words.spell, np.unique(rows[:, column]).tolist())
+            flat: list[int] = given if isinstance(given, list) else given.reshape(-1).tolist()
+            seen.update(flat[::arity])
+            seen.update(flat[arity - 1 :: arity])
+    return map(words.spell, seen)
 
 
 @lru_cache(maxsize=65_536)

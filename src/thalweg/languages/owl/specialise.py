@@ -258,8 +258,13 @@ def _variants(each: Named, schema: Schema) -> Iterator[Named]:
 
 
 def _with_itself(rule: Rule, literals: bool) -> Iterator[Rule]:
-    """That everything, or every resource, is the same as itself is not stated: what asks for it goes without it."""
-    yield rule
+    """That everything, or every resource, is the same as itself is not stated: what asks for it goes without it.
+
+    So what replaces subject and object at once need not be kept: one is replaced after the other.
+    """
+    same = [atom for atom in atoms_of(rule) if atom.args[1:2] == (Constant(SAME_AS),)]
+    if len(same) < 2 or len(same) == len(atoms_of(rule)):
+        yield rule
     for literal in rule.body:
         if isinstance(literal, Now) and literal.atom.args[1:2] == (Constant(SAME_AS),):
             left, _, right = literal.atom.args
