@@ -21,7 +21,7 @@ class Knowledge:
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self.facts: dict[str, set[Row]] = defaultdict(set)
-        self._indexes: dict[tuple[str, tuple[int, ...]], dict[Row, list[Row]]] = {}
+        self._indexes: dict[str, dict[tuple[int, ...], dict[Row, list[Row]]]] = defaultdict(dict)
         for fact in facts:
             self.add(fact.signature, fact.args)
 
@@ -33,9 +33,8 @@ class Knowledge:
         if row in self.facts[signature]:
             return False
         self.facts[signature].add(row)
-        for (name, places), index in self._indexes.items():
-            if name == signature:
-                index.setdefault(tuple(row[place] for place in places), []).append(row)
+        for places, index in self._indexes[signature].items():
+            index.setdefault(tuple(row[place] for place in places), []).append(row)
         return True
 
     def rows(self, signature: str, known: dict[int, str]) -> Iterable[Row]:
@@ -43,9 +42,9 @@ class Knowledge:
         if not known:
             return list(self.facts[signature])
         places = tuple(known)
-        index = self._indexes.get((signature, places))
+        index = self._indexes[signature].get(places)
         if index is None:
-            index = self._indexes[signature, places] = {}
+            index = self._indexes[signature][places] = {}
             for row in self.facts[signature]:
                 index.setdefault(tuple(row[place] for place in places), []).append(row)
         return list(index.get(tuple(known.values()), ()))
@@ -107,18 +106,19 @@ def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Kn
     """
     stated = list(facts)
     known, marked = Knowledge(stated), Knowledge(stated)
-    readers: dict[str, list[tuple[Rule, bool, Atom]]] = defaultdict(list)
+    readers: dict[tuple[str, str | None], list[tuple[Rule, bool, Atom, list[Atom]]]] = defaultdict(list)
     for rule, mark in rules:
         for atom in atoms_of(rule):
-            readers[atom.signature].append((rule, mark, atom))
+            rest = [other for other in atoms_of(rule) if other is not atom]
+            readers[atom.signature, _predicate(atom)].append((rule, mark, atom, rest))
     waiting = [(fact.signature, fact.args) for fact in dict.fromkeys(stated)]
     while waiting:
         signature, row = waiting.pop()
-        for rule, mark, atom in readers[signature]:
+        concerned = [*readers[signature, None], *(readers[signature, row[1]] if len(row) == 3 else ())]
+        for rule, mark, atom, rest in concerned:
             start = unify(atom, row, {})
             if start is None:
                 continue
-            rest = [other for other in atoms_of(rule) if other is not atom]
             for binding in list(solve(rest, known, start)):
                 if all(holds(test, binding) for test in comparisons_of(rule)):
                     made = tuple(ground(arg, binding) or "" for arg in rule.head.args)
@@ -127,6 +127,11 @@ def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Kn
                     if known.add(rule.head.signature, made):
                         waiting.append((rule.head.signature, made))
     return known, marked
+
+
+def _predicate(atom: Atom) -> str | None:
+    """The predicate that a triple must have; most triples concern few rules."""
+    return atom.args[1].term if len(atom.args) == 3 and isinstance(atom.args[1], Constant) else None
 
 
 def atoms_of(rule: Rule) -> list[Atom]:

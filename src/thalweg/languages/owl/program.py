@@ -48,6 +48,7 @@ def specialised(
     <A>(<a>).
     """
     rules = table(profile, options.literals, options.witnesses)
+    triples = _once(triples)
     schema = close_schema(rules, triples)
     found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema), window))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
@@ -81,6 +82,31 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
     told = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
     streamed = frozenset(name for name in told if name[0] == "<")
     return Program(rules, tuple(dict.fromkeys((*data, *rewriting.facts))), told=told, streamed=streamed, fixed=True)
+
+
+def _once(triples: Sequence[Triple]) -> list[Triple]:
+    """The same ontology, in which each class expression without a name is described once.
+
+    >>> first, rest = f"<{RDF}first>", f"<{RDF}rest>"
+    >>> _once([("_:a", first, "<C>"), ("_:b", first, "<C>"), ("<x>", rest, "_:b")])[1][2]
+    '_:a'
+    """
+    known = list(dict.fromkeys(triples))
+    while True:
+        about: dict[str, list[Triple]] = {}
+        for triple in known:
+            if triple[0][0] == "_":
+                about.setdefault(triple[0], []).append(triple)
+        first: dict[frozenset[tuple[str, str]], str] = {}
+        same: dict[str, str] = {}
+        for node, said in about.items():
+            if all(map(is_schema, said)):
+                kept = first.setdefault(frozenset((predicate, thing) for _, predicate, thing in said), node)
+                if kept != node:
+                    same[node] = kept
+        if not same:
+            return known
+        known = list(dict.fromkeys((same.get(s, s), p, same.get(o, o)) for s, p, o in known))
 
 
 def _door(triples: Iterable[Triple], options: Options) -> Door:

@@ -64,6 +64,8 @@ _SHORTCUTS: Final = frozenset(
         "scm-uni",
     ]
 )
+# Equivalences that follow from inclusions say nothing new about inclusions.
+_STATED_ONLY: Final = frozenset({"rdfp12a", "rdfp12b", "rdfp13a", "rdfp13b"})
 # Rules that say of everything what is true of everything.
 _TRIVIAL: Final = frozenset(["rdf1", "rdfs4a", "rdfs4b", "rdfp5a", "rdfp5b", "eq-ref", "dt-eq"])
 _TRIVIAL_CLASSES: Final = frozenset({THING, RESOURCE})
@@ -120,13 +122,41 @@ def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
     stated = list(triples)
     about = {term for triple in stated if is_schema(triple) for term in triple}
     facts += (Fact("triple", each) for each in stated if is_schema(each) or (each[1] == SAME_AS and each[0] in about))
-    rules = [(each.rule, each.name not in _SHORTCUTS) for each in table.rules if _is_about_schema(each.rule, static)]
+    about_schema = [each for each in table.rules if _is_about_schema(each.rule, static)]
+    rules = [(each.rule, each.name not in _SHORTCUTS) for each in _worth_closing(about_schema, facts)]
     known, needed = close(rules, facts)
     typed = known.facts[TRIPLE]
     datatypes = frozenset(s for s, p, o in typed if p == TYPE and o == DATATYPE) | {LITERAL}
     properties, classes = _vocabulary(known, stated)
     itself = any(each.name == "eq-ref" for each in table.rules)
     return Schema(known, needed, static, properties, tuple(c for c in classes if c not in datatypes), datatypes, itself)
+
+
+def _worth_closing(rules: list[Named], facts: list[Fact]) -> list[Named]:
+    """The rules that can fire, and of the shortcuts only those whose conclusions others ask for."""
+    there = {_kind(Atom(fact.predicate, tuple(map(Constant, fact.args)))) for fact in facts}
+    live: list[Named] = []
+    while True:
+        more = [each for each in rules if each not in live and all(_kind(a) in there for a in atoms_of(each.rule))]
+        if not more:
+            break
+        live += more
+        there |= {_kind(each.rule.head) for each in more}
+    asking = [each for each in live if each.name not in _SHORTCUTS]
+    asked: set[str] = set()
+    while asking:
+        new = {_kind(atom) for each in asking if each.name not in _STATED_ONLY for atom in atoms_of(each.rule)} - asked
+        asked |= new
+        asking = [each for each in live if _kind(each.rule.head) in new]
+    return [each for each in live if each.name not in _SHORTCUTS or _kind(each.rule.head) in asked]
+
+
+def _kind(atom: Atom) -> str:
+    """What a schema atom is about: its predicate, or the class of things that it types."""
+    if atom.signature != TRIPLE:
+        return atom.signature
+    _, predicate, thing = (arg.term if isinstance(arg, Constant) else "" for arg in atom.args)
+    return f"{predicate} {thing}" if predicate == TYPE else predicate
 
 
 def specialise(table: Table, schema: Schema) -> list[Specialised]:
