@@ -87,6 +87,7 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
 def _once(triples: Sequence[Triple]) -> list[Triple]:
     """The same ontology, in which each class expression without a name is described once.
 
+    >>> from thalweg.languages.owl.vocabulary import RDF
     >>> first, rest = f"<{RDF}first>", f"<{RDF}rest>"
     >>> _once([("_:a", first, "<C>"), ("_:b", first, "<C>"), ("<x>", rest, "_:b")])[1][2]
     '_:a'
