@@ -295,6 +295,13 @@ def run_on_spark(
             lambda ledger: Delivery(ledger, out, late, emit, spelling(format, timing.clock)),
             interrupt or Interrupt(),
             report,
+            options={
+                "--stream": None if names is None else [_whole(name) for name in names],
+                "--out": _whole(out),
+                "--late": _whole(late),
+                "--format": format,
+                "--tick": timing.clock.tick_length,
+            },
         )
     finally:
         for transport in transports:
@@ -328,6 +335,11 @@ def analyse(
     found += (one for check in (check_safety, check_strata) for one in check(program))
     sources = list(dict.fromkeys(one.span.source for one in found))
     return program, sorted(found, key=lambda one: (sources.index(one.span.source), one.span.start))
+
+
+def _whole(name: str | None) -> str | None:
+    """A name that means the same from every folder."""
+    return name if name is None or name == "-" or "://" in name or _is_text(name) else str(Path(name).resolve())
 
 
 def _united(parts: Sequence[Program]) -> Program:

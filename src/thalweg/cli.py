@@ -171,12 +171,17 @@ def run(
         spark_only = {"--master": master, "--partitions": partitions, "--checkpoint": checkpoint, "--jar": jars}
         if runtime == "embedded" and (given := [name for name, value in spark_only.items() if value]):
             _refuse(f"{' and '.join(given)} goes with `--runtime spark`")
+        if runtime == "embedded" and out is not None and out.endswith(".parquet"):
+            _refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
         if runtime == "spark" and memory is not None:
             _refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
         program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
         interrupt = Interrupt()
         _announce_compilation()
         if runtime == "spark":
+            from thalweg.runtimes.spark.session import need_spark
+
+            need_spark()
             from thalweg.runtimes.spark.run import Place
 
             if checkpoint is not None and (packed := [name for name in (out, late) if name and name.endswith(".gz")]):

@@ -451,7 +451,7 @@ def _on_spark(known: Program, show: Show) -> None:
     from thalweg.runtimes.spark.deliver import Delivery
     from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.run import Place, run
-    from thalweg.runtimes.spark.watch import lag
+    from thalweg.runtimes.spark.watch import seconds
 
     class Hearing(Delivery):
         """The run's own delivery, overheard."""
@@ -464,7 +464,7 @@ def _on_spark(known: Program, show: Show) -> None:
 
     def look(query: Any, delivery: Delivery) -> None:
         if (progress := query.lastProgress) is not None:
-            show.watch.batches[progress["batchId"]] = lag(progress)
+            show.watch.batches[progress["batchId"]] = seconds(progress)
         show.draw()
 
     job = Job(known, Settings(emit="changes"), PARTITIONS, name="demo")

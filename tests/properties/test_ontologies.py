@@ -139,7 +139,7 @@ def test_a_window_is_what_follows_from_its_content(
 def test_a_schema_may_come_and_go(
     profile: str, ontology: list[Triple], late: list[Triple], stream: list[tuple[int, Triple]]
 ) -> None:
-    """Rules over triples take the schema as data: what is about individuals follows as if it had been there all along."""
+    """Rules over triples take the schema as data: what is about individuals follows as if it had always been there."""
     events = [*stream, *((3, triple) for triple in late)]
     engine = Engine(over_triples(ontology, profile, WINDOW), first=0)
     schema = close_schema(table(profile), [*ontology, *late])

@@ -51,6 +51,10 @@ class Delivery:
         self._ledger = ledger
         self._table = Path(out) if out is not None and out.endswith(".parquet") else None
         self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
+        if self._table is not None and self.done.batch < 0:
+            # As with a file: what an earlier run left under the same name is gone.
+            for part in self._table.glob("part-*.parquet"):
+                part.unlink()
         self._out = None if self._table else _open(out, self.done.out)
         self._late = None if late is None else _open(late, self.done.late)
         self._emit = emit

@@ -32,9 +32,10 @@ class Arrivals:
 
 def admitted(arrivals: Iterable[Arrivals], job: Job, words: Dictionary) -> Iterator[Arrivals]:
     """The facts as the stages take them, each followed by what they want to know about its terms."""
+    names = {brought: name for name, brought in job.renamed.items()}
     for each in arrivals:
         known = _triples(each, words) if TRIPLES in job.streamed else each
-        yield known
+        yield replace(known, signature=names.get(known.signature, known.signature))
         if job.supplied:
             yield from _about_terms(known, job, words)
 

@@ -68,7 +68,17 @@ class Job:
             return frozenset()
         from thalweg.languages.owl.door import SUPPLIED
 
-        return SUPPLIED & self.streamed.keys()
+        return (SUPPLIED & self.streamed.keys()) - self.renamed.keys()
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """The signatures of what streams bring, by those that the rules know it by; most are the same."""
+        if self.program.door == Door():
+            return {}
+        from thalweg.languages.owl.door import EDGE
+        from thalweg.languages.owl.vocabulary import SAME_AS
+
+        return {f"{EDGE}/2": f"{SAME_AS}/2"} if f"{EDGE}/2" in self.streamed else {}
 
     @cached_property
     def fingerprint(self) -> str:

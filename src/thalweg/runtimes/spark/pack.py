@@ -18,6 +18,14 @@ _EMPTY: Final = np.zeros(0, dtype=np.int64)
 _MOST_TICKS: Final = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The ticks of events in the order of arrival, and how many facts each has."""
+
+    ticks: Words
+    sizes: Words
+
+
 @dataclass(slots=True)
 class _Box:
     """What is to go into one parcel."""
@@ -41,12 +49,20 @@ class Packer:
         self.highest = -1
 
     def pack(
-        self, arrivals: Iterable[Arrivals], ended: bool = False, cut_short: bool = False, ticks: Words = _EMPTY
+        self, arrivals: Iterable[Arrivals], ended: bool = False, cut_short: bool = False, events: Events | None = None
     ) -> Iterator[Parcel]:
-        """One parcel for every bucket of every stage, if only to tell the time; `ticks` are those of empty events."""
+        """One parcel for every bucket of every stage, if only to tell the time.
+
+        `events` has all events in the order of arrival, those without facts too; a late one tells no time.
+        """
         known = list(arrivals)
-        seen = _joined([ticks, *(each.ticks for each in known)])
-        before = self._before(known) if self.ordered and known else _EMPTY
+        before, seen = _EMPTY, _joined([each.ticks for each in known])
+        if self.ordered:
+            events = events or _events(known)
+            highest = np.maximum.accumulate(np.concatenate(([np.int64(self.highest)], events.ticks)))[:-1]
+            late = events.ticks < highest - self.job.settings.delay
+            seen = events.ticks[~late]
+            before = np.repeat(highest, events.sizes) if late.any() else _EMPTY
         self.highest = max(self.highest, int(seen.max(initial=-1)))
         boxes: dict[tuple[int, int], _Box] = {}
         for each in admitted(known, self.job, self.words):
@@ -78,14 +94,6 @@ class Packer:
         counting = frozenset() if signature in self.job.supplied else self.job.counting
         for stage in counting - {stage for stage, _, _ in known}:
             yield stage, UNKNOWN, None
-
-    def _before(self, arrivals: list[Arrivals]) -> Words:
-        """For each place, the greatest tick that came before it; none where nobody was late among these."""
-        order = _joined([each.places for each in arrivals])
-        ticks = np.empty(int(order.max()) + 1, dtype=np.int64)
-        ticks[order] = _joined([each.ticks for each in arrivals])
-        before = np.maximum.accumulate(np.concatenate(([np.int64(self.highest)], ticks)))[:-1]
-        return before if (ticks < before - self.job.settings.delay).any() else _EMPTY
 
     def _late(self, arrivals: Arrivals, before: Words) -> Arrivals:
         behind = arrivals.ticks < before[arrivals.places] - self.job.settings.delay
@@ -127,6 +135,22 @@ class Packer:
         return wrap(stage, bucket, header | {"names": names, "signatures": box.signatures}, lists)
 
 
+def events_of(items: Iterable[tuple[int, Batch]]) -> Events:
+    """The events of coded batches."""
+    known = [(tick, sum(_counts(batch).values())) for tick, batch in items]
+    return Events(*(np.array(column, dtype=np.int64) for column in zip(*known, strict=True))) if known else _NO_EVENTS
+
+
+def _events(arrivals: list[Arrivals]) -> Events:
+    """Facts as events of their own, in the order of arrival."""
+    if not arrivals:
+        return _NO_EVENTS
+    order = _joined([each.places for each in arrivals])
+    ticks = np.empty(int(order.max()) + 1, dtype=np.int64)
+    ticks[order] = _joined([each.ticks for each in arrivals])
+    return Events(ticks, np.ones(len(ticks), dtype=np.int64))
+
+
 def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]:
     """The facts of coded batches, by signature and stream; where a batch knows the order of its facts it is kept."""
     found: dict[tuple[str, str | None], tuple[list[Words], list[Words], list[Words]]] = {}
@@ -161,6 +185,9 @@ def _places(batch: Batch, signature: str, place: int, total: int, count: int) ->
     if len(batch.rows) > 1 and batch.order:
         return place + np.flatnonzero(np.array(batch.order) == signature)
     return np.arange(place + total, place + total + count, dtype=np.int64)
+
+
+_NO_EVENTS: Final = Events(_EMPTY, _EMPTY)
 
 
 def _joined(parts: list[Words]) -> Words:

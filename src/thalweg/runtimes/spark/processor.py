@@ -32,6 +32,7 @@ _ABOUT: Final = StructType(
         StructField("entries", LongType()),
         StructField("since", LongType()),
         StructField("base", LongType()),
+        StructField("program", StringType()),
     ]
 )
 _DATA: Final = StructType([StructField("data", BinaryType())])
@@ -78,7 +79,10 @@ class StageProcessor(StatefulProcessor):
 
     def _process(self, bucket: int, payloads: list[bytes]) -> list[Parcel]:
         name = self._job.name, self._stage, bucket
-        nonce, entries, since, base = self._about.get() or ("", 0, 0, 0)
+        mine = self._job.fingerprint
+        nonce, entries, since, base, program = self._about.get() or ("", 0, 0, 0, mine)
+        if program != mine:
+            raise RuntimeError("error[E408]: the checkpoint belongs to another program, or to other settings")
         # Taken out while it works: an attempt that fails leaves no half-fed worker behind.
         known, worker = _workers.pop(name, ("", None))
         if worker is None or known != nonce:
@@ -94,9 +98,9 @@ class StageProcessor(StatefulProcessor):
             self._journal.updateValue((entries,), (entry,))
             entries, since = entries + 1, since + len(entry)
         nonce = uuid4().hex
-        self._about.update((nonce, entries, since, base))
+        self._about.update((nonce, entries, since, base, mine))
         _workers[name] = nonce, worker
-        if len(_workers) > _MOST_WORKERS:
+        if len(_workers) > max(_MOST_WORKERS, len(self._job.stages) * self._job.partitions):
             _workers.popitem(last=False)
         return out
 

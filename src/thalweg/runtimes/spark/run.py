@@ -4,9 +4,10 @@ The checkpoint folder holds everything: the spool, Spark's own checkpoint, what 
 all belongs to. Without one, a temporary folder serves and is gone at the end.
 """
 
+import fcntl
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from thalweg.engine import Engine, kernels_ready
 from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
 from thalweg.runtimes.embedded import Items
-from thalweg.runtimes.spark.deliver import Delivery
+from thalweg.runtimes.spark.deliver import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 PAUSE: Final = 0.05
+DEED: Final = "program.json"
+LEDGER: Final = "delivered.json"
+MALFORMED: Final = "malformed.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +64,64 @@ def run(
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
+    options: Mapping[str, object] | None = None,
 ) -> Outcome:
-    """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams."""
+    """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
+
+    A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
+    """
     with ExitStack() as stack:
         folder = place.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
-        claim(folder, job)
+        stack.enter_context(held(folder))
+        check_claim(folder, job, options or {})
+        if (folder / LEDGER).exists() and Delivered(**json.loads((folder / LEDGER).read_text())).over:
+            return _over(folder)
         compile_kernels(job)
         packer = Packer(job, 0, 0, ordered=True)
         spool = Spool(folder / "spool")
         feeder = Feeder(job, spool, packer, items(packer.words), report)
         session = open_session(place.master, job.partitions, verbose=place.verbose, jars=place.jars)
         stack.callback(stop_session, session)
-        delivery = deliver(folder / "delivered.json")
+        claim(folder, job, options or {})
+        delivery = deliver(folder / LEDGER)
         stack.callback(delivery.close)
-        if not delivery.done.over:
-            feeder.start()
-            stack.callback(feeder.stop)
-            with _failures(interrupt):
-                query = start(session, job, folder, delivery)
-                stack.callback(_stop, query)
-                shown = stack.enter_context(Watch(query, delivery.on_terminal))
-                _follow(query, feeder, delivery, interrupt, place, watch or _beat(shown))
+        feeder.start()
+        stack.callback(feeder.stop)
+        with _failures(interrupt):
+            query = start(session, job, folder, delivery)
+            stack.callback(_stop, query)
+            shown = stack.enter_context(Watch(query, delivery.on_terminal))
+            _follow(query, feeder, delivery, interrupt, place, watch or _beat(shown, feeder, job.settings.delay))
         if feeder.error is not None:
             raise feeder.error
+        if feeder.malformed is not None:
+            (folder / MALFORMED).write_text(json.dumps(feeder.malformed.render()), encoding="utf-8")
         return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), feeder.malformed)
+
+
+def _over(folder: Path) -> Outcome:
+    """A run that is over stays over; one that ended at a malformed line says so again."""
+    if not (folder / MALFORMED).exists():
+        return Outcome()
+    first = json.loads((folder / MALFORMED).read_text(encoding="utf-8")).splitlines()[0].partition(": ")[2]
+    way_out = "correct it and run with a new checkpoint folder"
+    raise Rejected([Diagnostic("E301", f"the run of checkpoint `{folder}` ended at this: {first}", help=way_out)])
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / "lock").open("w")
+    except OSError as error:
+        raise Rejected([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")]) from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Rejected([Diagnostic("E408", f"another run is using the checkpoint `{folder}`")]) from None
+        yield
 
 
 def compile_kernels(job: Job) -> None:
@@ -92,29 +130,38 @@ def compile_kernels(job: Job) -> None:
         Engine(job.program).advance(0)
 
 
-def claim(folder: Path, job: Job) -> None:
-    """Makes a checkpoint folder this job's own; one that belongs to another program is refused."""
-    folder.mkdir(parents=True, exist_ok=True)
-    deed = folder / "program.json"
-    if deed.exists():
+def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
+    """Refuses a checkpoint folder that belongs to another program, or to a run with other options."""
+    deed = folder / DEED
+    if not deed.exists():
+        return
+    try:
         known = json.loads(deed.read_text(encoding="utf-8"))
-        if known["fingerprint"] != job.fingerprint:
-            other = known["program"] != show(job.program)
-            what = "another program" if other else "the same program with other settings"
-            raise Rejected(
-                [
-                    Diagnostic(
-                        "E408",
-                        f"the checkpoint `{folder}` belongs to {what}",
-                        help="resume it with the program and options that it was made with, or name a new folder",
-                    )
-                ]
-            )
-    else:
-        data = {"fingerprint": job.fingerprint, "program": show(job.program)}
+        fingerprint, program, given = known["fingerprint"], known["program"], known["options"]
+    except (ValueError, KeyError, TypeError):
+        raise _refused(f"`{folder}` is no checkpoint: its `{DEED}` cannot be read") from None
+    if program != show(job.program):
+        raise _refused(f"the checkpoint `{folder}` belongs to another program")
+    if fingerprint != job.fingerprint:
+        raise _refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
+    for option, value in options.items():
+        if given.get(option) != value:
+            raise _refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
+
+
+def claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
+    """Makes a checkpoint folder this job's own."""
+    deed = folder / DEED
+    if not deed.exists():
+        data = {"fingerprint": job.fingerprint, "program": show(job.program), "options": dict(options)}
         unfinished = deed.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(data), encoding="utf-8")
         unfinished.replace(deed)
+
+
+def _refused(message: str) -> Rejected:
+    help_ = "resume it with the program and options that it was made with, or name a new folder"
+    return Rejected([Diagnostic("E408", message, help=help_)])
 
 
 def start(session: "SparkSession", job: Job, folder: Path, delivery: Delivery) -> "StreamingQuery":
@@ -136,8 +183,12 @@ def _stop(query: "StreamingQuery") -> None:
         query.stop()
 
 
-def _beat(shown: Watch) -> "Callable[[StreamingQuery, Delivery], None]":
-    return lambda query, delivery: shown.beat(delivery.done.told)
+def _beat(shown: Watch, feeder: Feeder, delay: int) -> "Callable[[StreamingQuery, Delivery], None]":
+    def beat(query: "StreamingQuery", delivery: Delivery) -> None:
+        told = delivery.done.told
+        shown.beat(told, feeder.facts, max(0, feeder.highest - delay - told))
+
+    return beat
 
 
 def _follow(

@@ -19,8 +19,9 @@ import numpy as np
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
+from thalweg.runtimes.schema import SchemaWatch
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Packer, events_of, gather
 from thalweg.runtimes.spark.wire import Parcel, frame, unframe
 
 # Facts in a segment, and segments that may wait: more would only fill the disk.
@@ -101,15 +102,22 @@ class Feeder(threading.Thread):
         self.malformed: Diagnostic | None = None
         self.error: BaseException | None = None
         self.read = 0
+        self.facts = 0
         self._job = job
         self._spool = spool
         self._packer = packer
         self._items = items
         self._report = report
+        self._schema = SchemaWatch(report) if job.program.fixed else None
         self._stopped = threading.Event()
         self._writing = threading.Lock()
         written = spool.segments()
         self._last = written[-1] if written else Segment(-1, 0, -1)
+
+    @property
+    def highest(self) -> int:
+        """The greatest tick that has been read."""
+        return self._packer.highest
 
     def stop(self) -> None:
         """Ends without saying that the streams have ended: they may be read on."""
@@ -131,7 +139,8 @@ class Feeder(threading.Thread):
     def _feed(self) -> None:
         waiting: list[tuple[int, Batch]] = []
         facts, skipped = 0, self._last.events if self._items.repeats else 0
-        self._packer.highest = self._last.highest
+        self._packer.highest = highest = self._last.highest
+        last = self._job.settings.last
         for item in self._items:
             if self._stopped.is_set():
                 return
@@ -143,8 +152,15 @@ class Feeder(threading.Thread):
             elif item is not None:
                 self.read += 1
                 if self.read > skipped:
+                    if self._schema is not None:
+                        self._schema.look(item[1])
                     waiting.append(item)
-                    facts += len(item[1].order) or sum(map(len, item[1].rows.values()))
+                    size = len(item[1].order) or sum(map(len, item[1].rows.values()))
+                    facts += size
+                    self.facts += size
+                highest = max(highest, item[0])
+                if last is not None and highest - self._job.settings.delay > last:
+                    break
             if (item is None and waiting) or facts >= SEGMENT:
                 self._write(waiting)
                 waiting, facts = [], 0
@@ -160,9 +176,7 @@ class Feeder(threading.Thread):
     def _add(self, items: list[tuple[int, Batch]], ended: bool, cut_short: bool) -> None:
         number = self._last.number + 1
         self._packer.part = number
-        # The ticks alone tell the time: an event without facts has one too.
-        ticks = np.array([tick for tick, _ in items], dtype=np.int64)
-        parcels = list(self._packer.pack(gather(items), ended, cut_short, ticks))
+        parcels = list(self._packer.pack(gather(items), ended, cut_short, events_of(items)))
         self._last = Segment(number, max(self.read, self._last.events), self._packer.highest)
         self._spool.write(self._last, self._job.labelled(parcels))
         words = self._packer.words

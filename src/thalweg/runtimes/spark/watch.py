@@ -25,17 +25,19 @@ class Watch(AbstractContextManager["Watch"]):
     def __init__(self, query: "StreamingQuery", answers_on_terminal: bool) -> None:
         self._query = query
         self._silent = answers_on_terminal or not sys.stderr.isatty()
-        self._due = monotonic() + PATIENCE
+        self._begun = monotonic()
+        self._due = self._begun + PATIENCE
         self._shown: Live | None = None
 
-    def beat(self, watermark: int | None = None) -> None:
-        """Called often; does something now and then."""
+    def beat(self, watermark: int | None = None, facts: int = 0, behind: int = 0) -> None:
+        """Called often; does something now and then. `facts` have been read, and ticks are `behind` what was read."""
         if self._silent or (moment := monotonic()) < self._due:
             return
         self._due = moment + PAUSE
         if (progress := self._query.lastProgress) is not None:
             self._shown = self._shown or self._show()
-            self._shown.update(line(progress, watermark), refresh=True)
+            rate = facts / (moment - self._begun)
+            self._shown.update(line(progress, watermark, rate, behind), refresh=True)
 
     def close(self) -> None:
         """Takes the line away."""
@@ -61,29 +63,19 @@ class Watch(AbstractContextManager["Watch"]):
         return shown
 
 
-def line(progress: Progress, watermark: int | None = None) -> str:
+def line(progress: Progress, watermark: int | None = None, rate: float = 0.0, behind: int = 0) -> str:
     """All of it, for a person.
 
-    >>> line({"batchId": 5, "processedRowsPerSecond": 1374.2, "durationMs": {"triggerExecution": 728}}, watermark=41)
-    'batch 5 · 1,374 rows/s · watermark 41 · state 0 rows, 0 bytes · lag 0.7 s'
+    >>> line({"batchId": 5, "durationMs": {"triggerExecution": 728}}, watermark=41, rate=1374.2, behind=3)
+    'batch 5 · 1,374 rows/s · watermark 41 · state 0 rows, 0 bytes · lag 3 ticks, 0.7 s a batch'
     """
     from rich.filesize import decimal
 
-    parts = [f"batch {progress['batchId']}", f"{rows_per_second(progress):,.0f} rows/s"]
+    parts = [f"batch {progress['batchId']}", f"{rate:,.0f} rows/s"]
     if watermark is not None:
         parts.append(f"watermark {watermark}")
     parts.append(f"state {state_rows(progress):,} rows, {decimal(state_bytes(progress))}")
-    waiting = rows_behind(progress)
-    return " · ".join([*parts, f"lag {lag(progress):.1f} s" + (f", {waiting:,} rows" if waiting is not None else "")])
-
-
-def rows_per_second(progress: Progress) -> float:
-    """How fast the last batch was; 0 where it had no rows.
-
-    >>> rows_per_second({"processedRowsPerSecond": 137.4})
-    137.4
-    """
-    return float(progress.get("processedRowsPerSecond") or 0)
+    return " · ".join([*parts, f"lag {behind} ticks, {seconds(progress):.1f} s a batch"])
 
 
 def state_rows(progress: Progress) -> int:
@@ -107,21 +99,10 @@ def state_bytes(progress: Progress) -> int:
     )
 
 
-def lag(progress: Progress) -> float:
-    """Seconds from when a batch takes its rows to when their answers are delivered.
+def seconds(progress: Progress) -> float:
+    """From when a batch takes its rows to when their answers are delivered.
 
-    >>> lag({"durationMs": {"triggerExecution": 728}})
+    >>> seconds({"durationMs": {"triggerExecution": 728}})
     0.728
     """
     return float(progress.get("durationMs", {}).get("triggerExecution", 0)) / 1_000
-
-
-def rows_behind(progress: Progress) -> int | None:
-    """How many rows wait in the sources; nothing where no source tells. Kafka tells, for its fullest partition.
-
-    >>> rows_behind({"sources": [{"metrics": {"maxOffsetsBehindLatest": "12"}}]})
-    12
-    """
-    told = [source["metrics"] for source in progress.get("sources", ()) if source.get("metrics")]
-    waiting = [int(metrics["maxOffsetsBehindLatest"]) for metrics in told if "maxOffsetsBehindLatest" in metrics]
-    return sum(waiting) if waiting else None

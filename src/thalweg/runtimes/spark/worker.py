@@ -151,7 +151,7 @@ class Worker:
     def _spelled(self, signature: str, rows: Words) -> list[str]:
         spell = self.engine.dictionary.spell_rows
         if signature != TRIPLES:
-            return spell(signature.rpartition("/")[0], rows)
+            return spell(self.job.renamed.get(signature, signature).rpartition("/")[0], rows)
         single = (as_facts(row.reshape(1, -1), self.engine.dictionary) for row in rows)
         return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from thalweg.runtimes.spark import watch
-from thalweg.runtimes.spark.watch import Watch, lag, line, rows_behind, rows_per_second, state_bytes, state_rows
+from thalweg.runtimes.spark.watch import Watch, line, seconds, state_bytes, state_rows
 
 # Of a stateful query over files, as PySpark 4.3 reported it; metrics that were 0 are left out.
 RECORDED: dict[str, Any] = json.loads("""
@@ -68,12 +68,11 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_recorded_progress_says() -> None:
-    assert rows_per_second(RECORDED) == 137.4
     assert state_rows(RECORDED) == 14
     assert state_bytes(RECORDED) == 1057340 + 1282
-    assert lag(RECORDED) == 0.728
-    assert rows_behind(RECORDED) is None
-    assert line(RECORDED, 41) == "batch 5 · 137 rows/s · watermark 41 · state 14 rows, 1.1 MB · lag 0.7 s"
+    assert seconds(RECORDED) == 0.728
+    shown = "batch 5 · 137 rows/s · watermark 41 · state 14 rows, 1.1 MB · lag 3 ticks, 0.7 s a batch"
+    assert line(RECORDED, 41, rate=137.4, behind=3) == shown
 
 
 def test_several_stages_are_added_up() -> None:
@@ -82,16 +81,9 @@ def test_several_stages_are_added_up() -> None:
     assert state_bytes(twice) == 2 * state_bytes(RECORDED)
 
 
-def test_a_source_that_tells_how_much_waits() -> None:
-    source = {"metrics": {"minOffsetsBehindLatest": "0", "maxOffsetsBehindLatest": "1200"}}
-    progress = RECORDED | {"sources": [source, *RECORDED["sources"]]}
-    assert rows_behind(progress) == 1200
-    assert line(progress).endswith("lag 0.7 s, 1,200 rows")
-
-
 def test_a_batch_that_had_nothing_to_do() -> None:
     idle = {"batchId": 0, "processedRowsPerSecond": None}
-    assert line(idle) == "batch 0 · 0 rows/s · state 0 rows, 0 bytes · lag 0.0 s"
+    assert line(idle) == "batch 0 · 0 rows/s · state 0 rows, 0 bytes · lag 0 ticks, 0.0 s a batch"
 
 
 @pytest.mark.usefixtures("at_once")
