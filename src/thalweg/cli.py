@@ -139,7 +139,7 @@ def run(
         typer.Option(metavar="DIR", help="Where a run on Spark keeps what it needs to be resumed after a crash."),
     ] = None,
     jars: Annotated[
-        list[str] | None, typer.Option("--jar", metavar="FILE", help="A jar that Spark needs, such as Kafka's.")
+        list[str] | None, typer.Option("--jar", metavar="FILE", help="A jar that Spark needs besides its own.")
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show what Spark writes to its log.")] = False,
     memory: Annotated[
