@@ -43,7 +43,5 @@ def _outside(name: str, ontology: Ontology, profile: str) -> Iterator[Diagnostic
     sentences = [sentence for axiom in ontology.axioms if (sentence := outside(axiom, profile)) is not None]
     sentences += (f"`{' '.join(map(short, triple))}` is part of no axiom" for triple in ontology.leftovers)
     for number, sentence in enumerate(sentences, 1):
-        way_out = (
-            "the rest is used; another `--profile` may take what is left out" if number == len(sentences) else ""
-        )
+        way_out = "the rest is used; another `--profile` may take what is left out" if number == len(sentences) else ""
         yield Diagnostic("W409", f"{name}: {sentence}", help=way_out)

@@ -1,0 +1,451 @@
+"""What an ontology forbids becomes rules that name the axiom, and who breaks it.
+
+    DisjointClasses(<Person> <Work>)    SubClassOf(<Student> <Person>)        becomes, every pair on its own (NTM),
+
+        inconsistent("Disjoint…",X,X) :- <Person>(X), <Work>(X).
+        inconsistent("Disjoint…",X,X) :- <Student>(X), <Work>(X).
+
+    or, with members of one class becoming members of the next (LTM),
+
+        in'<Person>(X) :- <Student>(X).    in'<Person>(X) :- <Person>(X).
+        inconsistent("Disjoint…",X,X) :- in'<Person>(X), <Work>(X).
+
+    or, classes being told apart by nothing but the sides that they are on, one rule for all pairs:
+
+        kind'(X,0) :- <Person>(X).    kind'(X,0) :- <Student>(X).    kind'(X,1) :- <Work>(X).
+        inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), apart'(K,L,A).                     apart'(0,1,"Disjoint…").
+
+All of them derive the same: `inconsistent` for each asserted axiom, and each individual that breaks it (twice) or pair
+that does. An axiom that another one makes superfluous is reported all the same. Where members have become members of
+another class by then, rules look back at what they were; they do so for individuals that are known to clash.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Final
+
+from thalweg.diagnostics import NOWHERE, Source, Span
+from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
+from thalweg.languages.owl.dl_lite import Role, Some
+from thalweg.languages.owl.negative import SELF, Group, Negative, bits
+from thalweg.model.fact import Fact
+from thalweg.model.term import quote
+
+INCONSISTENT: Final = "inconsistent"
+Pair = tuple[str, str]
+# A bolt: its conjunctions, its inferences, and the classes that it passes on.
+Bolt = tuple[tuple[Pair, ...], tuple[Pair, ...], tuple[str, ...]]
+
+_X, _Y, _K, _L, _A, _G = map(Variable, "XYKLAG")
+# So many pairs of kinds are kept as a table; for more, sides are looked at one by one.
+_TABLE: Final = 100_000
+# From here on the members of a group are numbered instead of paired.
+_MANY: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Rules that find what is inconsistent.
+
+    `front` makes class assertions of role assertions and conjunctions, `bolts` are the rules of each bolt, `pairs` are
+    about roles, and `back` looks for the axioms that bolts have lost sight of. Each rule that is about one axiom has
+    its line in `source` as its place.
+    """
+
+    front: tuple[Rule, ...]
+    bolts: tuple[tuple[Rule, ...], ...]
+    pairs: tuple[Rule, ...]
+    back: tuple[Rule, ...]
+    background: tuple[Fact, ...]
+    source: Source
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(dict.fromkeys((*self.front, *(r for bolt in self.bolts for r in bolt), *self.pairs, *self.back)))
+
+
+def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> Checks:
+    """The rules of a topology; one with one bolt has a rule for every pair.
+
+    >>> from thalweg.ir.text import show
+    >>> from thalweg.languages.owl.axioms import DisjointClasses
+    >>> from thalweg.languages.owl.negative import close
+    >>> checks = by_bolts(close([DisjointClasses(("<A>", "<B>"))]), [((("<A>", "<B>"),), (), ())])
+    >>> print(*map(show, checks.rules))
+    inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X), <B>(X).
+    """
+    return _Pipeline(found, bolts, name).checks()
+
+
+def by_sides(found: Negative, name: str = "ontology") -> Checks:
+    """The rules that know of a class nothing but which sides of disjointness axioms it is on.
+
+    >>> from thalweg.ir.text import show
+    >>> from thalweg.languages.owl.axioms import DisjointClasses
+    >>> from thalweg.languages.owl.negative import close
+    >>> print(*map(show, by_sides(close([DisjointClasses(("<A>", "<B>"))])).rules), sep="\\n")
+    kind'(X,0) :- <A>(X).
+    kind'(X,1) :- <B>(X).
+    inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), apart'(K,L,A).
+    """
+    writer = _Writer(found, name)
+    rules, background = writer.by_kind()
+    bolt = (*writer.alone(), *rules)
+    return Checks(writer.front(bolt), (bolt,), tuple(writer.roles_upwards()), (), background, writer.source)
+
+
+class _Writer:
+    """Writes the rules that all topologies share."""
+
+    def __init__(self, found: Negative, name: str) -> None:
+        self.found = found
+        groups = (*found.disjoint, *found.disjoint_roles, *found.irreflexive)
+        self.lines = {axiom: number for number, axiom in enumerate(dict.fromkeys(group.axiom for group in groups))}
+        self.source = Source(name, "\n".join(self.lines))
+        self.spans = _spans(self.source)
+        self.place = {found.name(concept): concept for concept in range(len(found.concepts))}
+
+    @cached_property
+    def hits(self) -> dict[int, dict[int, int]]:
+        """For each stream the groups that it is in, and which members of them it is below (bits)."""
+        hits: dict[int, dict[int, int]] = {}
+        for number, group in enumerate(self.found.disjoint):
+            for position, member in enumerate(group.members):
+                for concept in bits(self.found.order.below[member] & self.found.streams):
+                    on = hits.setdefault(concept, {})
+                    on[number] = on.get(number, 0) | 1 << position
+        return hits
+
+    def broken(self, one: dict[int, int], other: dict[int, int]) -> tuple[str, ...]:
+        """The axioms that an individual breaks that is on these two sides."""
+        groups = (n for n in sorted(one.keys() & other.keys()) if (one[n] | other[n]).bit_count() > 1)
+        return tuple(dict.fromkeys(self.found.disjoint[n].axiom for n in groups))
+
+    def alone(self) -> Iterator[Rule]:
+        """What breaks an axiom by itself."""
+        for axiom, concepts in self.found.alone.items():
+            for concept in bits(concepts & self.found.streams):
+                yield self.clash(axiom, _X, _X, self.member(concept))
+
+    def front(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """What makes the concepts that rules ask for: values of roles, and conjunctions."""
+        makers: dict[str, list[Rule]] = {}
+        for rule in self.meets():
+            makers.setdefault(rule.head.predicate, []).append(rule)
+        made: list[Rule] = []
+        asked = dict.fromkeys(name for rule in rules for name in _predicates(rule))
+        waiting = list(asked)
+        while waiting:
+            found = makers.get(waiting.pop(), [])
+            made += found
+            new = dict.fromkeys(name for rule in found for name in _predicates(rule) if name not in asked)
+            asked |= new
+            waiting += new
+        return (*(self.value(self.place[name]) for name in sorted(asked) if self.is_value(name)), *made)
+
+    def is_value(self, predicate: str) -> bool:
+        return predicate in self.place and isinstance(self.found.concepts[self.place[predicate]], Some)
+
+    def value(self, concept: int) -> Rule:
+        """What has a value by a role, or is one."""
+        some = self.found.concepts[concept]
+        assert isinstance(some, Some)
+        other = Variable("_'1")
+        args = (other, _X) if some.role.inverse else (_X, other)
+        return Rule(Atom(self.found.name(concept), (_X,)), (Now(Atom(some.role.name, args)),))
+
+    def meets(self) -> Iterator[Rule]:
+        """What is in all parts of a conjunction, each by way of any class below."""
+        for meet, parts in self.found.meets:
+            within = [f"among'{self.found.name(part)}" for part in parts]
+            yield Rule(Atom(self.found.name(meet), (_X,)), tuple(Now(Atom(part, (_X,))) for part in within))
+            for part, predicate in zip(parts, within, strict=True):
+                for concept in bits(self.found.order.below[part] & self.found.streams & ~(1 << meet)):
+                    yield Rule(Atom(predicate, (_X,)), (self.member(concept),))
+
+    # By kind
+
+    def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
+        """Classes on the same sides are of one kind; what is of two kinds that do not go together clashes."""
+        sides: dict[frozenset[tuple[int, int]], int] = {}
+        kind_of = {concept: sides.setdefault(frozenset(hit.items()), len(sides)) for concept, hit in self.hits.items()}
+        kinds = {kind: dict(key) for key, kind in sides.items()}
+        rules = [self.kind(concept, kind) for concept, kind in sorted(kind_of.items())]
+        if not rules:
+            return (), ()
+        if self.table_size(kinds) > _TABLE:
+            more, background = self.by_side(kinds)
+            return (*rules, *more), background
+        pairs = ((one, other, self.broken(kinds[one], kinds[other])) for one, other in self.meeting(kinds))
+        facts = tuple(_fact("apart'", str(k), str(m), quote(axiom)) for k, m, axioms in pairs for axiom in axioms)
+        return (*rules, _apart("kind'")), facts
+
+    def kind(self, concept: int, kind: int, *guard: Literal) -> Rule:
+        return Rule(Atom("kind'", (_X, Constant(str(kind)))), (*guard, self.member(concept)))
+
+    def on_sides(self, kinds: dict[int, dict[int, int]]) -> dict[int, list[list[int]]]:
+        """For each group the kinds below each of its members."""
+        found = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
+        for kind, hit in kinds.items():
+            for number, positions in hit.items():
+                for position in bits(positions):
+                    found[number][position].append(kind)
+        return found
+
+    def table_size(self, kinds: dict[int, dict[int, int]]) -> int:
+        lengths = ([len(side) for side in sides] for sides in self.on_sides(kinds).values())
+        return sum((sum(each) ** 2 - sum(n * n for n in each)) // 2 for each in lengths)
+
+    def meeting(self, kinds: dict[int, dict[int, int]]) -> Iterable[tuple[int, int]]:
+        """Pairs of kinds that do not go together."""
+        found: dict[tuple[int, int], None] = {}
+        for sides in self.on_sides(kinds).values():
+            for ones, others in combinations(sides, 2):
+                found |= {(min(k, m), max(k, m)): None for k in ones for m in others if k != m}
+        return found
+
+    def by_side(self, kinds: dict[int, dict[int, int]]) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
+        """Kinds become the sides that they are on, where there are too many pairs of kinds."""
+        rules: list[Rule] = []
+        facts: dict[Fact, None] = {}
+        groups = list(enumerate(self.found.disjoint))
+        small = [(number, group) for number, group in groups if len(group.members) < _MANY]
+        if small:
+            rules += _BY_SIDE
+            pairs = [(*pair, group.axiom) for _, group in small for pair in combinations(group.members, 2)]
+            numbers = {number for number, _ in small}
+            facts |= dict.fromkeys(self.side_facts(pairs, kinds, numbers))
+        if len(small) < len(groups):
+            rules += _BY_PLACE
+            facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small], kinds))
+        return tuple(rules), tuple(facts)
+
+    def side_facts(
+        self, pairs: Iterable[tuple[int, int, str]], kinds: dict[int, dict[int, int]], groups: Iterable[int]
+    ) -> Iterator[Fact]:
+        for one, other, axiom in pairs:
+            yield _fact("apart'", str(one), str(other), quote(axiom))
+        wanted = set(groups)
+        for kind, hit in kinds.items():
+            for number in wanted & hit.keys():
+                for position in bits(hit[number]):
+                    yield _fact("under'", str(kind), str(self.found.disjoint[number].members[position]))
+
+    def place_facts(self, groups: list[tuple[int, Group]], kinds: dict[int, dict[int, int]]) -> Iterator[Fact]:
+        for number, group in groups:
+            yield _fact("axiom'", str(number), quote(group.axiom))
+        wanted = {number for number, _ in groups}
+        for kind, hit in kinds.items():
+            for number in wanted & hit.keys():
+                yield from (_fact("inside'", str(kind), str(number), str(place)) for place in bits(hit[number]))
+
+    # Roles
+
+    def roles_pairwise(self) -> Iterator[Rule]:
+        """Every two roles that must not share a pair, and every one that must not relate a thing to itself."""
+        below = self.found.role_order.below
+        for group in self.found.disjoint_roles:
+            for one, other in combinations(group.members, 2):
+                for first in self.roles(below[one]):
+                    for second in self.roles(below[other]):
+                        yield from self.disjoint_roles(group.axiom, first, second)
+        for group in self.found.irreflexive:
+            for role in self.roles(below[group.members[0]]):
+                yield from self.disjoint_roles(group.axiom, role, SELF)
+
+    def disjoint_roles(self, axiom: str, one: Role, other: Role) -> Iterator[Rule]:
+        """Two roles share a pair; everything is related to itself by `SELF`."""
+        if SELF not in (one, other):
+            yield self.clash(axiom, _X, _Y, _related(one, _X, _Y), _related(other, _X, _Y))
+        elif one != other:
+            yield self.clash(axiom, _X, _X, _related(one if other == SELF else other, _X, _X))
+
+    def roles_upwards(self) -> Iterator[Rule]:
+        """The same by way of the roles that axioms name, which others become."""
+        asked: dict[Role, None] = {}
+        groups = [(group.axiom, pair) for group in self.found.disjoint_roles for pair in combinations(group.members, 2)]
+        for axiom, places in groups:
+            one, other = (self.found.roles[place] for place in places)
+            asked |= dict.fromkeys((one, other))
+            yield self.clash(axiom, _X, _Y, self.pair(one, _X, _Y), self.pair(other, _X, _Y))
+            for side, another in ((one, other), (other, one)):
+                if self.is_reflexive(side):
+                    yield self.clash(axiom, _X, _X, self.pair(another, _X, _X))
+        for group in self.found.irreflexive:
+            role = self.found.roles[group.members[0]]
+            asked |= {role: None}
+            yield self.clash(group.axiom, _X, _X, self.pair(role, _X, _X))
+        for role in dict.fromkeys(_forwards(role) for role in asked):
+            yield from self.subroles(role)
+
+    def subroles(self, role: Role) -> Iterator[Rule]:
+        head = Atom(f"pair'{role.name}", (_X, _Y))
+        below = self.found.role_order.below[self.found.roles.index(role)]
+        yield from (Rule(head, (_related(sub, _X, _Y),)) for sub in self.roles(below) if sub != SELF)
+
+    def roles(self, among: int) -> Iterator[Role]:
+        """The roles that facts speak of, and `SELF`."""
+        found = map(self.found.roles.__getitem__, bits(among))
+        return (role for role in found if role == SELF or not role.fresh)
+
+    def is_reflexive(self, role: Role) -> bool:
+        return SELF in self.roles(self.found.role_order.below[self.found.roles.index(role)])
+
+    def pair(self, role: Role, one: Variable, other: Variable) -> Now:
+        forwards = _forwards(role)
+        return _related(Role(f"pair'{forwards.name}", inverse=role != forwards), one, other)
+
+    # Single rules
+
+    def member(self, concept: int) -> Now:
+        return Now(Atom(self.found.name(concept), (_X,)))
+
+    def clash(self, axiom: str, one: Variable, other: Variable, *body: Literal) -> Rule:
+        """Two break an axiom, or one does, who then stands twice: a predicate has one number of arguments."""
+        head = Atom(INCONSISTENT, (Constant(quote(axiom)), one, other))
+        return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[self.lines[axiom]])
+
+
+class _Pipeline(_Writer):
+    """Writes the rules of bolts."""
+
+    def __init__(self, found: Negative, bolts: Sequence[Bolt], name: str) -> None:
+        super().__init__(found, name)
+        self.bolts = bolts
+        self.made = {sup for _, inferences, _ in bolts for _, sup in inferences}
+        self.lost = list(self.lost_pairs())
+        self.watched = {axiom for _, _, _, seen in self.lost for axiom in seen}
+        self.sets: dict[tuple[str, ...], str] = {}
+
+    def checks(self) -> Checks:
+        bolts = [tuple(self.operations(*bolt[:2])) for bolt in self.bolts]
+        forward = (Rule(Atom(f"in'{name}", (_X,)), (Now(Atom(name, (_X,))),)) for name in sorted(self.made))
+        bolts[0] = (*self.alone(), *forward, *bolts[0])
+        back, background = self.back()
+        told = tuple(rule for axioms, name in self.sets.items() for rule in self.told(axioms, name))
+        every = [rule for bolt in bolts for rule in bolt]
+        roles = self.roles_pairwise() if len(bolts) == 1 else self.roles_upwards()
+        front = self.front([*every, *back])
+        return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source)
+
+    def operations(self, conjunctions: Iterable[Pair], inferences: Iterable[Pair]) -> Iterator[Rule]:
+        for one, other in conjunctions:
+            yield self.conjunction(one, other)
+        for sub, sup in inferences:
+            yield Rule(Atom(f"in'{sup}", (_X,)), (self.arrived(sub),))
+
+    def arrived(self, name: str) -> Now:
+        """What is in a class when it comes to the bolt that looks at it."""
+        return Now(Atom(f"in'{name}" if name in self.made else name, (_X,)))
+
+    def conjunction(self, one: str, other: str) -> Rule:
+        """One check for a pair, whatever the number of axioms that it breaks."""
+        axioms = self.broken(self.hits[self.place[one]], self.hits[self.place[other]])
+        body = (self.arrived(one), self.arrived(other))
+        if len(axioms) == 1 and self.watched.isdisjoint(axioms):
+            return self.clash(axioms[0], _X, _X, *body)
+        predicate = self.sets.setdefault(axioms, f"both'{len(self.sets)}")
+        return Rule(Atom(predicate, (_X,)), body, span=self.spans[self.lines[axioms[0]]])
+
+    def told(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
+        both = Now(Atom(predicate, (_X,)))
+        yield from (self.clash(axiom, _X, _X, both) for axiom in axioms)
+        if not self.watched.isdisjoint(axioms):
+            yield Rule(Atom("clashing'", (_X,)), (both,))
+
+    def lost_pairs(self) -> Iterator[tuple[int, int, str, tuple[str, ...]]]:
+        """Disjoint pairs that no bolt sees, because members of one are members of something else by then; each with the
+        axioms that are broken with it, and are seen.
+        """
+        checked = [pair for conjunctions, _, _ in self.bolts for pair in conjunctions]
+        above = self.found.order.above
+        first = {above[n]: n for n in reversed(list(bits(self.found.streams)))}
+        same = [first.get(over, n) for n, over in enumerate(above)]
+        seen = {frozenset((same[self.place[one]], same[self.place[other]])) for one, other in checked}
+        partners: dict[int, list[int]] = {}
+        for one, other in map(tuple, (pair for pair in seen if len(pair) == 2)):
+            partners.setdefault(one, []).append(other)
+            partners.setdefault(other, []).append(one)
+        for group in self.found.disjoint:
+            alone = self.found.alone.get(group.axiom, 0)
+            for one, other in combinations(group.members, 2):
+                if self.is_checked_otherwise(one, other, alone) or frozenset((same[one], same[other])) in seen:
+                    continue
+                found = self.pair_above(one, other, partners)
+                yield one, other, group.axiom, self.broken(self.hits[found[0]], self.hits[found[1]])
+
+    def is_checked_otherwise(self, one: int, other: int, alone: int) -> bool:
+        """Whether no two facts are needed, or no fact can be about one of the two."""
+        streams = [self.found.order.below[side] & self.found.streams for side in (one, other)]
+        return bool(alone >> one & 1 or alone >> other & 1 or not all(streams))
+
+    def pair_above(self, one: int, other: int, partners: dict[int, list[int]]) -> tuple[int, int]:
+        """A pair that bolts check, above the given one."""
+        above, above_other = self.found.order.above[one], self.found.order.above[other]
+        return next((n, m) for n in bits(above) for m in partners.get(n, ()) if above_other >> m & 1)
+
+    def back(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
+        """For individuals that clash: which of the lost pairs they are in."""
+        if not self.lost:
+            return (), ()
+        pairs = dict.fromkeys((one, other, axiom) for one, other, axiom, _ in self.lost)
+        sides = {side for one, other, _ in pairs for side in (one, other)}
+        below = {side: self.found.order.below[side] & self.found.streams for side in sides}
+        concepts = sorted({concept for found in below.values() for concept in bits(found)})
+        clashing = Now(Atom("clashing'", (_X,)))
+        rules = [self.kind(concept, concept, clashing) for concept in concepts]
+        facts = [_fact("apart'", str(one), str(other), quote(axiom)) for one, other, axiom in pairs]
+        facts += [_fact("under'", str(concept), str(side)) for side in sorted(sides) for concept in bits(below[side])]
+        return (*rules, *_BY_SIDE), tuple(facts)
+
+
+def _apart(predicate: str) -> Rule:
+    """Whatever is of two sorts that do not go together is inconsistent."""
+    one, other = (Now(Atom(predicate, (_X, sort))) for sort in (_K, _L))
+    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (one, other, Now(Atom("apart'", (_K, _L, _A)))))
+
+
+_BY_SIDE: Final = (
+    Rule(Atom("side'", (_X, _L)), (Now(Atom("kind'", (_X, _K))), Now(Atom("under'", (_K, _L))))),
+    _apart("side'"),
+)
+_BY_PLACE: Final = (
+    Rule(Atom("place'", (_X, _G, _L)), (Now(Atom("kind'", (_X, _K))), Now(Atom("inside'", (_K, _G, _L))))),
+    Rule(
+        Atom(INCONSISTENT, (_A, _X, _X)),
+        (
+            Now(Atom("place'", (_X, _G, _K))),
+            Now(Atom("place'", (_X, _G, _L))),
+            Comparison("<", _K, _L),
+            Now(Atom("axiom'", (_G, _A))),
+        ),
+    ),
+)
+
+
+def _related(role: Role, one: Variable, other: Variable) -> Now:
+    return Now(Atom(role.name, (other, one) if role.inverse else (one, other)))
+
+
+def _forwards(role: Role) -> Role:
+    return role.flipped() if role.inverse else role
+
+
+def _predicates(rule: Rule) -> Iterator[str]:
+    return (literal.atom.predicate for literal in rule.body if isinstance(literal, Now))
+
+
+def _fact(predicate: str, *args: str) -> Fact:
+    return Fact(predicate, args)
+
+
+def _spans(source: Source) -> list[Span]:
+    """The place of each line of a text."""
+    spans: list[Span] = []
+    start = 0
+    for line in source.text.split("\n"):
+        spans.append(Span(source, start, start + len(line)) if line else NOWHERE)
+        start += len(line) + 1
+    return spans

@@ -1,0 +1,451 @@
+"""What an ontology forbids, and everything that is forbidden with it.
+
+    DisjointClasses(Person Work)    Student ⊑ Person              no student is a work, because of that axiom
+    A ⊑ ∃r    ∃r⁻ ⊑ B    ∃r⁻ ⊑ C    DisjointClasses(B C)          r is empty, and so is A, because of that axiom
+    SubClassOf(ObjectIntersectionOf(A B) C)                       A ⊓ B gets a name, all'1, below A, B and C
+
+Concepts are numbered, and what is above and below each is a bit set: bit `n` stands for concept `n`. What a hierarchy
+says about many pairs is said once, by its two sides; pairs are counted without being listed. A conjunction on the left
+(DL-Lite_horn) is a concept of its own, which individuals are in when they are in all its parts: the one place where
+paths meet. What does not fit into DL-Lite is named in `skipped`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations, permutations
+from operator import and_, or_
+from typing import Final, NamedTuple
+
+from thalweg.languages.owl import axioms as ax
+from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl.axioms import Axiom, Declaration, show
+from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox, normal_form
+from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
+from thalweg.languages.owl.unsatisfiable import Closure
+from thalweg.model.fact import Fact
+
+# Everything is related to itself by a role of its own, which lies below every reflexive one.
+SELF: Final = Role("self'", fresh=True)
+_PARTLY: Final = "that nothing else is in the union is not checked"
+
+
+class Order(NamedTuple):
+    """What is above and what is below each of some numbered things, itself included, as bit sets."""
+
+    above: list[int]
+    below: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nothing is in two of the members, says the axiom. Members are numbers of concepts, or of roles."""
+
+    axiom: str
+    members: tuple[int, ...]
+
+
+class Taxonomy(NamedTuple):
+    """The part of an ontology that topologies are made of: names, what is above each (bits), and disjoint pairs."""
+
+    classes: tuple[str, ...]
+    above: tuple[int, ...]
+    disjoint: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """The negative inclusions of an ontology, closed.
+
+    `streams` are the concepts that facts speak of; `meets` the conjunctions, each with its parts; `alone` the concepts
+    that break an axiom by themselves (bits), by axiom. Of roles `disjoint_roles` and `irreflexive` are what is
+    forbidden to pairs.
+    """
+
+    concepts: tuple[Basic, ...]
+    order: Order
+    streams: int
+    meets: tuple[tuple[int, tuple[int, ...]], ...]
+    disjoint: tuple[Group, ...]
+    alone: dict[str, int]
+    roles: tuple[Role, ...]
+    role_order: Order
+    disjoint_roles: tuple[Group, ...]
+    irreflexive: tuple[Group, ...]
+    facts: tuple[Fact, ...]
+    skipped: tuple[tuple[Axiom, str], ...]
+
+    def name(self, concept: int) -> str:
+        """The name of a concept, which is also the predicate of what is known to be in it."""
+        return name_of(self.concepts[concept])
+
+    def taxonomy(self) -> Taxonomy:
+        """The streams that a disjointness is about, their order, and the pairs that axioms call disjoint.
+
+        >>> from thalweg.languages.owl.axioms import DisjointClasses, SubClassOf
+        >>> close([SubClassOf("<A>", "<B>"), DisjointClasses(("<B>", "<C>")), SubClassOf("<B>", "<D>")]).taxonomy()
+        Taxonomy(classes=('<A>', '<B>', '<C>'), above=(3, 2, 4), disjoint=(('<B>', '<C>'),))
+        """
+        sides = {member for group in self.disjoint for member in group.members}
+        mentioned = reduce(or_, (self.order.below[side] for side in sides), 0) & self.streams
+        place = {concept: position for position, concept in enumerate(bits(mentioned))}
+        above = (reduce(or_, (1 << place[n] for n in bits(self.order.above[c] & mentioned)), 0) for c in place)
+        pairs = (pair for group in self.disjoint for pair in combinations(group.members, 2))
+        disjoint = {(self.name(a), self.name(b)): None for a, b in pairs if a != b and a in place and b in place}
+        return Taxonomy(tuple(map(self.name, place)), tuple(above), tuple(disjoint))
+
+    def apart(self) -> list[int]:
+        """For each concept those that share no member with it, as bits."""
+        found = [0] * len(self.concepts)
+        for member, others in self._partners().items():
+            for concept in bits(self.order.below[member]):
+                found[concept] |= others
+        void, everything = self._void(), (1 << len(found)) - 1
+        found = [everything if void >> concept & 1 else others | void for concept, others in enumerate(found)]
+        for one, other in self._meeting():
+            if not found[one] >> other & 1 and self._clash(one, other, found, void):
+                found[one] |= 1 << other
+                found[other] |= 1 << one
+        return found
+
+    def closure(self) -> tuple[int, int]:
+        """How many pairs of named classes share no member; and how many pairs with an ∃R among them.
+
+        >>> from thalweg.languages.owl.axioms import DisjointClasses, ObjectPropertyDomain, SubClassOf
+        >>> axioms = [SubClassOf("<A>", "<B>"), DisjointClasses(("<B>", "<C>")), ObjectPropertyDomain("<r>", "<C>")]
+        >>> close(axioms).closure()
+        (2, 2)
+        """
+        apart, named = self.apart(), self._named()
+        some = self.streams & sum(1 << n for n, concept in enumerate(self.concepts) if isinstance(concept, Some))
+        classes = _pairs(apart, named)
+        return classes, _pairs(apart, named | some) - classes
+
+    def unsatisfiable(self) -> dict[str, tuple[str, ...]]:
+        """The classes and the properties that nothing can be in, each with the axioms that forbid it."""
+        shown = self._named() | sum(1 << n for n, c in enumerate(self.concepts) if _is_property(c))
+        found: dict[str, list[str]] = {}
+        for axiom, concepts in self.alone.items():
+            for concept in bits(concepts & shown):
+                basic = self.concepts[concept]
+                found.setdefault(basic.role.name if isinstance(basic, Some) else basic, []).append(axiom)
+        return {name: tuple(reasons) for name, reasons in found.items()}
+
+    def _named(self) -> int:
+        named = (n for n, concept in enumerate(self.concepts) if isinstance(concept, str) and concept[0] == "<")
+        return sum(1 << n for n in named if self.concepts[n] != THING)
+
+    def _void(self) -> int:
+        return reduce(or_, self.alone.values(), 0)
+
+    def _partners(self) -> dict[int, int]:
+        """For each member of a group everything that is in another member."""
+        found: dict[int, int] = {}
+        for group in self.disjoint:
+            below = [self.order.below[member] for member in group.members]
+            before, after = [0], [0]
+            for front, back in zip(below, reversed(below), strict=True):
+                before.append(before[-1] | front)
+                after.append(after[-1] | back)
+            for place, member in enumerate(group.members):
+                found[member] = found.get(member, 0) | before[place] | after[len(below) - place - 1]
+        return found
+
+    def _meeting(self) -> Iterator[tuple[int, int]]:
+        """Pairs of concepts that are together in a conjunction that neither is in by itself."""
+        for _, parts in self.meets:
+            for one in bits(reduce(or_, (self.order.below[part] for part in parts))):
+                missing = [part for part in parts if not self.order.above[one] >> part & 1]
+                if 0 < len(missing) < len(parts):
+                    for other in bits(reduce(and_, (self.order.below[part] for part in missing))):
+                        yield one, other
+
+    def _clash(self, one: int, other: int, apart: Sequence[int], void: int) -> bool:
+        """Whether what is in both is in two concepts that have been found apart."""
+        both = self.order.above[one] | self.order.above[other]
+        for _ in self.meets:
+            for meet, parts in self.meets:
+                if all(both >> part & 1 for part in parts):
+                    both |= self.order.above[meet]
+        return bool(both & void) or any(apart[concept] & both for concept in bits(both))
+
+
+def name_of(basic: Basic) -> str:
+    """The name of a concept.
+
+    >>> name_of("<A>"), name_of(Some(Role("<r>", inverse=True)))
+    ('<A>', "some_inverse'<r>")
+    """
+    return basic if isinstance(basic, str) else f"{'some_inverse' if basic.role.inverse else 'some'}'{basic.role.name}"
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The numbers in a bit set, from below.
+
+    >>> list(bits(0b1011))
+    [0, 1, 3]
+    """
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def close(axioms: Iterable[Axiom], declarations: Iterable[Declaration] = ()) -> Negative:
+    """What the axioms forbid.
+
+    >>> from thalweg.languages.owl.axioms import DisjointClasses, SubClassOf
+    >>> found = close([SubClassOf("<A>", "<B>"), SubClassOf("<A>", "<C>"), DisjointClasses(("<B>", "<C>"))])
+    >>> found.unsatisfiable()
+    {'<A>': ('DisjointClasses(<B> <C>)',)}
+    """
+    naming = _Naming(axioms)
+    tbox = normal_form(naming.axioms, declarations)
+    return _Closing(tbox, naming).negative()
+
+
+class _Naming:
+    """Gives names to conjunctions on the left, so that basic concepts remain."""
+
+    def __init__(self, axioms: Iterable[Axiom]) -> None:
+        self.axioms: list[Axiom] = []
+        self.origins: list[Axiom] = []
+        self.meets: dict[frozenset[str], str] = {}
+        self.parts: dict[ClassExpression, str] = {}
+        self.skipped: list[tuple[Axiom, str]] = []
+        for axiom in axioms:
+            self.origin = axiom
+            self.read(axiom)
+
+    def read(self, axiom: Axiom) -> None:
+        match axiom:
+            case ax.SubClassOf(sub, sup):
+                self.say(ax.SubClassOf(self.left(sub), self.right(sup)))
+            case ax.EquivalentClasses(classes):
+                for sub, sup in permutations(classes, 2):
+                    self.say(ax.SubClassOf(self.left(sub), self.right(sup)))
+            case ax.DisjointClasses(classes):
+                self.say(ax.DisjointClasses(tuple(map(self.left, classes))))
+            case ax.DisjointUnion(name, classes):
+                members = tuple(map(self.left, classes))
+                self.say(ax.DisjointClasses(members))
+                for member in members:
+                    self.say(ax.SubClassOf(member, name))
+                self.skipped.append((axiom, _PARTLY))
+            case _:
+                self.say(axiom)
+
+    def say(self, axiom: Axiom) -> None:
+        self.axioms.append(axiom)
+        self.origins.append(self.origin)
+
+    def left(self, expression: ClassExpression) -> ClassExpression:
+        match expression:
+            case ex.ObjectUnionOf(classes):
+                return ex.ObjectUnionOf(tuple(map(self.left, classes)))
+            case ex.ObjectIntersectionOf(classes):
+                return self.meet(dict.fromkeys(found for found in map(self.left, classes) if found != THING))
+        return expression
+
+    def right(self, expression: ClassExpression) -> ClassExpression:
+        match expression:
+            case ex.ObjectIntersectionOf(classes):
+                return ex.ObjectIntersectionOf(tuple(map(self.right, classes)))
+            case ex.ObjectComplementOf(negated):
+                return ex.ObjectComplementOf(self.left(negated))
+        return expression
+
+    def meet(self, classes: Iterable[ClassExpression]) -> ClassExpression:
+        found = list(classes)
+        if NOTHING in found:
+            return NOTHING
+        if len(found) < 2:
+            return next(iter(found), THING)
+        return self.meets.setdefault(frozenset(map(self.part, found)), f"all'{len(self.meets) + 1}")
+
+    def part(self, found: ClassExpression) -> str:
+        if isinstance(found, str):
+            return found
+        if found not in self.parts:
+            self.parts[found] = f"part'{len(self.parts) + 1}"
+            self.say(ax.SubClassOf(found, self.parts[found]))
+        return self.parts[found]
+
+
+class _Closing:
+    """Numbers the concepts and roles of a TBox, and follows what it forbids."""
+
+    def __init__(self, tbox: TBox, naming: _Naming) -> None:
+        self.tbox = tbox
+        self.naming = naming
+        self.closure = Closure(tbox)
+        self.roles = self.all_roles()
+        self.role_place = {role: n for n, role in enumerate(self.roles)}
+        self.role_order = self.order_of_roles()
+        self.concepts = self.all_concepts()
+        self.place = {concept: n for n, concept in enumerate(self.concepts)}
+        self.meets = [(self.place[name], self.places(sorted(parts))) for parts, name in naming.meets.items()]
+        self.order = self.order_of_concepts()
+
+    def negative(self) -> Negative:
+        disjoint = [Group(self.text(found.axiom), self.places(found.members)) for found in self.tbox.disjoint]
+        roles = [Group(self.text(g.axiom), self.role_places(g.members)) for g in self.tbox.disjoint_roles]
+        irreflexive = [Group(self.text(n), self.role_places((role,))) for role, n in self.tbox.irreflexive]
+        origins = dict(zip(self.naming.axioms, self.naming.origins, strict=True))
+        skipped = {(origins[axiom], reason): None for axiom, reason in self.tbox.skipped}
+        return Negative(
+            concepts=tuple(self.concepts),
+            order=self.order,
+            streams=sum(1 << n for n, concept in enumerate(self.concepts) if self.is_stream(concept)),
+            meets=tuple(self.meets),
+            disjoint=tuple(dict.fromkeys(disjoint)),
+            alone=self.alone(disjoint, roles, irreflexive),
+            roles=tuple(self.roles),
+            role_order=self.role_order,
+            disjoint_roles=tuple(dict.fromkeys(roles)),
+            irreflexive=tuple(dict.fromkeys(irreflexive)),
+            facts=tuple(self.tbox.facts),
+            skipped=(*self.naming.skipped, *skipped),
+        )
+
+    def all_roles(self) -> list[Role]:
+        asked = [basic.role for basic in self.tbox.basics() if isinstance(basic, Some)]
+        asked += [role for found in self.tbox.role_inclusions for role in (found.sub, found.sup)]
+        names = dict.fromkeys([*map(Role, self.tbox.properties()), *(Role(r.name, fresh=r.fresh) for r in asked)])
+        found = [side for role in names for side in (role, role.flipped())]
+        return [*found, SELF] if self.tbox.reflexive else found
+
+    def all_concepts(self) -> list[Basic]:
+        classes = dict.fromkeys([*self.tbox.classes(), *self.naming.meets.values()])
+        for parts in self.naming.meets:
+            classes.update(dict.fromkeys(sorted(parts)))
+        everything = [THING] if self.tbox.reflexive or THING in self.tbox.basics() else []
+        return [*classes, *everything, *(Some(role) for role in self.roles if role != SELF)]
+
+    def order_of_roles(self) -> Order:
+        edges = [[self.role_place[sup] for sup in self.closure.roles_above.get(role, ())] for role in self.roles]
+        for role, _ in self.tbox.reflexive:
+            edges[self.role_place[SELF]] += self.role_places((role, role.flipped()))
+        return _order(edges)
+
+    def order_of_concepts(self) -> Order:
+        edges = [[self.place[sup] for sup in self.closure.above.get(concept, ())] for concept in self.concepts]
+        if THING in self.place:
+            for below in edges:
+                below.append(self.place[THING])
+        for meet, parts in self.meets:
+            edges[meet] += parts
+        order = _order(edges)
+        while added := list(self.newly_met(order)):
+            for concept, meet in added:
+                edges[concept].append(meet)
+            order = _order(edges)
+        return order
+
+    def newly_met(self, order: Order) -> Iterator[tuple[int, int]]:
+        """What is in all parts of a conjunction by itself is below it."""
+        for meet, parts in self.meets:
+            for concept in bits(reduce(and_, (order.below[part] for part in parts)) & ~order.below[meet]):
+                yield concept, meet
+
+    def alone(self, disjoint: list[Group], roles: list[Group], irreflexive: list[Group]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for group in disjoint:
+            found[group.axiom] = found.get(group.axiom, 0) | _in_two(group.members, self.order.below)
+        for group in roles:
+            empty = _in_two(group.members, self.role_order.below)
+            found[group.axiom] = found.get(group.axiom, 0) | self.having(empty)
+        for group in irreflexive:
+            reflexive = self.role_order.below[group.members[0]] & (1 << self.role_place.get(SELF, len(self.roles)))
+            found[group.axiom] = found.get(group.axiom, 0) | self.having(reflexive)
+        return {axiom: self.with_empty_roles(void) for axiom, void in found.items() if void}
+
+    def having(self, roles: int) -> int:
+        """The concepts of what has a value by one of these roles, or is one."""
+        found = 0
+        for role in map(self.roles.__getitem__, bits(roles)):
+            sides: tuple[Basic, ...] = (THING,) if role == SELF else (Some(role), Some(role.flipped()))
+            found = reduce(or_, (self.order.below[self.place[side]] for side in sides), found)
+        return found
+
+    def with_empty_roles(self, void: int) -> int:
+        """A role whose values cannot be is empty, and so is everything that asks for such a value."""
+        done: set[int] = set()
+        while new := [n for n in bits(void) if n not in done]:
+            for n in new:
+                done.add(n)
+                concept = self.concepts[n]
+                if isinstance(concept, Some):
+                    void |= self.order.below[self.place[Some(concept.role.flipped())]]
+        return void
+
+    def is_stream(self, basic: Basic) -> bool:
+        """Whether facts, or conjunctions of them, say that something is in a concept."""
+        if isinstance(basic, str):
+            return not basic.startswith("part'")
+        return not (basic.role.fresh or (basic.role.inverse and basic.role.name in self.tbox.data_properties))
+
+    def text(self, number: int) -> str:
+        return show(self.naming.origins[number])
+
+    def places(self, members: Iterable[Basic]) -> tuple[int, ...]:
+        return tuple(self.place[member] for member in members)
+
+    def role_places(self, members: Iterable[Role]) -> tuple[int, ...]:
+        return tuple(self.role_place[member] for member in members)
+
+
+def _is_property(basic: Basic) -> bool:
+    return isinstance(basic, Some) and not basic.role.fresh and not basic.role.inverse
+
+
+def _pairs(apart: Sequence[int], among: int) -> int:
+    return sum((apart[n] & among & ~(1 << n)).bit_count() for n in bits(among)) // 2
+
+
+def _in_two(members: Sequence[int], below: Sequence[int]) -> int:
+    """What is below two of the members."""
+    once = twice = 0
+    for member in members:
+        twice |= once & below[member]
+        once |= below[member]
+    return twice
+
+
+def _order(edges: list[list[int]]) -> Order:
+    backwards: list[list[int]] = [[] for _ in edges]
+    for sub, sups in enumerate(edges):
+        for sup in sups:
+            backwards[sup].append(sub)
+    return Order(_reached(edges), _reached(backwards))
+
+
+def _reached(edges: list[list[int]]) -> list[int]:
+    """What each thing leads to, itself included. One pass is enough where there are no cycles, and one to see that."""
+    found = [1 << n for n in range(len(edges))]
+    order = list(_last_first(edges))
+    changed = True
+    while changed:
+        changed = False
+        for n in order:
+            more = reduce(or_, (found[target] for target in edges[n]), found[n])
+            changed |= more != found[n]
+            found[n] = more
+    return found
+
+
+def _last_first(edges: list[list[int]]) -> Iterator[int]:
+    """All things, each after what it leads to, as far as there are no cycles."""
+    seen = [False] * len(edges)
+    for start in range(len(edges)):
+        stack = [] if seen[start] else [(start, iter(edges[start]))]
+        seen[start] = True
+        while stack:
+            n, targets = stack[-1]
+            target = next((t for t in targets if not seen[t]), None)
+            if target is None:
+                yield n
+                stack.pop()
+            else:
+                seen[target] = True
+                stack.append((target, iter(edges[target])))

@@ -1,0 +1,400 @@
+"""Consistency checks laid out as bolts: which classes meet where, and what they become on the way.
+
+    Faculty, Admin ⊑ Employee    Student, Employee ⊑ Person    Person, Work disjoint    Student, Employee disjoint
+    Faculty, Admin disjoint
+
+NTM checks every pair that follows in one bolt. LTM is Algorithm 1 of Gao, Dell'Aglio, Pan and Bernstein, "Distributed
+Stream Consistency Checking": a bolt checks a few pairs, then its classes become the next classes above that later bolts
+ask for, and are not seen again.
+
+    bolt 1:  Faculty–Admin       Faculty → Employee    Admin → Employee
+    bolt 2:  Student–Employee    Student → Person      Employee → Person
+    bolt 3:  Person–Work
+
+A class that an individual is in comes to each bolt as itself, or as the classes next above it that are still asked for:
+that is why no clash is lost. What can go wrong is a class that is let go while a later bolt still asks for it; so all
+pairs of one class are in one bolt, and a class is never asked for after one above it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import combinations
+from operator import or_
+from typing import Final, NamedTuple
+
+Pair = tuple[str, str]
+
+
+class Bolt(NamedTuple):
+    """The operations of one bolt, and the streams that it only passes on.
+
+    A conjunction finds individuals in both classes; an inference makes members of the first members of the second.
+    """
+
+    conjunctions: tuple[Pair, ...] = ()
+    inferences: tuple[Pair, ...] = ()
+    forwards: tuple[str, ...] = ()
+
+
+Topology = tuple[Bolt, ...]
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """Classes, for each the classes above it (bits by position, itself included), and the pairs said to be disjoint."""
+
+    classes: tuple[str, ...]
+    above: tuple[int, ...]
+    disjoint: tuple[Pair, ...]
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.classes)}
+
+    @cached_property
+    def below(self) -> tuple[int, ...]:
+        found = [0] * len(self.classes)
+        for sub, above in enumerate(self.above):
+            for sup in bits(above):
+                found[sup] |= 1 << sub
+        return tuple(found)
+
+    @cached_property
+    def sides(self) -> tuple[tuple[int, int], ...]:
+        """The disjoint pairs by position; of classes that mean the same, the first speaks for all."""
+        first = {above: position for position, above in reversed(list(enumerate(self.above)))}
+        same = [first[above] for above in self.above]
+        pairs = (sorted((same[self.place[one]], same[self.place[other]])) for one, other in self.disjoint)
+        return tuple(dict.fromkeys((one, other) for one, other in pairs if one != other))
+
+
+def taxonomy(inclusions: Iterable[Pair], disjoint: Iterable[Pair]) -> Taxonomy:
+    """The taxonomy of some inclusions.
+
+    >>> taxonomy([("Student", "Person")], [("Person", "Work")])
+    Taxonomy(classes=('Person', 'Student', 'Work'), above=(1, 3, 4), disjoint=(('Person', 'Work'),))
+    """
+    edges, pairs = list(inclusions), tuple(disjoint)
+    classes = tuple(sorted({name for pair in (*edges, *pairs) for name in pair}))
+    place = {name: position for position, name in enumerate(classes)}
+    above = [1 << position for position in range(len(classes))]
+    for _ in classes:
+        for sub, sup in edges:
+            above[place[sub]] |= above[place[sup]]
+    return Taxonomy(classes, tuple(above), pairs)
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The positions in a bit set.
+
+    >>> list(bits(0b101))
+    [0, 2]
+    """
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def ntm(known: Taxonomy) -> Topology:
+    """One bolt that checks every pair that follows.
+
+    >>> ntm(taxonomy([("Student", "Person")], [("Person", "Work")]))[0].conjunctions
+    (('Person', 'Work'), ('Student', 'Work'))
+    """
+    return (Bolt(_conjunctions(known, _Part(known.sides, _everything(known)))),)
+
+
+def groups(known: Taxonomy) -> tuple[tuple[Pair, ...], ...]:
+    """The essential disjoint pairs in the order in which they can be checked.
+
+    A pair is essential when no other is above it. All pairs of a class are in one group. A group comes after those with
+    classes below its own; where that leaves a choice, it stands as late as it can, as in the paper's Figure 4. What no
+    order exists for, because classes of each are below classes of the other, makes the last group.
+
+    >>> groups(taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")]))
+    ((('Employee', 'Student'),), (('Person', 'Work'),))
+    """
+    names = known.classes
+    return tuple(tuple((names[one], names[other]) for one, other in group) for group in _groups(known))
+
+
+def ltm(known: Taxonomy, bolts: int) -> Topology:
+    """The groups on so many bolts, or as many as there are groups: the bolt with most operations has as few as it can.
+
+    >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
+    >>> [(len(bolt.conjunctions), bolt.inferences) for bolt in ltm(staff, bolts=2)]
+    [(1, (('Student', 'Person'),)), (1, ())]
+    """
+    found = _groups(known)
+    wanted = max(1, min(bolts, len(found)))
+    costs = {(i, j): _operations(known, found, i, j) for i, j in combinations(range(len(found) + 1), 2)}
+    best: dict[tuple[int, int], tuple[int, int, tuple[int, ...]]] = {(0, 0): (0, 0, ())}
+    for count in range(1, wanted + 1):
+        for end in range(count, len(found) + 1):
+            ways = ((best[count - 1, start], start) for start in range(end) if (count - 1, start) in best)
+            best[count, end] = min(
+                (max(most, costs[start, end]), total + costs[start, end], (*cuts, end - start))
+                for (most, total, cuts), start in ways
+            )
+    return assigned(known, best[wanted, len(found)][2]) if found else (Bolt(),)
+
+
+def assigned(known: Taxonomy, sizes: Sequence[int]) -> Topology:
+    """The topology in which each bolt takes so many of the groups, in their order; a bolt may take none.
+
+    >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
+    >>> [len(bolt.conjunctions) for bolt in assigned(staff, [0, 2])]
+    [0, 3]
+    """
+    found = _groups(known)
+    ends = [sum(sizes[: bolt + 1]) for bolt in range(len(sizes))]
+    assert ends[-1:] == [len(found)] or not found, "every group has a bolt"
+    return tuple(_bolt(known, found, end - size, end) for size, end in zip(sizes, ends, strict=True))
+
+
+class _Part(NamedTuple):
+    """Some disjoint pairs, and the classes that are there to be checked against them."""
+
+    pairs: tuple[tuple[int, int], ...]
+    present: int
+
+
+Groups = tuple[tuple[tuple[int, int], ...], ...]
+
+
+def _everything(known: Taxonomy) -> int:
+    return (1 << len(known.classes)) - 1
+
+
+def _bolt(known: Taxonomy, found: Groups, start: int, end: int) -> Bolt:
+    names = known.classes
+    present, later = _present(known, found, start), _sides_of(found[end:])
+    inferred = _inferences(known, found, start, end)
+    inferences = ((names[sub], names[sup]) for sub, sups in inferred.items() for sup in bits(sups))
+    forwards = tuple(names[n] for n in bits(present & ~_taken(known, found, start, end) if later else 0))
+    return Bolt(_conjunctions(known, _part(known, found, start, end)), tuple(inferences), forwards)
+
+
+def _operations(known: Taxonomy, found: Groups, start: int, end: int) -> int:
+    conjunctions = sum(others.bit_count() for others in _apart(known, _part(known, found, start, end)).values()) // 2
+    return conjunctions + sum(sups.bit_count() for sups in _inferences(known, found, start, end).values())
+
+
+def _part(known: Taxonomy, found: Groups, start: int, end: int) -> _Part:
+    return _Part(tuple(pair for group in found[start:end] for pair in group), _present(known, found, start))
+
+
+def _present(known: Taxonomy, found: Groups, start: int) -> int:
+    """The classes that arrive at a bolt: after the first groups only those that later ones ask for."""
+    return _sides_of(found[start:]) if start else _everything(known)
+
+
+def _taken(known: Taxonomy, found: Groups, start: int, end: int) -> int:
+    """The classes that end at a bolt. The first one that checks anything takes those that no pair is about, too."""
+    if start == end:
+        return 0
+    return _present(known, found, start) & ~_sides_of(found[end:])
+
+
+def _inferences(known: Taxonomy, found: Groups, start: int, end: int) -> dict[int, int]:
+    """What each class that ends at a bolt becomes: the classes next above it that later bolts ask for."""
+    later = _sides_of(found[end:])
+    made = {sub: _nearest(known, known.above[sub] & later) for sub in bits(_taken(known, found, start, end))}
+    return {sub: sups for sub, sups in made.items() if sups}
+
+
+def _nearest(known: Taxonomy, among: int) -> int:
+    """Those of some classes that have no other of them below."""
+    return among & ~reduce(or_, (known.above[n] & ~(1 << n) for n in bits(among)), 0)
+
+
+def _conjunctions(known: Taxonomy, part: _Part) -> tuple[Pair, ...]:
+    apart = _apart(known, part)
+    return tuple((known.classes[one], known.classes[two]) for one in apart for two in bits(apart[one]) if one < two)
+
+
+def _apart(known: Taxonomy, part: _Part) -> dict[int, int]:
+    """For each class that is present those it is disjoint with."""
+    others: dict[int, int] = {}
+    for one, other in part.pairs:
+        others[one] = others.get(one, 0) | known.below[other] & part.present
+        others[other] = others.get(other, 0) | known.below[one] & part.present
+    found: dict[int, int] = {}
+    for side, partners in others.items():
+        for n in bits(known.below[side] & part.present):
+            found[n] = found.get(n, 0) | partners
+    return {n: found[n] & ~(1 << n) for n in sorted(found)}
+
+
+def _sides_of(some: Groups) -> int:
+    return reduce(or_, (1 << side for group in some for pair in group for side in pair), 0)
+
+
+def _groups(known: Taxonomy) -> Groups:
+    components = _components(_essential(known))
+    after = _successors(known, components)
+    levels = _levels(after, _ordered(after))
+    highest = max(levels.values(), default=-1)
+    return tuple(
+        tuple(pair for n, component in enumerate(components) if levels[n] == level for pair in component)
+        for level in range(highest, -1, -1)
+    )
+
+
+def _essential(known: Taxonomy) -> list[tuple[int, int]]:
+    """The pairs without those that another one is above."""
+    partners: dict[int, int] = {}
+    for one, other in known.sides:
+        partners[one] = partners.get(one, 0) | 1 << other
+        partners[other] = partners.get(other, 0) | 1 << one
+    sides = _sides_of((known.sides,))
+
+    def is_covered(one: int, other: int) -> bool:
+        for sup in bits(known.above[one] & sides):
+            over = partners[sup] & known.above[other]
+            if over & ~(1 << other if sup == one else 0):
+                return True
+        return False
+
+    return sorted(pair for pair in known.sides if not is_covered(*pair))
+
+
+def _components(pairs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """The pairs, those together that share a class, or share one with a third."""
+    leader: dict[int, int] = {}
+
+    def find(side: int) -> int:
+        while leader.setdefault(side, side) != side:
+            leader[side] = side = leader[leader[side]]
+        return side
+
+    for one, other in pairs:
+        leader[find(one)] = find(other)
+    found: dict[int, list[tuple[int, int]]] = {}
+    for pair in pairs:
+        found.setdefault(find(pair[0]), []).append(pair)
+    return list(found.values())
+
+
+def _successors(known: Taxonomy, components: list[list[tuple[int, int]]]) -> list[set[int]]:
+    """For each component those with a class above one of its own, which may be itself."""
+    owner = {side: n for n, component in enumerate(components) for pair in component for side in pair}
+    sides = reduce(or_, (1 << side for side in owner), 0)
+    found: list[set[int]] = [set() for _ in components]
+    for side, n in owner.items():
+        found[n].update(owner[sup] for sup in bits(known.above[side] & sides & ~(1 << side)))
+    return found
+
+
+def _ordered(after: list[set[int]]) -> list[int]:
+    """The components that an order exists for, each before its successors."""
+    waiting_for = [0] * len(after)
+    for successors in after:
+        for successor in successors:
+            waiting_for[successor] += 1
+    found = [n for n, count in enumerate(waiting_for) if count == 0]
+    for n in found:
+        for successor in sorted(after[n]):
+            waiting_for[successor] -= 1
+            if waiting_for[successor] == 0:
+                found.append(successor)
+    return found
+
+
+def _levels(after: list[set[int]], ordered: list[int]) -> dict[int, int]:
+    """How many groups come after that of each component."""
+    levels = dict.fromkeys(range(len(after)), 0)
+    for n in reversed(ordered):
+        levels[n] = max((levels[successor] + 1 for successor in after[n]), default=0)
+    return levels
+
+
+# Which topology is best for a stream
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a step costs, for one tuple: looking for a partner, keeping it, making another of it, moving it on.
+
+    In microseconds, as our engine needs them for the ontology of NPD; where bolts share a process, nothing is moved.
+    """
+
+    conjunction: float = 0.09
+    caching: float = 0.4
+    inference: float = 0.3
+    shuffle: float = 0.0
+
+
+USUAL: Final = Costs()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A way to check, and what a tuple is expected to cost. `topology` is None where it is no matter of bolts.
+
+    That is `sides`: of a class nothing is kept but the sides of disjointness axioms that it is on, and one look at what
+    is known of an individual finds two that do not go together.
+    """
+
+    method: str
+    topology: Topology | None
+    cost: float
+
+
+def choose(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL, bolts: int = 1) -> Choice:
+    """The cheapest way to check a stream in which classes are so frequent; one that is not mentioned, not at all.
+
+    >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
+    >>> choose(staff, {"Student": 0.5, "Work": 0.5}).method
+    'ntm'
+    """
+    return min(choices(known, frequencies, costs, bolts), key=lambda choice: choice.cost)
+
+
+def choices(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bolts: int) -> Iterator[Choice]:
+    """Every way to check, with its expected cost: NTM, the best LTM of each length, and by sides."""
+    yield Choice("sides", None, cost_of_sides(known, frequencies, costs))
+    if _pairs_in(known) <= _TOO_MANY:
+        for count in range(1, bolts + 1):
+            topology = ltm(known, count) if count > 1 else ntm(known)
+            yield Choice("ltm" if count > 1 else "ntm", topology, cost_of(topology, frequencies, costs))
+
+
+# Beyond so many pairs nobody would want a rule for each.
+_TOO_MANY: Final = 100_000
+
+
+def _pairs_in(known: Taxonomy) -> int:
+    part = _Part(known.sides, _everything(known))
+    return sum(others.bit_count() for others in _apart(known, part).values()) // 2
+
+
+def cost_of(topology: Topology, frequencies: Mapping[str, float], costs: Costs = USUAL) -> float:
+    """What a tuple costs on its way through the bolts.
+
+    >>> bolts = ltm(taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")]), bolts=2)
+    >>> cost_of(bolts, {"Student": 1.0}, Costs(conjunction=1, caching=2, inference=3, shuffle=10))
+    19.0
+    """
+    rates, total = dict(frequencies), 0.0
+    for bolt in topology:
+        partners: dict[str, int] = {}
+        for name in (name for pair in bolt.conjunctions for name in pair):
+            partners[name] = partners.get(name, 0) + 1
+        total += sum(rates.get(name, 0) * (costs.caching + n * costs.conjunction) for name, n in partners.items())
+        moved = {name: rates[name] for name in bolt.forwards if name in rates}
+        for sub, sup in bolt.inferences:
+            total += rates.get(sub, 0) * costs.inference
+            moved[sup] = moved.get(sup, 0) + rates.get(sub, 0)
+        total += sum(moved.values()) * costs.shuffle
+        rates = moved
+    return total
+
+
+def cost_of_sides(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL) -> float:
+    """What a tuple costs when it is kept, and kept again as the sides that it is on; it looks around from both ends."""
+    below = reduce(or_, (known.below[side] for side in bits(_sides_of((known.sides,)))), 0)
+    rate = sum(frequencies.get(known.classes[n], 0) for n in bits(below))
+    return rate * (2 * costs.caching + costs.inference + 2 * costs.conjunction)
