@@ -451,8 +451,12 @@ def _resources(rule: Rule, *args: Expression) -> tuple[Comparison, ...]:
 
 
 def _is_subject(arg: Expression, rule: Rule) -> bool:
-    """Whether something is known to be no literal, because it is the subject of something."""
-    return isinstance(arg, Constant) or any(a.args[0] == arg for a in atoms_of(rule) if a.predicate[0] in "<_")
+    """Whether something is known to be no literal: it is the subject of something, or equal to a subject."""
+    return isinstance(arg, Constant) or any(
+        atom.args[0] == arg or (atom.predicate == SAME_AS and arg in atom.args)
+        for atom in atoms_of(rule)
+        if atom.predicate[0] in "<_"
+    )
 
 
 def _about_values(literal: Literal) -> Literal:
