@@ -18,7 +18,7 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.model.time import Clock, milliseconds
+from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.stratify import check_strata
 
@@ -37,6 +37,9 @@ Background = Text | Iterable[Text | Fact]
 On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
 
 
+PROFILES: Final = ("rdfs", "pd", "rl", "ql")
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How ontologies are read: by which profile, and for how long a triple of a stream counts after its tick.
@@ -51,8 +54,15 @@ class Reading:
     literals: bool = False
     witnesses: bool = False
 
+    def __post_init__(self) -> None:
+        if self.profile not in PROFILES:
+            raise ValueError(f"there is no profile `{self.profile}`; there is {', '.join(PROFILES)}")
+        if self.profile != "pd" and (self.literals or self.witnesses):
+            raise ValueError("`--literals` and `--witnesses` go with `--profile pd`")
+        if self.profile == "ql" and self.schema:
+            raise ValueError("`--profile ql` is made for a schema: `--schema-stream` goes with the others")
 
-PROFILES: Final = ("rdfs", "pd", "rl", "ql")
+
 PROGRAM_ENDINGS: Final = (".lars",)
 BACKGROUND_ENDINGS: Final = (".facts", ".lars")
 
@@ -112,12 +122,26 @@ def run(
     {"t":4,"facts":["q(a)"]}
     {"t":5,"facts":[]}
     """
-    timing = Timing(tick, first, last, delay)
+    timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
     known = load(program, background=background, tick=tick, reading=reading, report=report or _warn)
     with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
             if piece is not None:
                 yield from piece.answers()
+
+
+def alone(
+    programs: Iterable[Program | Text], on: On | None, timing: "Timing", reading: Reading
+) -> "tuple[Timing, Reading]":
+    """How to run: of an ontology without a stream all that follows is told, at tick 0, about its schema as well."""
+    if (isinstance(on, list | tuple) and len(on) == 0) or on is None:
+        programs = list(programs)
+        if any(map(is_ontology, programs)) and reading.profile != "ql":
+            reading = replace(reading, schema=True)
+        if any(map(is_ontology, programs)):
+            first = 0 if timing.first is None else timing.first
+            timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
+    return timing, reading
 
 
 def why(
@@ -194,6 +218,8 @@ class Timing:
             ticks, rest = int(self.delay), 0
         else:
             ticks, rest = divmod(milliseconds(self.delay), clock.tick_length)
+        if ticks >= FOREVER:
+            raise ValueError(f"`{self.delay}` is longer than any timeline")
         if rest or ticks < 0:
             raise ValueError(f"`{self.delay}` is not a whole number of ticks of {self.tick}")
         return ticks
@@ -329,7 +355,7 @@ def analyse(
     documents = [*ontologies, *(name for name in facts if ontologies and is_ontology(name))]
     parts += [_read_background(name, length, found) for name in facts if name not in documents]
     if ontologies:
-        parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, found))
+        parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, parts, found))
     program = _united(parts)
     # A part that could not be read takes no circle away: what is found in the rest stands.
     found += (one for check in (check_safety, check_strata) for one in check(program))
@@ -357,7 +383,9 @@ def _united(parts: Sequence[Program]) -> Program:
     )
 
 
-def _read_ontology(names: list[str], timing: Timing, reading: Reading, found: list[Diagnostic]) -> Program:
+def _read_ontology(
+    names: list[str], timing: Timing, reading: Reading, others: Sequence[Program], found: list[Diagnostic]
+) -> Program:
     from thalweg.connectors.ontologies import read_triples
     from thalweg.languages import owl
 
@@ -369,7 +397,8 @@ def _read_ontology(names: list[str], timing: Timing, reading: Reading, found: li
             found += error.diagnostics
     window = replace(timing, delay=reading.window).ticks()[2]
     options = owl.Options(reading.literals, reading.witnesses)
-    program, warnings = owl.compile(names[0], triples, reading.profile, window, reading.schema, options)
+    name = ", ".join(names)
+    program, warnings = owl.compile(name, triples, reading.profile, window, reading.schema, options, others)
     found += warnings
     return program
 

@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -157,12 +156,9 @@ def run(
     from thalweg.runtimes.emit import spelling
 
     with _outcome():
-        timing = api.Timing(tick, from_, to, delay)
-        reading = api.Reading(profile, window, schema_stream, literals, witnesses)
-        if not stream and any(map(api.is_ontology, programs)):
-            # Of an ontology alone all that follows is told, about its classes and properties as well.
-            timing, reading = api.Timing(tick, from_ or "0", to or from_ or "0", delay), replace(reading, schema=True)
         with _usage():
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            timing, reading = api.alone(programs, stream, api.Timing(tick, from_, to, delay), reading)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=window).ticks()
             budget = None if memory is None else _bytes(memory)
@@ -264,8 +260,8 @@ def explain(
 
         with _usage():
             api.Timing(tick, delay=window).ticks()
-        reading = api.Reading(profile, window, schema_stream, literals, witnesses)
-        program = api.load(*programs, background=background or (), tick=tick, reading=reading)
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
         plan = explain_program(program, partitions if runtime == "spark" else None)
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
@@ -298,11 +294,11 @@ def why(
         *programs, fact = arguments
         if not programs:
             _refuse("both a program and a fact are needed")
-        timing = api.Timing(tick, from_, at, delay)
         with _usage():
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            timing, reading = api.alone(programs, stream, api.Timing(tick, from_, at, delay), reading)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
-        reading = api.Reading(profile, window, schema_stream, literals, witnesses)
         program = api.load(*programs, background=background or (), tick=tick, reading=reading)
         asked = read_fact(fact)
         _announce_compilation()

@@ -1,29 +1,35 @@
 """Spread over buckets, cut into batches, lost and rebuilt: the answers stay those of the naive interpreter."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, repeat
 from typing import Any
 
 import pytest
-from hypothesis import Phase, event, given, settings
+from hypothesis import Phase, assume, event, given, settings
 from hypothesis import strategies as st
 from test_ontologies import STREAMS, WINDOW, ontologies
 from test_ontologies import data as statements
 
+from thalweg.diagnostics import Source
 from thalweg.ir import semantics
+from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import Program
+from thalweg.languages.lars import read
+from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.owl.program import over_triples, specialised
 from thalweg.languages.owl.vocabulary import Triple
 from thalweg.model.event import Event
+from thalweg.model.fact import Fact
 from thalweg.model.rdf import fact_of
 from thalweg.planning.partition import partition
+from thalweg.planning.placing import place_rules
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, by_stages
+from thalweg.testing.evaluators import Changes, Difference, batch_of, by_engine, by_semantics, by_stages
 from thalweg.testing.strategies import Scenario, programs, scenarios
 
 Answers = list[tuple[object, ...]]
@@ -173,6 +179,18 @@ def test_an_ontology_in_stages_is_an_ontology_in_one_engine(
     assert by_stages(partitions, cuts(data, events))(*asked) == by_engine(*asked)
 
 
+@settings(max_examples=30)
+@given(ontologies(), triple_streams(), st.integers(2, 3), st.data())
+def test_an_ontology_goes_on_from_what_was_saved_or_given(
+    ontology: list[Triple], events: list[Event], partitions: int, data: st.DataObject
+) -> None:
+    program = specialised("x.ttl", ontology, "rl", WINDOW)
+    emit = data.draw(st.sampled_from(("changes", "intervals", "snapshot")), label="emit")
+    whole, spread = (Job(program, Settings(0, 9, emit=emit), number) for number in (1, partitions))
+    ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
+    assert answers(spread, events, cuts(data, events), ways) == answers(whole, events, [], repeat(kept))
+
+
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
 @settings(max_examples=5)
 @given(ontologies(), triple_streams(), st.data())
@@ -181,6 +199,82 @@ def test_rules_over_triples_in_stages_are_those_in_one_engine(
 ) -> None:
     asked = (over_triples(ontology, profile, WINDOW), events, 0, 9)
     assert by_stages(2, cuts(data, events))(*asked) == by_engine(*asked)
+
+
+# Rules that pass facts on, some of them through recursion that no key can split, and a few that have no key at all.
+PASSING_ON = (
+    "p(Y,X) :- p(X,Y){}.",
+    "p(X,Y) :- q(X,Y){}.",
+    "q(Y,X) :- p(X,Y){}, not r(X).",
+    "q(X,Y) :- q(X,Z){}, s(Z,Y){}.",
+    "q(Z,Y) :- s(X,Z){}, q(X,Y).",
+    "p(X,Y) at T :- p(Y,X) at T in [2].",
+    "p(X,Y) :- p(Y,X) always in [1].",
+    "a(X) :- p(X,Y){}.",
+    "a(X) :- a(Y){}, s(Y,X){}.",
+    "a(X) :- c(X){}.",
+    "b(X) :- a(X), not p(X,X).",
+    "b(X) :- s(X,Y), s(Z,W){}, r(W).",
+    "b(X) at T :- s(X,Y), r(W) at T in [2].",
+    "b(X) :- s(X,Y){}, not r(Y).",
+    "c(X) :- b(X){}, r(X).",
+    "d(X) :- b(X), not a(X).",
+    "d(X) :- c(Y){}, r(X).",
+)
+
+
+@st.composite
+def passing_on(draw: st.DrawFn) -> Program:
+    """Programs that say what they tell, and what streams bring besides."""
+    windows = st.sampled_from(("", " in [1]", " in [2]"))
+    chosen = draw(st.lists(st.sampled_from(PASSING_ON), min_size=2, max_size=6, unique=True))
+    program = read(Source("test.lars", "\n".join(rule.replace("{}", draw(windows)) for rule in chosen)))
+    assume(strata(program) is not None)
+    derived = sorted(program.derived)
+    told = draw(st.sets(st.sampled_from(derived), min_size=1))
+    streamed = derived if draw(st.booleans()) else draw(st.sets(st.sampled_from(derived)))
+    return replace(program, told=frozenset(told), streamed=frozenset(streamed))
+
+
+@st.composite
+def passed_on(draw: st.DrawFn) -> list[Event]:
+    terms = st.sampled_from("xyz")
+    pairs = st.builds(lambda name, one, other: Fact(name, (one, other)), st.sampled_from("ppqs"), terms, terms)
+    single = st.builds(lambda name, one: Fact(name, (one,)), st.sampled_from("arrc"), terms)
+    facts = draw(st.lists(st.tuples(st.integers(0, 5), pairs | single), min_size=1, max_size=6))
+    return [Event(tick, (fact,)) for tick, fact in sorted(facts, key=lambda each: each[0])]
+
+
+@given(passing_on(), passed_on(), st.integers(2, 3), st.data())
+def test_what_follows_facts_through_buckets_is_what_follows(
+    program: Program, events: list[Event], partitions: int, data: st.DataObject
+) -> None:
+    asked = (events, 0, 8)
+    meant = only(program.told or frozenset(), by_semantics(program, *asked))
+    assert by_stages(partitions, cuts(data, events))(program, *asked) == meant
+
+
+def only(told: frozenset[str], changes: Changes) -> Changes:
+    def kept(facts: frozenset[str]) -> frozenset[str]:
+        return frozenset(fact for fact in facts if read_fact(fact).signature in told)
+
+    found = {tick: Difference(kept(change.begin), kept(change.end)) for tick, change in changes.items()}
+    return {tick: change for tick, change in found.items() if change}
+
+
+def test_much_follows_facts_and_some_rules_are_set_apart() -> None:
+    """Else the property above would be about nothing."""
+    found = []
+
+    @settings(max_examples=200, phases=[Phase.generate])
+    @given(passing_on())
+    def count(program: Program) -> None:
+        placing = place_rules(program)
+        found.append((bool(placing.carried), bool(placing.early)))
+
+    count()
+    assert sum(carried for carried, _ in found) > len(found) / 10
+    assert sum(early for _, early in found) > len(found) / 100
 
 
 def test_many_programs_are_spread_and_chained() -> None:

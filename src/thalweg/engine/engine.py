@@ -126,7 +126,7 @@ class Engine:
         self.memory = memory
         if memory is not None:
             give_back_memory()
-        self.mixed = program.streamed & program.derived
+        self.mixed = program.streamed & (program.derived | {name for name, _ in program.given})
         self.dictionary = Dictionary()
         self.partial_until = -1
         self._changes: WeakSet[Change] = WeakSet()
@@ -169,7 +169,8 @@ class Engine:
         """
         batches = self._batches(facts)
         if self._takes_triples:
-            batches = [as_triples(batch, self.dictionary) for batch in batches]
+            known = {signature for signature, _ in self._feeds}
+            batches = [as_triples(batch, self.dictionary, known) for batch in batches]
         if self._asks:
             from thalweg.languages.owl.door import supply
 

@@ -16,7 +16,9 @@ from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
 from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, compare
+from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
+from thalweg.model.triples import ANY_TRIPLE
 from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import PlanRule, RelationAtom
 
@@ -91,10 +93,14 @@ class Proof:
 
 def why(engine: "Engine", fact: Fact) -> Proof | None:
     """A derivation of a fact that holds now, or None where it does not hold."""
-    relation = engine.plan.outputs.get(fact.signature)
+    relation, args = engine.plan.outputs.get(fact.signature), fact.args
+    if relation is None and len(fact.args) in (1, 2):
+        # Rules over triples know it as one.
+        relation = engine.plan.outputs.get(f"{ANY_TRIPLE}/3")
+        args = (args[0], fact.predicate, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, fact.predicate)
     if relation is None or engine.now is None:
         return None
-    goal = (relation.number, tuple(map(engine.dictionary.code, fact.args)))
+    goal = (relation.number, tuple(map(engine.dictionary.code, args)))
     return _Prover(engine).prove(goal, str(fact))
 
 
@@ -199,7 +205,7 @@ class _Prover:
                 ]
                 ends = [self.living(grouping.elements.number)[each] for each in elements]
                 return Proof(value, _until(min(ends)), "aggregate", because=tuple(step for step in shown if step))
-        return Proof(claim, None, "background")
+        return None
 
     def by_rule(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
         relation, row = goal
@@ -235,7 +241,7 @@ class _Prover:
         steps += [Proof(f"not {show(substitute(each, terms))}", self.engine.now, "absent") for each in negated]
         ends = [step.until for step in steps if step.until is not None and step.kind != "absent"]
         end = _until(min(horizon, *ends, FOREVER))
-        if rule.origin.head.predicate.startswith("'"):
+        if rule.origin.head.predicate.startswith("'") and rule.origin.head.predicate != ANY_TRIPLE:
             # A rule that planning made up: the reader knows its premises only.
             return Proof(claim, end, "element", because=tuple(steps))
         return Proof(claim, end, "rule", *_as_written(rule.origin), because=tuple(steps))

@@ -7,7 +7,7 @@ concluded is turned back when it is told:
     <C>(<s>)       is   'triple(<s>,rdf:type,<C>)
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import numpy as np
@@ -22,8 +22,8 @@ ANY_TRIPLE: Final = "'triple"
 Rows = NDArray[np.int64]
 
 
-def as_triples(batch: Batch, words: Dictionary) -> Batch:
-    """A batch with its facts as triples; what has no or many arguments stays as it is.
+def as_triples(batch: Batch, words: Dictionary, kept: Collection[str] = ()) -> Batch:
+    """A batch with its facts as triples; what has no or many arguments stays as it is, and so does what is `kept`.
 
     >>> words = Dictionary()
     >>> a, b = words.code("a"), words.code("b")
@@ -35,8 +35,9 @@ def as_triples(batch: Batch, words: Dictionary) -> Batch:
     rest = Batch(stream=batch.stream)
     for signature, given in batch.rows.items():
         predicate, _, arity = signature.rpartition("/")
-        if arity not in ("1", "2"):
+        if arity not in ("1", "2") or signature in kept:
             rest.rows[signature] = given
+        if arity not in ("1", "2"):
             continue
         flat = np.asarray(given, dtype=np.int64).reshape(-1, int(arity))
         name = np.full(len(flat), words.code(predicate))

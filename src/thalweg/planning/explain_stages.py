@@ -58,9 +58,9 @@ class ExplainedStage:
 
     @property
     def key(self) -> list[str]:
-        """The variables that its rules are keyed by; of a stage that only merges, those that stand for arguments."""
-        merged = [f"X{each.argument - 1}" for each in self.arrivals if each.argument is not None]
-        return list(dict.fromkeys([key for _, key in self.rules if key is not None] if self.rules else merged))
+        """The variables that its rules are keyed by; where none has a key, those that stand for arguments."""
+        arguments = [f"X{each.argument - 1}" for each in self.arrivals if each.argument is not None]
+        return list(dict.fromkeys([key for _, key in self.rules if key is not None] or arguments))
 
     @property
     def broadcast(self) -> list[str]:
@@ -103,7 +103,6 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
     numbers = {id(rule): number for number, rule in enumerate(program.rules, start=1)}
     static = frozenset(fact.signature for fact in program.background)
     stages = partition(program).stages
-    whole = [frozenset(told for _, told in stage.outputs) for stage in stages]
     for stage in stages:
         rules = [numbers[id(rule)] for rule in stage.rules]
         yield ExplainedStage(
@@ -111,7 +110,7 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
             partitions=partitions if stage.split else 1,
             split=stage.split,
             rules=tuple((number, key and show(Variable(key))) for number, key in zip(rules, stage.keys, strict=True)),
-            arrivals=tuple(dict.fromkeys(_arrival(route, static, whole) for route in _expected(stage))),
+            arrivals=tuple(dict.fromkeys(_arrival(each, static, stages) for each in _expected(stage, program))),
             readings=tuple(
                 dict.fromkeys(
                     StageReading(number, name.signature, use.signature, _role(use))
@@ -125,23 +124,26 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
         )
 
 
-def _expected(stage: Stage) -> Iterator[Route]:
-    """Streams may carry what rules derive, but nobody expects them to."""
+def _expected(stage: Stage, program: Program) -> Iterator[Route]:
+    """Streams may carry what rules derive, but nobody expects them to if the program does not say so."""
     derived = stage.program.derived | {name for name, _ in stage.program.given}
     for route in stage.routes:
-        if route.stage is not None or f"{route.name}/{route.arity}" not in derived:
+        if (
+            route.stage is not None
+            or route.signature in program.streamed
+            or f"{route.name}/{route.arity}" not in derived
+        ):
             yield route
 
 
-def _arrival(route: Route, static: frozenset[str], whole: Sequence[frozenset[str]]) -> Arrival:
-    """A stage that derives a predicate in parts leaves it to another to tell the world: one that has the `whole`."""
+def _arrival(route: Route, static: frozenset[str], stages: Sequence[Stage]) -> Arrival:
     return Arrival(
         name=f"{route.name[:-1] if route.union else route.name}/{route.arity}",
         signature=route.signature,
         argument=None if route.key is None else route.key + 1,
         kind="derived" if route.stage is not None else "background" if route.signature in static else "stream",
         stage=route.stage,
-        merged=route.stage is not None and route.signature not in whole[route.stage],
+        merged=route.stage is not None and route.signature in stages[route.stage].in_parts,
     )
 
 

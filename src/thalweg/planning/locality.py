@@ -10,14 +10,21 @@ key, or else the rule would fire in every bucket.
 
 A predicate is *located* at an argument when the key of each of its rules stands there in the head: its facts are then
 where a consumer with that key looks for them, and each of them in one bucket only.
+
+    knows(Y,X) :- knows(X,Y).                     wherever a fact is: no key, and no need for one
+
+Recursion that has no such key may still go on within a bucket: where each rule takes one fact from the bucket and finds
+all else in every bucket, it does not matter which bucket that is. Its conclusions stay there, *in parts*.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 from thalweg.ir.nodes import (
     Aggregate,
+    Always,
     Comparison,
     Formula,
     Literal,
@@ -32,6 +39,7 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.ir.text import show
+from thalweg.model.triples import ANY_TRIPLE
 
 _TRIED = 16
 """How many ways to locate a component are compared; a few are as good as all."""
@@ -39,8 +47,11 @@ _TRIED = 16
 Places = tuple[int | None, ...]
 """For each atom of a body the argument that it is hashed by; None where every bucket has all of its facts."""
 
+IN_PARTS: Final = -2
+"""In place of an argument: what is found in a bucket, whatever brought it there."""
+
 Role = tuple[str, int | None]
-"""A signature hashed by one of its arguments, or sent to every bucket."""
+"""A signature hashed by one of its arguments, or sent to every bucket, or in parts."""
 
 Domains = dict[str, frozenset[int]]
 """The arguments that predicates may be located at."""
@@ -78,7 +89,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A rule with its key, and how the facts for each of its uses come to the bucket; without a key in one bucket."""
+    """A rule with its key, and how the facts for each of its uses come to the bucket.
+
+    Without a key it is evaluated in one bucket, or in each on the facts that are there.
+    """
 
     rule: Rule
     key: str | None
@@ -214,13 +228,48 @@ class Component:
 
         What rests on itself must be located; for other predicates it is the better choice.
         """
-        places = {name: beside[name] for found in self.uses for use in found if (name := use.signature) in beside}
-        fixed = {name: frozenset(() if place is None else (place,)) for name, place in places.items()}
+        fit = self.located(beside, roles)
+        return self._scattered(self._fixed(beside), roles) if fit is None and not self.recursive else fit
+
+    def located(self, beside: Mapping[str, int | None], roles: Container[Role] = ()) -> Fit | None:
+        """The same with an argument for each head."""
         free = {name: frozenset(range(arity)) for name, arity in self.arities.items()}
-        fits = [self._located(found) for found in islice(self._locations(fixed | free), _TRIED)]
-        if not fits and not self.recursive:
-            fits = [each for each in (self._scattered(fixed, roles),) if each is not None]
+        fits = [self._located(found) for found in islice(self._locations(self._fixed(beside) | free), _TRIED)]
         return min(fits, key=lambda fit: _cost(fit.rules, roles), default=None)
+
+    def _fixed(self, beside: Mapping[str, int | None]) -> Domains:
+        places = {name: beside[name] for found in self.uses for use in found if (name := use.signature) in beside}
+        return {name: frozenset(() if place is None else (place,)) for name, place in places.items()}
+
+    def carried(self, beside: Mapping[str, int | None], roles: Container[Role] = ()) -> Fit | None:
+        """The rules in a stage where each follows the facts that it reads, all heads in parts."""
+        near = {**beside, **dict.fromkeys(self.arities)}
+        found = [self._following(number, near, roles) for number in range(len(self.rules))]
+        known = tuple(each for each in found if each is not None)
+        fits = len(known) == len(found) and all(self.arities.values())
+        return Fit(known, dict.fromkeys(self.arities)) if fits else None
+
+    def _following(self, number: int, near: Mapping[str, int | None], roles: Container[Role]) -> Keyed | None:
+        """A rule that takes one fact of its stage from the bucket; one that takes none may have any key."""
+        rule, found = self.rules[number], self.uses[number]
+        here = [use for use in found if use.formula.stream is None and use.signature in near]
+        if not here:
+            keyed = [Keyed(rule, option.key, places) for option, places in self._local(number, {})]
+            return min(keyed, key=lambda one: _cost((one,), roles), default=None)
+        # At some tick one fact suffices; those of every tick may be in different buckets.
+        if len(here) > 1 or not here[0].positive or isinstance(here[0].formula, Always) or not self.options[number]:
+            return None
+        place = near[here[0].signature]
+        taken = IN_PARTS if place is None else place
+        return Keyed(rule, None, tuple(taken if use is here[0] else None for use in found))
+
+    def without_keys(self) -> list[Rule]:
+        """The rules that no key can split."""
+        return [rule for rule, known in zip(self.rules, self.options, strict=True) if not known]
+
+    def reads(self, streamed: frozenset[str]) -> set[str]:
+        """The signatures that come to it from elsewhere; of its own those that are `streamed`."""
+        return {use.signature for found in self.uses for use in found} - (self.arities.keys() - streamed)
 
     def whole(self) -> Fit:
         """All rules in one bucket."""
@@ -237,6 +286,8 @@ class Component:
                 return f"`{show(rule)}` has no variable in a positive atom to be keyed by"
             if not known:
                 return f"`{show(rule)}` has no variable that stands in all of its atoms"
+        if f"{ANY_TRIPLE}/3" in self.arities:
+            return "rules over triples join them by subject, by predicate and by object, and rest on each other"
         heads = " and ".join(f"`{signature}`" for signature in self.arities)
         verb = "rests on itself" if len(self.arities) == 1 else "rest on each other"
         return f"{heads} {verb}, but no key goes with the facts from rule to rule"

@@ -10,14 +10,15 @@ negation would look complete where it is not.
 
     p'0, p'1     the facts of p, hashed by the first or the second argument
     p'all        all facts of p, in every bucket
-    p'part       what a bucket derives of p where several buckets may derive the same
+    p'part       what a bucket derives of p where several buckets may derive the same; and what it finds of it there
     p'0u, p'0t   the parts of p from an earlier stage with the number of their bucket; derived now, derived `at` a tick
 
-What cannot be split by any key is evaluated in a stage that has one bucket.
+What cannot be split by any key is evaluated in a stage that has one bucket. Where that is so for some rules of a
+predicate, their conclusions join those of its other rules in a later stage.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from thalweg.ir.nodes import (
@@ -37,7 +38,8 @@ from thalweg.ir.nodes import (
     Variable,
 )
 from thalweg.model.fact import Fact
-from thalweg.planning.locality import Component, Fit, Keyed, Role, components, rests_on, uses
+from thalweg.planning.locality import IN_PARTS, Keyed, Role, uses
+from thalweg.planning.placing import Draft, name_of, parts_of, place_rules, signature_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Route:
     @property
     def arity(self) -> int:
         """How many arguments its facts have in the world."""
-        return _parts(self.signature)[1]
+        return parts_of(self.signature)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Stage:
     """Rules that each bucket can evaluate alone; `keys` has the key of each of them.
 
     `outputs` pairs signatures of the stage's program with those that the world knows: what this stage tells the world.
-    `supplies` has those that later stages need, and whether they are derived `at` a tick.
+    `supplies` has those that later stages need, and whether they are derived `at` a tick; of those that it derives
+    `in_parts`, other buckets may derive the same facts.
     """
 
     number: int
@@ -80,6 +83,7 @@ class Stage:
     routes: tuple[Route, ...]
     outputs: tuple[tuple[str, str], ...]
     supplies: tuple[tuple[str, str, bool], ...]
+    in_parts: frozenset[str]
     counts_everything: bool = False
     why: str = ""
 
@@ -108,160 +112,49 @@ def partition(program: Program) -> Partitioning:
     >>> show(merging.program)
     "a'0(X0) :- a'0u(X0,_)."
     """
-    return _Partitioner(program).partitioning()
+    return _Writer(program).partitioning()
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A stage in the making.
+class _Writer:
+    """Writes the stages of rules that have been placed."""
 
-    `roles` are those of its rules, with whether they include what is derived: `from` asks for streamed facts only.
-    `located` has what it derives, `merged` the roles that it only puts together, `told` what it tells the world.
-    """
-
-    number: int
-    split: bool
-    rules: list[Keyed] = field(default_factory=list)
-    roles: dict[Role, bool] = field(default_factory=dict)
-    located: dict[str, int | None] = field(default_factory=dict)
-    merged: dict[Role, None] = field(default_factory=dict)
-    told: dict[str, str] = field(default_factory=dict)
-    why: dict[str, None] = field(default_factory=dict)
-
-    def add(self, fit: Fit) -> None:
-        self.rules += fit.rules
-        self.located |= fit.located
-        for one in fit.rules:
-            for use, role in one.roles():
-                self.roles[role] = self.roles.get(role, False) or use.formula.stream is None
-
-    def has_all(self, component: Component) -> bool:
-        """Whether all that a component reads is in its one bucket."""
-        needed = {use.signature for found in component.uses for use in found} - component.arities.keys()
-        return not self.split and all(self.roles.get((name, None)) or name in self.located for name in needed)
-
-    def scatters(self, signature: str) -> bool:
-        """Whether several buckets may derive the same fact."""
-        return self.split and self.located[signature] is None
-
-    def head(self, signature: str) -> str:
-        """What it calls the conclusions of its own rules."""
-        predicate, _ = _parts(signature)
-        return f"{predicate}'part" if self.scatters(signature) else _name((signature, self.located[signature]))
-
-
-class _Partitioner:
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.rules: dict[str, list[Rule]] = {}
-        for rule in program.rules:
-            self.rules.setdefault(rule.head.signature, []).append(rule)
+        self.placing = place_rules(program)
         self.order = {id(rule): number for number, rule in enumerate(program.rules)}
         self.background: dict[str, list[Fact]] = {}
         for fact in program.background:
             self.background.setdefault(fact.signature, []).append(fact)
-        self.static = frozenset(self.background) - program.derived
         self.lasting = _lasting(program)
-        self.drafts: list[_Draft] = []
-        self.home: dict[str, _Draft] = {}
 
     def partitioning(self) -> Partitioning:
-        for component in components(self.program):
-            self.place([rule for signature in component for rule in self.rules[signature]])
-        for signature in self.rules:
-            if self.program.told is None or signature in self.program.told:
-                self.tell(signature)
-        if not self.drafts:
-            # Without rules there is still somebody who hears that the streams have ended.
-            self.keep(_Draft(0, split=False))
-        routes = [tuple(self.routes(draft)) for draft in self.drafts]
+        drafts = self.placing.drafts
+        routes = [tuple(self.routes(draft)) for draft in drafts]
         wanted = list(dict.fromkeys((each.stage, each.signature, each.timed) for each in chain(*routes)))
-        return Partitioning(tuple(self.stage(draft, routes[draft.number], wanted) for draft in self.drafts))
+        return Partitioning(tuple(self.stage(draft, routes[draft.number], wanted) for draft in drafts))
 
-    # Placing rules --------------------------------------------------------------------------------------------------
-
-    def place(self, rules: list[Rule]) -> None:
-        """Puts a component into the first stage where it is local, or into one that is not split."""
-        component = Component(rules, self.static)
-        homes = [self.home[name] for rule in rules for name in rests_on(rule, self.home)]
-        first = max((home.number for home in homes), default=0)
-        new = _Draft(len(self.drafts), True)
-        if component.fit(new.located) is None:
-            self.settle(self.at_or_after(first, split=False), component.whole(), component.why())
-        elif not self.fitted(component, [draft for draft in self.drafts[first:] if draft.split]):
-            # One more stage costs more than it spreads where all that the rules read is together already.
-            if homes and self.drafts[first].has_all(component):
-                self.settle(self.drafts[first], component.whole(), "other rules read only what is in one bucket anyway")
-            else:
-                self.fitted(component, [new])
-
-    def fitted(self, component: Component, drafts: Iterable[_Draft]) -> bool:
-        for draft in drafts:
-            fit = component.fit(draft.located, draft.roles)
-            if fit is not None:
-                self.settle(draft, fit)
-                return True
-        return False
-
-    def at_or_after(self, first: int, split: bool) -> _Draft:
-        """The first stage of one kind from there on, or a new one."""
-        new = _Draft(len(self.drafts), split)
-        return next((draft for draft in self.drafts[first:] if draft.split == split), new)
-
-    def settle(self, draft: _Draft, fit: Fit, why: str = "") -> None:
-        self.keep(draft)
-        draft.add(fit)
-        draft.why |= dict.fromkeys(filter(None, (why,)))
-        self.home |= dict.fromkeys(fit.located, draft)
-
-    def keep(self, draft: _Draft) -> None:
-        if draft.number == len(self.drafts):
-            self.drafts.append(draft)
-
-    def tell(self, signature: str) -> None:
-        """Decides which stage tells the world: one where each fact is in one bucket."""
-        home = self.home[signature]
-        if not home.scatters(signature):
-            home.told[_signature(home.head(signature), signature)] = signature
-            return
-        draft, place = self.gathering(signature)
-        if not (draft.split or draft.why):
-            draft.why[f"`{signature}` has no argument to be keyed by"] = None
-        self.keep(draft)
-        draft.merged[signature, place] = None
-        draft.told[_signature(_name((signature, place)), signature)] = signature
-
-    def gathering(self, signature: str) -> tuple[_Draft, int | None]:
-        """A stage that puts the parts of a predicate together anyway, or else one that might as well."""
-        later = self.home[signature].number + 1
-        for draft in self.drafts[later:]:
-            for (name, place), derived in draft.roles.items():
-                if name == signature and derived and (place is not None or not draft.split):
-                    return draft, place
-        _, arity = _parts(signature)
-        return self.at_or_after(later, split=arity > 0), 0 if arity else None
-
-    # Writing stages -------------------------------------------------------------------------------------------------
-
-    def routes(self, draft: _Draft) -> Iterator[Route]:
-        yield from (Route(role[0], _name(role), role[1]) for role in draft.roles)
+    def routes(self, draft: Draft) -> Iterator[Route]:
+        yield from (Route(role[0], name_of(role), 0 if role[1] == IN_PARTS else role[1]) for role in draft.roles)
         for role, derived in (draft.roles | dict.fromkeys(draft.merged, True)).items():
-            home = self.home.get(role[0], draft)
+            home = self.placing.home.get(role[0], draft)
             if derived and home is not draft:
-                yield from self.derived_routes(role, home)
+                yield from self.derived_routes(role, home, self.placing.rules[role[0]])
+            elif derived and role[0] in self.placing.early:
+                early = self.placing.early[role[0]]
+                yield from self.derived_routes(role, early, [one.rule for one in early.rules])
 
-    def derived_routes(self, role: Role, home: _Draft) -> Iterator[Route]:
+    def derived_routes(self, role: Role, home: Draft, rules: Iterable[Rule]) -> Iterator[Route]:
         signature, place = role
         lasting = signature in self.lasting
-        union = home.scatters(signature) and not lasting
-        for timed in sorted({rule.time is not None for rule in self.rules[signature]}):
+        union = home.is_in_parts(signature) and not lasting
+        for timed in sorted({rule.time is not None for rule in rules if rule.head.signature == signature}):
             suffix = ("t" if timed else "u") if union else ""
-            yield Route(signature, _name(role) + suffix, place, home.number, timed, union, lasting)
+            yield Route(signature, name_of(role) + suffix, place, home.number, timed, union, lasting)
 
-    def stage(self, draft: _Draft, routes: tuple[Route, ...], wanted: list[tuple[int | None, str, bool]]) -> Stage:
+    def stage(self, draft: Draft, routes: tuple[Route, ...], wanted: list[tuple[int | None, str, bool]]) -> Stage:
         keyed = sorted(draft.rules, key=lambda one: self.order[id(one.rule)])
         supplies = tuple(
-            (_signature(draft.head(signature), signature), signature, timed)
+            (signature_of(draft.head(signature), signature), signature, timed)
             for stage, signature, timed in wanted
             if stage == draft.number
         )
@@ -292,20 +185,21 @@ class _Partitioner:
             routes=routes,
             outputs=tuple(draft.told.items()),
             supplies=supplies,
+            in_parts=frozenset(filter(draft.is_in_parts, draft.located)),
             counts_everything=any(_counts_everything(one.rule) for one in keyed),
             why="; ".join(draft.why),
         )
 
-    def renamed(self, draft: _Draft, keyed: list[Keyed]) -> Iterator[Rule]:
+    def renamed(self, draft: Draft, keyed: list[Keyed]) -> Iterator[Rule]:
         for one in keyed:
-            called = iter([_name(role) for _, role in one.roles()])
+            called = iter([name_of(role) for _, role in one.roles()])
             head = replace(one.rule.head, predicate=draft.head(one.rule.head.signature))
             yield replace(one.rule, head=head, body=tuple(_renamed(literal, called) for literal in one.rule.body))
 
-    def renamed_background(self, draft: _Draft) -> Iterator[Fact]:
+    def renamed_background(self, draft: Draft) -> Iterator[Fact]:
         """All facts under the name of each role; those that do not belong into a bucket are left out there."""
         for role in draft.roles:
-            yield from (fact._replace(predicate=_name(role)) for fact in self.background.get(role[0], ()))
+            yield from (fact._replace(predicate=name_of(role)) for fact in self.background.get(role[0], ()))
 
 
 def _lasting(program: Program) -> frozenset[str]:
@@ -355,7 +249,7 @@ def _renamed_formula(formula: Formula, name: str) -> Formula:
 
 def _counting(window: TupleWindow, of: str) -> TupleWindow:
     """Only a stage that is not split has tuple windows, so what it counts has one name."""
-    return replace(window, of=_signature(_name((of, None)), of))
+    return replace(window, of=signature_of(name_of((of, None)), of))
 
 
 def _counts_everything(rule: Rule) -> bool:
@@ -365,19 +259,3 @@ def _counts_everything(rule: Rule) -> bool:
 
 def _given(route: Route) -> tuple[str, bool]:
     return f"{route.name}/{route.arity + route.union}", route.timed
-
-
-def _name(role: Role) -> str:
-    """What the program of a stage calls a role. Nobody can type an apostrophe in a name."""
-    predicate, _ = _parts(role[0])
-    return f"{predicate}'{'all' if role[1] is None else role[1]}"
-
-
-def _signature(name: str, of: str) -> str:
-    """A name with the number of arguments of another signature."""
-    return f"{name}/{_parts(of)[1]}"
-
-
-def _parts(signature: str) -> tuple[str, int]:
-    predicate, _, arity = signature.rpartition("/")
-    return predicate, int(arity)

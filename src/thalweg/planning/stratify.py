@@ -42,7 +42,8 @@ def check_strata(program: Program) -> list[Diagnostic]:
     >>> [found.notes for found in check_strata(Program((Rule(Atom("a"), (Not(Now(Atom("a"))),)),)))]
     [('a/0 → not a/0',)]
     """
-    needs = [need for need in _needs(program) if need.needed in program.derived]
+    derived = program.derived
+    needs = [need for need in _needs(program) if need.needed in derived]
     found, shown = [], set[Need]()
     for need in needs:
         if not need.settled or need in shown:

@@ -17,10 +17,10 @@ from thalweg.model.event import Batch
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
-from thalweg.runtimes.schema import SchemaWatch
 
 if TYPE_CHECKING:
     from thalweg.engine import Engine
+    from thalweg.runtimes.schema import SchemaWatch
 
 Item = tuple[int, Batch] | Diagnostic | None
 
@@ -69,7 +69,7 @@ class Embedded:
         self._interrupt = interrupt or Interrupt()
         self._buffer = Reorder(settings.delay)
         self._emitter: Emitter = EMITTERS[settings.emit]()
-        self._schema = SchemaWatch(report) if engine.program.fixed else None
+        self._schema = _watch(report) if engine.program.fixed else None
 
     def answers(self, items: Items) -> Iterator[Piece | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
@@ -141,3 +141,10 @@ class Embedded:
         yield from self._emitter.finish()
         if summary := self.late.summary():
             self._report(summary)
+
+
+def _watch(report: Callable[[Diagnostic], None]) -> "SchemaWatch":
+    # Only who reads ontologies waits for their vocabulary.
+    from thalweg.runtimes.schema import SchemaWatch
+
+    return SchemaWatch(report)

@@ -36,6 +36,13 @@ def test_nothing_is_its_own_reason():
     assert sorted(leaves(proof)) == ["e(a,b) in [9] at 1", "e(b,a) in [9] at 1"]
 
 
+def test_a_circle_has_its_reason_outside():
+    rules = "a(X) :- b(X). b(X) :- a(X). b(X) :- c(X)."
+    proof = api.why(rules, "a(k)", at=1, on=[(1, "c(k)")])
+    assert proof is not None
+    assert proof.because[0].because[0].claim == "c(k) at 1"
+
+
 def test_what_must_stay_absent_is_named():
     proof = api.why("a(X) :- b(X). b(X) :- p(X) in [4], not q(X,_) in [2].", "a(x)", at=1, on=[(1, "p(x)")])
     assert proof is not None

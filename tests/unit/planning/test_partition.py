@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -15,6 +16,8 @@ from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Expression, Program, Rule, TupleWindow, Variable
 from thalweg.ir.text import show
 from thalweg.languages.lars import read
+from thalweg.languages.owl.program import over_triples, specialised
+from thalweg.languages.owl.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.explain import Explanation, explain
 from thalweg.planning.locality import components, rests_on, uses
@@ -24,6 +27,9 @@ from thalweg.planning.stratify import check_strata
 from thalweg.planning.tell import WIDTH
 from thalweg.testing.strategies import programs
 
+SUB_CLASS, DOMAIN, RANGE = (f"<{RDFS}{name}>" for name in ("subClassOf", "domain", "range"))
+INVERSE = f"<{OWL}inverseOf>"
+
 
 def program(text: str) -> Program:
     return read(Source("test.lars", text))
@@ -31,6 +37,12 @@ def program(text: str) -> Program:
 
 def stages(text: str) -> tuple[Stage, ...]:
     return partition(program(text)).stages
+
+
+def stages_of_facts(text: str, told: str = "", streamed: str = "") -> tuple[Stage, ...]:
+    """Those of a program that says which of its predicates are told and streamed, besides being derived."""
+    named = replace(program(text), told=frozenset(told.split()), streamed=frozenset(streamed.split()))
+    return partition(named).stages
 
 
 def keys(text: str) -> list[list[str | None]]:
@@ -322,6 +334,151 @@ def test_one_rule_is_enough_to_take_back_a_predicate() -> None:
 def test_counting_may_take_back_what_it_counted() -> None:
     first, _ = stages("a(X) :- p(X) in [3 #]. b(X) :- a(X), q(X).")
     assert first.program.lasting == set()
+
+
+# What is told and what is streamed ---------------------------------------------------------------------------------
+
+
+def test_what_nobody_is_told_is_not_gathered() -> None:
+    text = "a(X) :- p(X,Y), q(Y). b(Y) :- p(X,Y), q(Y)."
+    (only,) = stages_of_facts(text, told="b/1")
+    assert only.outputs == (("b'0/1", "b/1"),)
+    assert [len(stages_of_facts(text, told=told)) for told in ("", "a/1", "a/1 b/1")] == [1, 2, 2]
+
+
+def test_what_nobody_is_told_may_come_in_parts() -> None:
+    text = "a(X) :- p(X,Y), q(Y). b(X) :- a(X), r(X)."
+    named = replace(program(text), told=frozenset({"b/1"}))
+    _, second = explain(named, partitions=2).stages or ()
+    assert [(each.signature, each.merged) for each in second.arrivals if each.stage is not None] == [("a/1", True)]
+
+
+def test_every_stage_knows_what_streams_bring_besides() -> None:
+    text = "p(X,Y) :- e(X,Y), q(X). a(X) :- p(X,Y). b(Y) :- p(X,Y), r(Y)."
+    first, second = stages_of_facts(text, told="a/1 b/1", streamed="p/2")
+    assert (first.program.streamed, second.program.streamed) == ({"p'0/2"}, {"p'1/2"})
+    expected = explain(replace(program(text), streamed=frozenset({"p/2"})), partitions=2).stages or ()
+    assert [[each.signature for each in one.arrivals if each.kind == "stream"] for one in expected] == [
+        ["e/2", "q/1", "p/2"],
+        ["p/2", "r/1"],
+    ]
+
+
+def test_what_nobody_is_told_stays_where_all_that_it_reads_is() -> None:
+    text = "a(X) :- p(X) in [3 #]. b(X) :- q(X), r(X). c(X) :- a(X). d(X) :- c(X), a(Y)."
+    assert [stage.split for stage in stages_of_facts(text, told="a/1 b/1 d/1")] == [False, True]
+    assert [stage.split for stage in stages(text)] == [False, True, False]
+
+
+# Recursion that follows facts ---------------------------------------------------------------------------------------
+
+KNOWS = "knows(Y,X) :- knows(X,Y) in [5]."
+
+
+def test_recursion_follows_the_facts_that_streams_bring() -> None:
+    first, second = stages_of_facts(KNOWS, told="knows/2", streamed="knows/2")
+    assert (first.split, first.keys, rules(first)) == (True, (None,), ["knows'part(Y,X) :- knows'part(X,Y) in [5]."])
+    assert first.routes == (Route("knows/2", "knows'part", 0),)
+    assert first.why == "rules without a key follow each fact within its bucket"
+    assert second.routes == (Route("knows/2", "knows'0", 0, stage=0, lasting=True),)
+    assert second.outputs == (("knows'0/2", "knows/2"),)
+
+
+def test_where_streams_bring_nothing_there_is_nothing_to_spread() -> None:
+    assert [stage.split for stage in stages_of_facts(KNOWS, told="knows/2")] == [False]
+    assert [stage.split for stage in stages_of_facts(KNOWS, streamed="knows/2")] == [False]
+
+
+def test_what_a_rule_needs_besides_the_fact_is_in_every_bucket() -> None:
+    first, _ = stages_of_facts("a(Y) :- a(X), s(X,Y), not t(Y). b(X) :- a(X).", told="a/1 b/1", streamed="a/1")
+    assert rules(first) == ["a'part(Y) :- a'part(X), s'all(X,Y), not t'all(Y)."]
+    assert {route.name: route.key for route in first.routes} == {"a'part": 0, "s'all": None, "t'all": None}
+
+
+def test_one_recursion_may_follow_what_another_leaves_in_a_bucket() -> None:
+    text = "a(Y,X) :- a(X,Y). b(X,Y) :- a(X,Y). b(Y,X) :- b(X,Y). c(X) :- b(X,Y)."
+    first, second = stages_of_facts(text, told="a/2 b/2 c/1", streamed="a/2 b/2")
+    assert [show(rule.head) for rule in first.rules] == ["a(Y,X)", "b(X,Y)", "b(Y,X)"]
+    assert rules(first)[1] == "b'part(X,Y) :- a'part(X,Y)."
+    assert second.keys == ("X",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a(X,Z) :- a(X,Y), a(Y,Z).",
+        "a(Y,X) :- a(X,Y) always in [3].",
+        "a(Y,X) :- a(X,Y) in [3 #].",
+        "a(Y,X) :- a(X,Y), b(Y,X). b(X,Y) :- a(X,Y), q(X).",
+        "a(Y,X) :- a(X,Y), N = count{Z : b(X,Z) in [3 #]}, N > 1.",
+        "a(Y,X) :- a(X,Y). b(X,Y) :- a(X,Y). b(X,Z) :- b(X,Y), b(Y,Z).",
+        "a(Y,X) :- c(X,Y). c(X,Y) :- a(X,Y). c(Y,X) :- a(X,Y). b(X,Y) :- c(X,Y). b(X,Z) :- b(X,Y), b(Y,Z).",
+    ],
+)
+def test_recursion_that_cannot_follow_single_facts_is_evaluated_in_one_place(text: str) -> None:
+    (only,) = stages_of_facts(text, told="a/2 b/2", streamed="a/2 b/2")
+    assert not only.split
+
+
+# Rules set apart ----------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_without_a_key_does_not_keep_the_others_from_theirs() -> None:
+    first, second = stages("bad(X) :- p(X), q(X). bad(X) :- r(X), s(Y).")
+    assert (first.split, rules(first), first.outputs) == (False, ["bad'part(X) :- r'all(X), s'all(Y)."], ())
+    assert (second.split, second.keys, rules(second)) == (True, ("X",), ["bad'0(X) :- p'0(X), q'0(X)."])
+    assert from_others(second) == [Route("bad/1", "bad'0", 0, stage=0, lasting=True)]
+    assert second.outputs == (("bad'0/1", "bad/1"),)
+
+
+def test_what_may_be_taken_back_by_one_rule_may_be_held_by_another() -> None:
+    first, second = stages("bad(X) :- p(X), q(X). bad(X) at T :- r(X) at T in [3], not s(_).")
+    assert first.supplies == (("bad'part/1", "bad/1", True),)
+    assert rules(second) == ["bad'0(X0) at U :- bad'0t(X0,_) at U.", "bad'0(X) :- p'0(X), q'0(X)."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bad(X) :- r(X), s(X). bad(X) :- r(X), s(Y).",
+        "bad(X) :- a(X). bad(X) :- r(X), s(Y), a(Y). a(X) :- p(X) in [3 #].",
+        "bad :- p(X). bad :- r(X), s(Y).",
+    ],
+)
+def test_rules_stay_together_where_little_could_be_spread(text: str) -> None:
+    assert [stage.split for stage in stages(text)] == [False]
+
+
+# Ontologies ---------------------------------------------------------------------------------------------------------
+
+SCHEMA = [
+    ("<Student>", SUB_CLASS, "<Person>"),
+    ("<teaches>", DOMAIN, "<Teacher>"),
+    ("<teaches>", RANGE, "<Course>"),
+    ("<teaches>", INVERSE, "<taughtBy>"),
+]
+
+
+def test_what_is_said_about_a_subject_is_in_its_bucket() -> None:
+    (only,) = partition(specialised("x.ttl", SCHEMA, "rdfs", 5)).stages
+    assert only.split
+    assert {route.name: route.key for route in only.routes if route.signature == "<Student>/1"} == {"<Student>'0": 0}
+    assert {route.name: route.key for route in only.routes if route.signature == "<teaches>/2"} == {
+        "<teaches>'0": 0,
+        "<teaches>'1": 1,
+    }
+
+
+def test_equality_alone_is_in_one_bucket() -> None:
+    together, spread, merged = partition(specialised("x.ttl", SCHEMA, "pd", 5)).stages
+    assert {rule.head.predicate for rule in together.rules} == {"'edge", SAME_AS}
+    assert {route.signature for route in spread.routes if route.key is None} == {f"{SAME_AS}/2"}
+    assert (spread.split, spread.outputs, merged.rules) == (True, (), ())
+
+
+def test_rules_over_triples_say_why_they_are_in_one_bucket() -> None:
+    (only,) = partition(over_triples(SCHEMA, "rl", 5)).stages
+    assert "rules over triples join them by subject, by predicate and by object" in only.why
 
 
 # Programs that people know ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from thalweg.ir.nodes import Program
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.profiles import outside
-from thalweg.languages.owl.program import Options, over_triples, rewritten, specialised
+from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised
 from thalweg.languages.owl.vocabulary import Triple, short
 
 __all__ = ["Options", "compile"]
@@ -27,13 +27,17 @@ def compile(
     window: int = 0,
     schema: bool = False,
     options: Options = Options(),
+    others: Sequence[Program] = (),
 ) -> tuple[Program, list[Diagnostic]]:
-    """The program of an ontology, and a warning for each axiom that lies outside the profile."""
+    """The program of an ontology, and a warning for each axiom that lies outside the profile.
+
+    `others` are the programs that it runs beside.
+    """
     ontology = structure.read(triples)
     if profile == "ql":
         program = rewritten(name, triples, ontology, window)
     elif schema:
-        program = over_triples(triples, profile, window, options)
+        program = beside(over_triples(triples, profile, window, options), others)
     else:
         program = specialised(name, triples, profile, window, options)
     return program, list(_outside(name, ontology, profile))
@@ -41,6 +45,7 @@ def compile(
 
 def _outside(name: str, ontology: Ontology, profile: str) -> Iterator[Diagnostic]:
     sentences = [sentence for axiom in ontology.axioms if (sentence := outside(axiom, profile)) is not None]
+    sentences += (f"`{imported}` is imported and not read: give it, too" for imported in ontology.imports)
     sentences += (f"`{' '.join(map(short, triple))}` is part of no axiom" for triple in ontology.leftovers)
     for number, sentence in enumerate(sentences, 1):
         way_out = "the rest is used; another `--profile` may take what is left out" if number == len(sentences) else ""

@@ -17,7 +17,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import blank
 from thalweg.model.term import is_literal
 
-EDGE: Final = "'edge"
+EDGE: Final = "same'as"
 """What streams bring as `owl:sameAs`: equality itself is derived from it."""
 
 SUPPLIED: Final = frozenset(
@@ -40,6 +40,7 @@ def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[str])
     more = Batch({**batch.rows}, batch.order, batch.stream)
     if f"{EDGE}/2" in wanted and _SAME_AS in more.rows:
         more.rows[f"{EDGE}/2"] = more.rows.pop(_SAME_AS)
+        more.order = [f"{EDGE}/2" if signature == _SAME_AS else signature for signature in more.order]
     if door == Door(datatypes=()) and "'literal/3" not in wanted:
         return more
     for fact in [fact for term in _terms(batch, words) for fact in _about(term, door) if fact.signature in wanted]:

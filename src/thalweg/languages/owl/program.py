@@ -10,7 +10,22 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from thalweg.diagnostics import Source, Span
-from thalweg.ir.nodes import Atom, Comparison, Door, InWindow, Literal, Now, Program, Rule, TimeWindow
+from thalweg.ir.nodes import (
+    Aggregate,
+    Atom,
+    Comparison,
+    Constant,
+    Door,
+    Formula,
+    InWindow,
+    Literal,
+    Not,
+    Now,
+    Program,
+    Rule,
+    TimeWindow,
+    Variable,
+)
 from thalweg.ir.text import show
 from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
@@ -18,12 +33,21 @@ from thalweg.languages.owl.door import EDGE, SUPPLIED, about
 from thalweg.languages.owl.literals import DATATYPES
 from thalweg.languages.owl.specialise import Specialised, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
-from thalweg.languages.owl.vocabulary import SAME_AS, SOME_VALUES_FROM, Triple, is_schema
+from thalweg.languages.owl.vocabulary import (
+    FILLERS,
+    ON_PROPERTY,
+    RESTRICTION,
+    SAME_AS,
+    SOME_VALUES_FROM,
+    Triple,
+    is_schema,
+)
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.triples import ANY_TRIPLE
 
 _KEPT: Final = ("inconsistent",)
+_EXAMPLE: Final = (("onProperty", "<p>"), ("someValuesFrom", "<C>"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +72,9 @@ def specialised(
     <A>(<a>).
     """
     rules = table(profile, options.literals, options.witnesses)
-    triples = _once(triples)
+    if profile == "rl":
+        # Its rules find such restrictions to be the same, pair by pair.
+        triples = _once(triples)
     schema = close_schema(rules, triples)
     found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema), window))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
@@ -74,6 +100,49 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), streamed=streamed, door=door)
 
 
+def beside(program: Program, others: Iterable[Program]) -> Program:
+    """A program over triples for use beside others, which know facts by their predicates: what is concluded here is
+    handed to their rules, and what their rules conclude is taken.
+
+    What streams bring reaches both.
+    """
+    rules = [rule for other in others for rule in other.rules]
+    # Names that are no IRIs are no business of the ontology's.
+    made = {rule.head.signature for rule in rules if rule.head.predicate[0] == "<" and _is_triple(rule.head.signature)}
+    read = {part.atom.signature for rule in rules for part in _formulas(rule.body) if _is_triple(part.atom.signature)}
+    bridges = [Rule(_named(name), (Now(_as_triple(name)),)) for name in sorted(read)]
+    bridges += (Rule(_as_triple(name), (Now(_named(name)),)) for name in sorted(made))
+    return replace(program, rules=(*program.rules, *bridges), streamed=program.streamed | read)
+
+
+def _formulas(body: Iterable[Literal]) -> Iterator[Formula]:
+    for literal in body:
+        match literal:
+            case Not(formula):
+                yield formula
+            case Aggregate(body=inner):
+                yield from _formulas(inner)
+            case Comparison():
+                pass
+            case _:
+                yield literal
+
+
+def _is_triple(signature: str) -> bool:
+    return signature.rpartition("/")[2] in ("1", "2")
+
+
+def _named(signature: str) -> Atom:
+    name, _, arity = signature.rpartition("/")
+    return Atom(name, (Variable("X"), Variable("Y"))[: int(arity)])
+
+
+def _as_triple(signature: str) -> Atom:
+    name, _, arity = signature.rpartition("/")
+    x, y = Variable("X"), Variable("Y")
+    return Atom(ANY_TRIPLE, (x, Constant(name), y) if arity == "2" else (x, Constant(RDF_TYPE), Constant(name)))
+
+
 def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: int = 0) -> Program:
     """The program of an ontology in OWL 2 QL, made from its axioms."""
     rewriting = ql.rewrite(ontology.axioms, name, ontology.declarations)
@@ -85,29 +154,25 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
 
 
 def _once(triples: Sequence[Triple]) -> list[Triple]:
-    """The same ontology, in which each class expression without a name is described once.
+    """The same ontology, in which restrictions that are described alike are one.
 
-    >>> from thalweg.languages.owl.vocabulary import RDF
-    >>> first, rest = f"<{RDF}first>", f"<{RDF}rest>"
-    >>> _once([("_:a", first, "<C>"), ("_:b", first, "<C>"), ("<x>", rest, "_:b")])[1][2]
+    >>> from thalweg.languages.owl.vocabulary import OWL
+    >>> same = [(node, f"<{OWL}{word}>", name) for node in ("_:a", "_:b") for word, name in _EXAMPLE]
+    >>> _once([*same, ("<x>", RDF_TYPE, "_:b")])[-1][2]
     '_:a'
     """
     known = list(dict.fromkeys(triples))
-    while True:
-        about: dict[str, list[Triple]] = {}
-        for triple in known:
-            if triple[0][0] == "_":
-                about.setdefault(triple[0], []).append(triple)
-        first: dict[frozenset[tuple[str, str]], str] = {}
-        same: dict[str, str] = {}
-        for node, said in about.items():
-            if all(map(is_schema, said)):
-                kept = first.setdefault(frozenset((predicate, thing) for _, predicate, thing in said), node)
-                if kept != node:
-                    same[node] = kept
-        if not same:
-            return known
-        known = list(dict.fromkeys((same.get(s, s), p, same.get(o, o)) for s, p, o in known))
+    about: dict[str, set[tuple[str, str]]] = {}
+    for node, predicate, thing in known:
+        if node[0] == "_":
+            about.setdefault(node, set()).add((predicate, thing))
+    first: dict[frozenset[tuple[str, str]], str] = {}
+    same: dict[str, str] = {}
+    for node, said in about.items():
+        words = sorted(predicate for predicate, _ in said - {(RDF_TYPE, RESTRICTION)})
+        if len(words) == 2 and ON_PROPERTY in words and not FILLERS.isdisjoint(words):
+            same[node] = first.setdefault(frozenset(said), node)
+    return list(dict.fromkeys((same.get(s, s), p, same.get(o, o)) for s, p, o in known))
 
 
 def _door(triples: Iterable[Triple], options: Options) -> Door:

@@ -23,6 +23,9 @@ RESOURCE: Final = f"<{RDFS}Resource>"
 DATATYPE: Final = f"<{RDFS}Datatype>"
 LITERAL: Final = f"<{RDFS}Literal>"
 SOME_VALUES_FROM: Final = f"<{OWL}someValuesFrom>"
+RESTRICTION: Final = f"<{OWL}Restriction>"
+ON_PROPERTY: Final = f"<{OWL}onProperty>"
+FILLERS: Final = frozenset({SOME_VALUES_FROM, f"<{OWL}allValuesFrom>", f"<{OWL}hasValue>"})
 
 _OWN: Final = tuple(f"<{namespace}" for namespace in (RDF, RDFS, OWL))
 _DATA_PREDICATES: Final = frozenset(

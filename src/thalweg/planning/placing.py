@@ -1,0 +1,247 @@
+"""In which stage each rule is evaluated.
+
+Rules go to stages component by component, each after what it rests on: into the first split stage where a key makes
+them local, and where there is none, into one that is not split. Two kinds of rules are split without that. Recursion
+through facts that streams bring may follow each fact within its bucket; and of a predicate with a few rules that no key
+can split, all others can be: the conclusions of the few join theirs in a later stage.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from thalweg.ir.nodes import Program, Rule
+from thalweg.planning.locality import IN_PARTS, Component, Fit, Keyed, Role, components, rests_on
+
+_TOGETHER: Final = "other rules read only what is in one bucket anyway"
+_FOLLOWING: Final = "rules without a key follow each fact within its bucket"
+
+
+@dataclass(slots=True)
+class Draft:
+    """A stage in the making.
+
+    `roles` are those of its rules, with whether they include what is derived: `from` asks for streamed facts only.
+    `located` has what it derives, `apart` those of which other rules are in a later stage, `merged` the roles that it
+    puts together, `told` what it tells the world.
+    """
+
+    number: int
+    split: bool
+    rules: list[Keyed] = field(default_factory=list)
+    roles: dict[Role, bool] = field(default_factory=dict)
+    located: dict[str, int | None] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
+    merged: dict[Role, None] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
+    why: dict[str, None] = field(default_factory=dict)
+
+    def add(self, fit: Fit) -> None:
+        self.rules += fit.rules
+        self.located |= fit.located
+        for one in fit.rules:
+            for use, role in one.roles():
+                self.roles[role] = self.roles.get(role, False) or use.formula.stream is None
+
+    def has_all(self, component: Component, streamed: frozenset[str]) -> bool:
+        """Whether all that a component reads is in its one bucket."""
+        needed = component.reads(streamed)
+        return not self.split and all(self.roles.get((name, None)) or name in self.located for name in needed)
+
+    def is_in_parts(self, signature: str) -> bool:
+        """Whether other buckets, of this stage or another, may derive the same facts."""
+        return signature in self.apart or (self.split and self.located[signature] is None)
+
+    def head(self, signature: str) -> str:
+        """What it calls the conclusions of its own rules."""
+        predicate, _ = parts_of(signature)
+        return f"{predicate}'part" if self.is_in_parts(signature) else name_of((signature, self.located[signature]))
+
+
+class Placing:
+    """The stages of a program in the making; `together` names what must not be spread in parts.
+
+    `home` has the stage of each predicate: where its rules are, or where the conclusions of all its rules meet. `early`
+    has the stages of rules whose conclusions come to its home from before. `carried` is what follows facts, in parts.
+    """
+
+    def __init__(self, program: Program, together: frozenset[str]) -> None:
+        self.program = program
+        self.together = together
+        self.drafts: list[Draft] = []
+        self.home: dict[str, Draft] = {}
+        self.early: dict[str, Draft] = {}
+        self.carried: set[str] = set()
+        self.rules: dict[str, list[Rule]] = {}
+        for rule in program.rules:
+            self.rules.setdefault(rule.head.signature, []).append(rule)
+        self.static = frozenset(fact.signature for fact in program.background) - program.derived
+        for component in components(program):
+            self.place([rule for signature in component for rule in self.rules[signature]])
+        for signature in self.rules:
+            if program.told is None or signature in program.told:
+                self.tell(signature)
+        if not self.drafts:
+            # Without rules there is still somebody who hears that the streams have ended.
+            self.keep(Draft(0, split=False))
+
+    def place(self, rules: list[Rule]) -> None:
+        """Puts a component into the first stage where it is local, or into one that is not split."""
+        component = Component(rules, self.static)
+        first = self.after(rules)
+        gathered = first >= 0 and self.drafts[first].has_all(component, self.program.streamed)
+        if component.fit({}) is None:
+            if not (self.carry(component, first) or self.set_apart(component)):
+                self.settle(self.at_or_after(first, split=False), component.whole(), component.why())
+        elif gathered and not self.is_told(component):
+            self.settle(self.drafts[first], component.whole(), _TOGETHER)
+        elif not self.settled(self.split(first), component.fit):
+            # One more stage costs more than it spreads where all that the rules read is together already.
+            if gathered:
+                self.settle(self.drafts[first], component.whole(), _TOGETHER)
+            else:
+                self.settled([self.new()], component.fit)
+
+    def is_told(self, component: Component) -> bool:
+        """Whether the world hears of any of its conclusions."""
+        return self.program.told is None or not self.program.told.isdisjoint(component.arities)
+
+    def after(self, rules: Iterable[Rule]) -> int:
+        """The last stage that rules rest on; -1 where they rest on none."""
+        return max((self.home[name].number for rule in rules for name in rests_on(rule, self.home)), default=-1)
+
+    def new(self, split: bool = True) -> Draft:
+        return Draft(len(self.drafts), split)
+
+    def split(self, first: int) -> list[Draft]:
+        """The split stages from there on."""
+        return [draft for draft in self.drafts[max(first, 0) :] if draft.split]
+
+    def settled(self, drafts: Iterable[Draft], fitting: Callable[..., Fit | None]) -> Draft | None:
+        """The first stage in which a component fits, with the component in it."""
+        for draft in drafts:
+            fit = fitting(draft.located, draft.roles)
+            if fit is not None:
+                self.settle(draft, fit)
+                return draft
+        return None
+
+    def carry(self, component: Component, first: int) -> bool:
+        """Splits recursion without a key, where streams bring the facts themselves: there are many of those."""
+        streamed = component.arities.keys() & self.program.streamed
+        if not (component.recursive and streamed and self.is_told(component)):
+            return False
+        if not self.together.isdisjoint(component.arities):
+            return False
+        draft = self.settled([*self.split(first), self.new()], component.carried)
+        if draft is None:
+            return False
+        draft.why[_FOLLOWING] = None
+        self.carried |= component.arities.keys()
+        return True
+
+    def set_apart(self, component: Component) -> bool:
+        """Evaluates the rules that no key can split in one bucket, and the others of their predicate in many."""
+        alone = component.without_keys()
+        others = [rule for rule in component.rules if not any(rule is each for each in alone)]
+        if component.recursive or not alone or not others:
+            return False
+        apart, rest, streamed = Component(alone, self.static), Component(others, self.static), self.program.streamed
+        if rest.located({}) is None:
+            return False
+        early = self.at_or_after(self.after(alone), split=False)
+        if early.has_all(rest, streamed) or rest.reads(streamed) <= apart.reads(streamed):
+            return False
+        self.settle(early, apart.whole(), apart.why())
+        early.apart |= component.arities.keys()
+        later = max(self.after(others), early.number + 1)
+        home = self.settled([*self.split(later), self.new()], rest.located)
+        assert home is not None
+        for signature in component.arities:
+            self.early[signature] = early
+            home.merged[signature, home.located[signature]] = None
+        return True
+
+    def gathered(self) -> frozenset[str]:
+        """What is in parts and must be put together in one bucket all the same."""
+        read = (name for draft in self.drafts if not draft.split for name, _ in draft.roles)
+        return frozenset(name for name in read if name in self.carried)
+
+    def at_or_after(self, first: int, split: bool) -> Draft:
+        """The first stage of one kind from there on, or a new one."""
+        return next((draft for draft in self.drafts[max(first, 0) :] if draft.split == split), self.new(split))
+
+    def settle(self, draft: Draft, fit: Fit, why: str = "") -> None:
+        self.keep(draft)
+        draft.add(fit)
+        draft.why |= dict.fromkeys(filter(None, (why,)))
+        self.home |= dict.fromkeys(fit.located, draft)
+
+    def keep(self, draft: Draft) -> None:
+        if draft.number == len(self.drafts):
+            self.drafts.append(draft)
+
+    def tell(self, signature: str) -> None:
+        """Decides which stage tells the world: one where each fact is in one bucket."""
+        home = self.home[signature]
+        if not home.is_in_parts(signature):
+            home.told[signature_of(home.head(signature), signature)] = signature
+            return
+        draft, place = self.gathering(signature)
+        if not draft.split and not draft.why:
+            draft.why[f"`{signature}` has no argument to be keyed by"] = None
+        self.keep(draft)
+        draft.merged[signature, place] = None
+        draft.told[signature_of(name_of((signature, place)), signature)] = signature
+
+    def gathering(self, signature: str) -> tuple[Draft, int | None]:
+        """A stage that puts the parts of a predicate together anyway, or else one that might as well."""
+        later = self.home[signature].number + 1
+        for draft in self.drafts[later:]:
+            for (name, place), derived in draft.roles.items():
+                if name == signature and derived and (place is not None or not draft.split):
+                    return draft, place
+        _, arity = parts_of(signature)
+        return self.at_or_after(later, split=arity > 0), 0 if arity else None
+
+
+def place_rules(program: Program) -> Placing:
+    """The stage of each rule.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Variable
+    >>> x, y = Variable("X"), Variable("Y")
+    >>> knows = Rule(Atom("knows", (y, x)), (Now(Atom("knows", (x, y))),))
+    >>> everyone = Program((knows,), told=frozenset({"knows/2"}), streamed=frozenset({"knows/2"}))
+    >>> [[draft.split for draft in place_rules(each).drafts] for each in (Program((knows,)), everyone)]
+    [[False], [True, True]]
+    """
+    together: frozenset[str] = frozenset()
+    while True:
+        placing = Placing(program, together)
+        # To spread what one bucket gets all of in the end would only cost stages. What is named once is never carried
+        # again, so this ends.
+        gathered = placing.gathered()
+        if not gathered:
+            return placing
+        together |= gathered
+
+
+def name_of(role: Role) -> str:
+    """What the program of a stage calls a role. Nobody can type an apostrophe in a name.
+
+    >>> name_of(("p/2", 0)), name_of(("p/2", None)), name_of(("p/2", IN_PARTS))
+    ("p'0", "p'all", "p'part")
+    """
+    predicate, _ = parts_of(role[0])
+    return f"{predicate}'{'all' if role[1] is None else 'part' if role[1] == IN_PARTS else role[1]}"
+
+
+def signature_of(name: str, of: str) -> str:
+    """A name with the number of arguments of another signature."""
+    return f"{name}/{parts_of(of)[1]}"
+
+
+def parts_of(signature: str) -> tuple[str, int]:
+    """The predicate of a signature, and the number of its arguments."""
+    predicate, _, arity = signature.rpartition("/")
+    return predicate, int(arity)
