@@ -30,6 +30,7 @@ check: setup
 bench: setup
 	$(BIN)/thalweg bench laser
 	$(BIN)/thalweg bench spark
+	$(BIN)/thalweg bench coror
 
 # For maintainers: pins what pyproject.toml asks for.
 lock:

@@ -439,7 +439,7 @@ def _source(text: Text, endings: tuple[str, ...]) -> Source:
         return Source("<text>", text)
     path = Path(text)
     if path.suffix not in endings:
-        way_out = f"it must end in {' or '.join(endings)}"
+        way_out = f"it must end in {' or '.join(endings)}, or be RDF or an ontology such as `city.ttl`"
         raise Rejected([Diagnostic("E402", f"`{path}` has an ending that says nothing here", help=way_out)])
     return Source(str(path), read_text(path))
 

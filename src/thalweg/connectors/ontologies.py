@@ -7,6 +7,7 @@ from thalweg.connectors.files import FILE_BLOCK, open_for_reading, unreadable
 from thalweg.connectors.graphs import misread
 from thalweg.diagnostics import Rejected
 from thalweg.languages.owl import graph, syntaxes
+from thalweg.model.encoding import as_utf8
 from thalweg.model.rdf import READ, WrongSyntax, format_of, read_graph
 
 Triple = tuple[str, str, str]
@@ -34,7 +35,9 @@ def read_triples(path: str | Path) -> list[Triple]:
     assert format is not None
     if format not in READ:
         return list(
-            graph.triples(syntaxes.read(data.decode("utf-8-sig", "replace"), _SYNTAXES[format], name, name), name)
+            graph.triples(
+                syntaxes.read(as_utf8(data).decode("utf-8-sig", "replace"), _SYNTAXES[format], name, name), name
+            )
         )
     try:
         quads = read_graph(data, format, base=Path(path).name, scope=name)

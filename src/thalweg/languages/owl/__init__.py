@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl import structure
-from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology
 from thalweg.languages.owl.profiles import outside
 from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised
 from thalweg.languages.owl.vocabulary import Triple, short
@@ -44,9 +44,15 @@ def compile(
 
 
 def _outside(name: str, ontology: Ontology, profile: str) -> Iterator[Diagnostic]:
-    sentences = [sentence for axiom in ontology.axioms if (sentence := outside(axiom, profile)) is not None]
+    axioms = [axiom for axiom in ontology.axioms if not _is_plain(axiom)]
+    sentences = [sentence for axiom in axioms if (sentence := outside(axiom, profile)) is not None]
     sentences += (f"`{imported}` is imported and not read: give it, too" for imported in ontology.imports)
     sentences += (f"`{' '.join(map(short, triple))}` is part of no axiom" for triple in ontology.leftovers)
     for number, sentence in enumerate(sentences, 1):
         way_out = "the rest is used; another `--profile` may take what is left out" if number == len(sentences) else ""
         yield Diagnostic("W409", f"{name}: {sentence}", help=way_out)
+
+
+def _is_plain(axiom: Axiom) -> bool:
+    """That something is in a class with a name is data, whatever a profile's grammar says of the name."""
+    return isinstance(axiom, ClassAssertion) and isinstance(axiom.of, str)

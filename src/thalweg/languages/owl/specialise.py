@@ -20,6 +20,7 @@ from typing import Final
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable, names
 from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.knowledge import Binding, Knowledge, atoms_of, close, comparisons_of, ground, holds, solve
+from thalweg.languages.owl.literals import describe
 from thalweg.languages.owl.tables import TRIPLE, Named, Table
 from thalweg.languages.owl.vocabulary import (
     DATATYPE,
@@ -36,6 +37,7 @@ from thalweg.languages.owl.vocabulary import (
     short,
 )
 from thalweg.model.fact import Fact
+from thalweg.model.term import is_literal
 
 # Rules whose conclusions about the schema the rules for data reach by themselves, step by step.
 _SHORTCUTS: Final = frozenset(
@@ -77,7 +79,7 @@ _HIDDEN_LITERALS: Final = frozenset(f"'{signature}" for signature in _ABOUT_LITE
 _HIDDEN_TERMS: Final = frozenset(f"'{signature}" for signature in _ABOUT_TERMS)
 
 _SAME_LITERAL: Final = "same'literal"
-_X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
+_X, _Y, _Z, _L, _V = Variable("X"), Variable("Y"), Variable("Z"), Variable("L'"), Variable("V'")
 _EQUALITY: Final = (
     Rule(Atom(EDGE, (_Y, _X)), (Now(Atom(EDGE, (_X, _Y))),)),
     Rule(Atom(SAME_AS, (_X, _Y)), (Now(Atom(EDGE, (_X, _Y))), Comparison("!=", _X, _Y))),
@@ -166,7 +168,7 @@ def specialise(table: Table, schema: Schema) -> list[Specialised]:
         if each.name in _TRIVIAL or _is_about_schema(each.rule, schema.static):
             continue
         for made in (made for variant in _variants(each, schema) for made in _instances(variant, schema)):
-            for rule in _sorted_by_kind(made.rule, schema):
+            for rule in (rule for kind in _sorted_by_kind(made.rule, schema) for rule in _by_value(kind, schema)):
                 if rule.head not in (literal.atom for literal in rule.body if isinstance(literal, Now)):
                     found.setdefault(rule, Specialised(rule, made.name, made.axioms))
     return _relevant([*_by_edges(found.values())], schema)
@@ -442,6 +444,37 @@ def _sorted_by_kind(rule: Rule, schema: Schema) -> Iterator[Rule]:
         yield Rule(head, tuple(_about_values(literal) for literal in rule.body))
     else:
         yield rule
+
+
+def _by_value(rule: Rule, schema: Schema) -> Iterator[Rule]:
+    """The rule, and where it compares literals, the same by their values: 3 and "3"^^xsd:byte are one (dt-eq)."""
+    yield rule
+    if not schema.itself:
+        return
+    atoms = atoms_of(rule)
+    links = [atom for atom in atoms if atom.predicate[0] == "<" and len(atom.args) == 2 and atom.predicate != SAME_AS]
+    for atom in links:
+        thing = atom.args[1]
+        if isinstance(thing, Constant) and is_literal(thing.term):
+            for fact in describe(thing.term, ()):
+                if fact.predicate == "literal":
+                    value = Now(Atom("'literal", (_L, Constant(fact.args[1]), Constant(LITERAL))))
+                    yield Rule(rule.head, (*_with_thing(rule, atom, _L), value))
+        elif not any(other.args[0] == thing for other in atoms) and _is_first_of_many(atom, links):
+            values = [Now(Atom("'literal", (each, _V, Constant(LITERAL)))) for each in (thing, _L)]
+            yield Rule(rule.head, (*_with_thing(rule, atom, _L), *values))
+
+
+def _is_first_of_many(atom: Atom, links: list[Atom]) -> bool:
+    """Whether later atoms have the same object."""
+    same = [other for other in links if other.args[1] == atom.args[1]]
+    return len(same) > 1 and same[0] is atom
+
+
+def _with_thing(rule: Rule, atom: Atom, thing: Variable) -> tuple[Literal, ...]:
+    """A rule's body with another object in one of its atoms."""
+    changed = Now(Atom(atom.predicate, (atom.args[0], thing)))
+    return tuple(changed if isinstance(part, Now) and part.atom is atom else part for part in rule.body)
 
 
 def _resources(rule: Rule, *args: Expression) -> tuple[Comparison, ...]:
