@@ -123,7 +123,7 @@ def run(
     {"t":5,"facts":[]}
     """
     timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
-    known = load(program, background=background, tick=tick, reading=reading, report=report or _warn)
+    known = load(program, background=background, tick=tick, reading=reading, report=report or (lambda found: None))
     with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
             if piece is not None:

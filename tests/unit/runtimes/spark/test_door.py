@@ -10,6 +10,7 @@ from thalweg import api
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
+from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.program import Options, over_triples, specialised
 from thalweg.languages.owl.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
 from thalweg.model.dictionary import Dictionary
@@ -70,7 +71,7 @@ def test_rules_over_triples_get_triples() -> None:
 
 def test_equality_comes_as_edges() -> None:
     found = known(specialised("x.ttl", ONTOLOGY, "rl", 5), EVENTS)
-    assert found["'edge/2"] == [(1, 1, "<a>,<b>")]
+    assert found[f"{EDGE}/2"] == [(1, 1, "<a>,<b>")]
     assert f"{SAME_AS}/2" not in found
 
 
