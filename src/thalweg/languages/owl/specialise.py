@@ -231,7 +231,9 @@ def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...]
     """The properties and classes that an ontology names."""
     properties: dict[str, None] = dict.fromkeys((SAME_AS, DIFFERENT_FROM))
     classes: dict[str, None] = {}
-    for subject, predicate, thing in (*known.facts[TRIPLE], *stated):
+    everything = (*known.facts[TRIPLE], *stated)
+    classes |= dict.fromkeys(_listed(everything))
+    for subject, predicate, thing in everything:
         name = short(predicate)
         if name in _OF_CLASSES:
             classes |= dict.fromkeys((subject, thing) if _OF_CLASSES[name] == 2 else (subject,))
@@ -256,6 +258,28 @@ def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...]
         tuple(sorted(term for term in properties if term[0] == "<" and not is_schema_predicate(term) and term != TYPE)),
         tuple(sorted(term for term in classes if term[0] in "<_" and not is_schema_class(term))),
     )
+
+
+def _listed(triples: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """The classes of intersections, unions and disjoint unions."""
+    firsts: dict[str, str] = {}
+    rests: dict[str, str] = {}
+    waiting: list[str] = []
+    for subject, predicate, thing in triples:
+        name = short(predicate)
+        if name == "rdf:first":
+            firsts[subject] = thing
+        elif name == "rdf:rest":
+            rests[subject] = thing
+        elif name in ("owl:intersectionOf", "owl:unionOf", "owl:disjointUnionOf"):
+            waiting.append(thing)
+    seen: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if node in firsts and node not in seen:
+            seen.add(node)
+            yield firsts[node]
+            waiting.append(rests.get(node, ""))
 
 
 _OF_CLASSES: Final = {
