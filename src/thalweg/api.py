@@ -134,14 +134,12 @@ def alone(
     programs: Iterable[Program | Text], on: On | None, timing: "Timing", reading: Reading
 ) -> "tuple[Timing, Reading]":
     """How to run: of an ontology without a stream all that follows is told, at tick 0, about its schema as well."""
-    if (isinstance(on, list | tuple) and len(on) == 0) or on is None:
-        programs = list(programs)
-        if any(map(is_ontology, programs)) and reading.profile != "ql":
-            reading = replace(reading, schema=True)
-        if any(map(is_ontology, programs)):
-            first = 0 if timing.first is None else timing.first
-            timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
-    return timing, reading
+    nothing = on is None or (isinstance(on, list | tuple) and not on)
+    if not nothing or not any(map(is_ontology, programs)):
+        return timing, reading
+    first = 0 if timing.first is None else timing.first
+    timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
+    return timing, replace(reading, schema=reading.profile != "ql")
 
 
 def why(

@@ -140,6 +140,7 @@ class Engine:
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
+        self._fed = frozenset(signature for signature, _ in self._feeds)
         self._asks = self._asked_at_the_door()
         self._takes_triples = (f"{ANY_TRIPLE}/3", None) in self._feeds
         self._last_stratum = plan.depth - 1
@@ -156,7 +157,7 @@ class Engine:
             return frozenset()
         from thalweg.languages.owl.door import SUPPLIED
 
-        return SUPPLIED & {signature for signature, _ in self._feeds}
+        return SUPPLIED & self._fed
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -169,8 +170,7 @@ class Engine:
         """
         batches = self._batches(facts)
         if self._takes_triples:
-            known = {signature for signature, _ in self._feeds}
-            batches = [as_triples(batch, self.dictionary, known) for batch in batches]
+            batches = [as_triples(batch, self.dictionary, self._fed) for batch in batches]
         if self._asks:
             from thalweg.languages.owl.door import supply
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from thalweg.ir.nodes import Door
 from thalweg.languages.owl.literals import describe, stand_in
+from thalweg.languages.owl.vocabulary import SAME_AS
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -25,7 +26,7 @@ SUPPLIED: Final = frozenset(
 )
 """The signatures of what is said at the door."""
 
-_SAME_AS: Final = "<http://www.w3.org/2002/07/owl#sameAs>/2"
+_SAME_AS: Final = f"{SAME_AS}/2"
 
 
 def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[str]) -> Batch:

@@ -124,7 +124,7 @@ def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
     stated = list(triples)
     about = {term for triple in stated if is_schema(triple) for term in triple}
     facts += (Fact("triple", each) for each in stated if is_schema(each) or (each[1] == SAME_AS and each[0] in about))
-    about_schema = [each for each in table.rules if _is_about_schema(each.rule, static)]
+    about_schema = [each for each in table.rules if _is_static(each.rule.head, static)]
     rules = [(each.rule, each.name not in _SHORTCUTS) for each in _worth_closing(about_schema, facts)]
     known, needed = close(rules, facts)
     typed = known.facts[TRIPLE]
@@ -165,7 +165,7 @@ def specialise(table: Table, schema: Schema) -> list[Specialised]:
     """The rules over data."""
     found: dict[Rule, Specialised] = {}
     for each in table.rules:
-        if each.name in _TRIVIAL or _is_about_schema(each.rule, schema.static):
+        if each.name in _TRIVIAL or _is_static(each.rule.head, schema.static):
             continue
         for made in (made for variant in _variants(each, schema) for made in _instances(variant, schema)):
             for rule in (rule for kind in _sorted_by_kind(made.rule, schema) for rule in _by_value(kind, schema)):
@@ -221,10 +221,6 @@ def _is_static(atom: Atom, static: Iterable[str]) -> bool:
     if predicate == TYPE:
         return thing is not None and is_schema_class(thing)
     return predicate is not None and is_schema_predicate(predicate)
-
-
-def _is_about_schema(rule: Rule, static: frozenset[str]) -> bool:
-    return _is_static(rule.head, static)
 
 
 def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -7,15 +7,16 @@ it types something with one of OWL's own classes (`owl:TransitiveProperty`). Eve
 
 from typing import Final
 
+from thalweg.model.rdf import RDF_TYPE, XSD
+
 Triple = tuple[str, str, str]
 
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 OWL: Final = "http://www.w3.org/2002/07/owl#"
-XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 PREFIXES: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 
-TYPE: Final = f"<{RDF}type>"
+TYPE: Final = RDF_TYPE
 SAME_AS: Final = f"<{OWL}sameAs>"
 DIFFERENT_FROM: Final = f"<{OWL}differentFrom>"
 THING: Final = f"<{OWL}Thing>"
