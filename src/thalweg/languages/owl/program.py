@@ -47,7 +47,6 @@ from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.triples import ANY_TRIPLE
 
 _KEPT: Final = ("inconsistent",)
-_EXAMPLE: Final = (("onProperty", "<p>"), ("someValuesFrom", "<C>"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,8 @@ def _once(triples: Sequence[Triple]) -> list[Triple]:
     """The same ontology, in which restrictions that are described alike are one.
 
     >>> from thalweg.languages.owl.vocabulary import OWL
-    >>> same = [(node, f"<{OWL}{word}>", name) for node in ("_:a", "_:b") for word, name in _EXAMPLE]
+    >>> said = (("onProperty", "<p>"), ("someValuesFrom", "<C>"))
+    >>> same = [(node, f"<{OWL}{word}>", name) for node in ("_:a", "_:b") for word, name in said]
     >>> _once([*same, ("<x>", RDF_TYPE, "_:b")])[-1][2]
     '_:a'
     """
