@@ -1,0 +1,98 @@
+"""What dependency analysis needs to know of a rule, whatever language it came from.
+
+    a(X) :- p(X), not q(X).     is     heads ("a/1",), body p/1 positive and q/1 negative
+
+An outline forgets terms and keeps predicates, how they occur, and which variable stands in which argument.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from thalweg.diagnostics import NOWHERE, Span
+
+How = Literal["positive", "negative", "aggregate"]
+Kind = Literal["rule", "choice", "disjunction", "constraint", "weak"]
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A predicate in a body: `q/1`, negated.
+
+    Whatever is not known to be monotone counts as `aggregate`: all facts of the predicate must be there. `args` has the
+    variable of each argument that is one.
+    """
+
+    predicate: str
+    how: How = "positive"
+    args: tuple[str | None, ...] = ()
+
+    @property
+    def settled(self) -> bool:
+        """Whether the predicate must be known in full before the rule can be applied."""
+        return self.how != "positive"
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A statement: what it may derive, and what that depends on.
+
+    A `rule` without heads shows something. The variables of aggregates are those that the rest of the rule has, too.
+    """
+
+    heads: tuple[str, ...]
+    body: tuple[Occurrence, ...]
+    kind: Kind = "rule"
+    text: str = ""
+    head_args: tuple[tuple[str | None, ...], ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def predicates(self) -> frozenset[str]:
+        return frozenset(self.heads) | {one.predicate for one in self.body}
+
+    @property
+    def is_fact(self) -> bool:
+        return self.kind == "rule" and bool(self.heads) and not self.body
+
+
+def outline(text: str, head: str, *body: str) -> Outline:
+    """An outline from signatures, `not` and `#` before those that are negated and aggregated: for examples and tests.
+
+    >>> outline("a :- p, not q.", "a/0", "p/0", "not q/0").body[1]
+    Occurrence(predicate='q/0', how='negative', args=())
+    """
+    occurrences = tuple(_occurrence(one) for one in body)
+    return Outline((head,) if head else (), occurrences, "rule" if head else "constraint", text)
+
+
+def _occurrence(text: str) -> Occurrence:
+    if text.startswith("not "):
+        return Occurrence(text[4:], "negative")
+    return Occurrence(text[1:], "aggregate") if text.startswith("#") else Occurrence(text)
+
+
+def strata_of(outlines: Iterable[Outline]) -> list[list[str]] | None:
+    """The derived predicates of each stratum, lowest first; None where negation or an aggregate runs in a circle.
+
+    >>> strata_of([outline("", "a/0", "p/0", "not b/0"), outline("", "b/0", "q/0")])
+    [['b/0'], ['a/0']]
+    """
+    outlines = tuple(outlines)
+    level = {head: 0 for one in outlines for head in one.heads}
+    edges = [
+        (head, needed.predicate, int(needed.settled))
+        for one in outlines
+        for head in one.heads
+        for needed in one.body
+        if needed.predicate in level
+    ]
+    changed = True
+    while changed:
+        changed = False
+        for head, needed, step in edges:
+            if level[head] < level[needed] + step:
+                level[head], changed = level[needed] + step, True
+                if level[head] > len(level):
+                    return None
+    return [sorted(name for name in level if level[name] == stratum) for stratum in sorted(set(level.values()))]

@@ -1,0 +1,116 @@
+"""What we say in an answer set program that clingo does not know; it is taken out before clingo reads the rest.
+
+    #prefix ub: <http://example.org/ub#>.        names that begin with `ub_` are IRIs
+    #input speed/2, light/1.                     what streams bring; also as a comment: `%! input speed/2`
+    #from stream <s> [TIME 3s STEP 2s]           the window that the program is written for
+
+What is taken out leaves spaces behind, so that every place in the text stays where it was.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic, Source, Span
+
+_SIGNATURE: Final = r"-?[_']*[a-z][A-Za-z0-9_']*/[0-9]+"
+_SIGNATURES: Final = re.compile(rf"\s*{_SIGNATURE}(?:\s*,\s*{_SIGNATURE})*\s*\Z")
+_PREFIX: Final = re.compile(r"#prefix\s+(?P<name>[a-z][A-Za-z0-9_]*)?\s*:\s*<(?P<space>[^<>\s]*)>\s*\.")
+_INPUT: Final = re.compile(r"#input\b(?P<list>[^.\n]*)\.")
+_FROM: Final = re.compile(r"#from\s+stream\s+<[^<>\s]*>\s*\[(?P<window>[^\]\n]*)\]\s*\.?")
+_WINDOW: Final = re.compile(r"\s*TIME\s+(?P<window>\S+)(?:\s+STEP\s+(?P<slide>\S+))?\s*\Z", re.IGNORECASE)
+_NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
+# What may hold anything inside is matched whole, so that nothing is found in there.
+_TOKEN: Final = re.compile(
+    r'(?P<note>%![^\n]*)|%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"|#script\b.*?#end\s*\.'
+    r"|(?P<directive>#(?:prefix|input|from)\b)|(?P<foreign>[^\x00-\x7f]+)",
+    re.DOTALL,
+)
+_EXAMPLES: Final = {
+    "#prefix": "write `#prefix ex: <http://example.org/>.`",
+    "#input": "write `#input speed/2, light/1.`",
+    "#from": "write `#from stream <http://example.org/s> [TIME 3s STEP 2s]`",
+}
+
+
+@dataclass(slots=True)
+class Directives:
+    """The text for clingo, and what was taken out of it."""
+
+    text: str
+    prefixes: dict[str, str] = field(default_factory=dict)
+    inputs: list[str] = field(default_factory=list)
+    window: tuple[str, str | None] | None = None
+    wrong: list[Diagnostic] = field(default_factory=list)
+
+
+def take_out(source: Source) -> Directives:
+    """Separates our directives from clingo's text.
+
+    >>> found = take_out(Source("x.lp", "#prefix ex: <http://ex.org/>. a :- ex_p(X)."))
+    >>> found.text, found.prefixes
+    ('                              a :- ex_p(X).', {'ex': 'http://ex.org/'})
+    """
+    found = Directives(source.text)
+    at = 0
+    while token := _TOKEN.search(source.text, at):
+        at = token.end()
+        if token["note"]:
+            _note(found, token["note"])
+        elif token["directive"]:
+            at = _directive(found, source, token)
+        elif token["foreign"]:
+            _foreign(found, source, token)
+    return found
+
+
+def signatures(text: str) -> list[str]:
+    """The signatures of a list; `ValueError` where it is none.
+
+    >>> signatures("speed/2, light/1")
+    ['speed/2', 'light/1']
+    """
+    if not _SIGNATURES.match(text):
+        raise ValueError(f"`{text.strip()}` is not a list of predicates such as `speed/2,light/1`")
+    return [one.strip() for one in text.split(",")]
+
+
+def _note(found: Directives, text: str) -> None:
+    note = _NOTE.match(text)
+    if note and _SIGNATURES.match(note["list"].rstrip().rstrip(".")):
+        found.inputs += signatures(note["list"].rstrip().rstrip("."))
+
+
+def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
+    """Reads one directive; where to go on."""
+    start, text = token.start(), source.text
+    if prefix := _PREFIX.match(text, start):
+        found.prefixes[prefix["name"] or ""] = prefix["space"]
+        return _blank(found, prefix)
+    if (listed := _INPUT.match(text, start)) and _SIGNATURES.match(listed["list"]):
+        found.inputs += signatures(listed["list"])
+        return _blank(found, listed)
+    if (stream := _FROM.match(text, start)) and (window := _WINDOW.match(stream["window"])):
+        found.window = window["window"], window["slide"]
+        return _blank(found, stream)
+    line_end = text.find("\n", start)
+    end = line_end if line_end >= 0 else len(text)
+    word = token["directive"]
+    wrong = Diagnostic("E101", f"this is not a `{word}`", Span(source, start, token.end()), help=_EXAMPLES[word])
+    found.wrong.append(wrong)
+    found.text = found.text[:start] + " " * (end - start) + found.text[end:]
+    return end
+
+
+def _foreign(found: Directives, source: Source, token: re.Match[str]) -> None:
+    """Clingo's names are ASCII, and its scanner does not survive anything else outside strings and comments."""
+    span = Span(source, token.start(), token.end())
+    help = "clingo's names are made of ASCII letters; put other text in quotes"
+    found.wrong.append(Diagnostic("E101", f"`{token.group()}` cannot stand here", span, help))
+    found.text = found.text[: token.start()] + "_" * len(token.group()) + found.text[token.end() :]
+
+
+def _blank(found: Directives, taken: re.Match[str]) -> int:
+    spaces = re.sub(r"[^\n]", " ", taken.group())
+    found.text = found.text[: taken.start()] + spaces + found.text[taken.end() :]
+    return taken.end()

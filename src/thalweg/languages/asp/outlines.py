@@ -1,0 +1,181 @@
+"""Statements of clingo's parser become outlines: which predicates they derive, and which they depend on.
+
+Nodes are known by the name of their type, so that nothing here needs clingo. What each construct is for the analysis:
+
+    not a, not not a              negative
+    #sum{…: a}, a : b, { a }      aggregate, and so are conditions in heads: all of their facts must be there
+    { a }, #sum{…: a} in a head   a choice
+    -a                            a predicate of its own; where `a` occurs, too, they exclude each other: a constraint
+    #show t : a                   a rule without a head
+    #external a : b [free]        a choice; a rule otherwise, because it may be set by default
+    #minimize, :~                 weak
+    #edge                         one constraint over the bodies of all edges
+    &theory{…}, #script           touches everything that there is: everything meets
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from thalweg.ir.outline import How, Kind, Occurrence, Outline
+from thalweg.languages.asp.places import Places
+
+_HEADS: Final[dict[str, Kind]] = {
+    "Literal": "rule",
+    "Aggregate": "choice",
+    "HeadAggregate": "choice",
+    "Disjunction": "disjunction",
+    "TheoryAtom": "choice",
+}
+EVERYWHERE: Final = (
+    "Definition",
+    "ShowSignature",
+    "Defined",
+    "Script",
+    "TheoryDefinition",
+    "ProjectSignature",
+    "ProjectAtom",
+    "Heuristic",
+)
+"""Statements that say something about the whole program: they belong wherever a part of it is solved."""
+
+
+def type_of(node: Any) -> str:
+    return str(node.ast_type.name)
+
+
+def outlines_of(nodes: Iterable[Any], places: Places) -> list[Outline]:
+    """The outlines of all statements that derive or forbid something."""
+    nodes = [node for node in nodes if type_of(node) not in EVERYWHERE or type_of(node) == "Script"]
+    edges = tuple(one for node in nodes if type_of(node) == "Edge" for one in _occurrences(node.body, "aggregate"))
+    found = [_outline(node, places, edges) for node in nodes if type_of(node) != "Script"]
+    found += _exclusions(found)
+    if not any(map(_is_boundless, nodes)):
+        return found
+    everything = sorted({name for one in found for name in one.predicates})
+    whole = tuple(Occurrence(name, "aggregate") for name in everything)
+    return [
+        replace(one, body=(*one.body, *whole), kind="choice") if one.heads or one.kind == "constraint" else one
+        for one in found
+    ]
+
+
+def _outline(node: Any, places: Places, edges: tuple[Occurrence, ...]) -> Outline:
+    text, span = statement(node), places.of(node)
+    match type_of(node):
+        case "Rule":
+            return _rule(node, text, places)
+        case "Minimize":
+            return Outline((), tuple(_occurrences(node.body)), "weak", text, span=span)
+        case "External":
+            kind: Kind = "choice" if str(node.external_type) == "free" else "rule"
+            heads = signatures(node.atom.symbol)
+            return Outline(tuple(heads), tuple(_occurrences(node.body)), kind, text, tuple(heads.values()), span)
+        case "Edge":
+            return Outline((), edges, "constraint", text, span=span)
+    return Outline((), tuple(_occurrences(node.body)), "rule", text, span=span)
+
+
+def statement(node: Any) -> str:
+    """A statement as text that clingo reads back."""
+    text = str(node)
+    return text.replace("#false :-", ":-", 1) if text.startswith("#false :-") else text
+
+
+def _rule(node: Any, text: str, places: Places) -> Outline:
+    kind, heads = _HEADS[type_of(node.head)], list(_heads(node.head))
+    body = (*_occurrences(node.body), *_conditions(node.head))
+    if kind == "rule" and not heads:
+        # A head such as `not a`, `X < 3` or `#false` derives nothing: it forbids that it is not so.
+        kind, body = "constraint", (*body, *_literal(node.head, "positive"))
+    return Outline(
+        tuple(name for name, _ in heads), body, kind, text, tuple(args for _, args in heads), places.of(node)
+    )
+
+
+def _heads(head: Any) -> Iterator[tuple[str, tuple[str | None, ...]]]:
+    match type_of(head):
+        case "Literal":
+            if head.sign == 0 and type_of(head.atom) == "SymbolicAtom":
+                yield from signatures(head.atom.symbol).items()
+        case "Aggregate" | "Disjunction":
+            for element in head.elements:
+                yield from _heads(element.literal)
+        case "HeadAggregate":
+            for element in head.elements:
+                yield from _heads(element.condition.literal)
+
+
+def _conditions(head: Any) -> Iterator[Occurrence]:
+    """What a head depends on: conditions of its elements, and negated literals among them."""
+    match type_of(head):
+        case "Aggregate" | "Disjunction":
+            elements = list(head.elements)
+        case "HeadAggregate":
+            elements = [element.condition for element in head.elements]
+        case _:
+            elements = []
+    for element in elements:
+        yield from _occurrences(element.condition, "aggregate")
+        if element.literal.sign:
+            yield from _literal(element.literal, "aggregate")
+
+
+def _occurrences(body: Iterable[Any], how: How = "positive") -> Iterator[Occurrence]:
+    for literal in body:
+        if type_of(literal) == "ConditionalLiteral":
+            yield from _literal(literal.literal, "aggregate")
+            yield from _occurrences(literal.condition, "aggregate")
+        else:
+            yield from _literal(literal, how)
+
+
+def _literal(literal: Any, how: How) -> Iterator[Occurrence]:
+    atom = literal.atom
+    match type_of(atom):
+        case "SymbolicAtom":
+            found = signatures(atom.symbol)
+            # Alternatives of different arity: any of them may be meant, so none is needed for the rule to apply.
+            how = "aggregate" if len(found) > 1 else "negative" if literal.sign and how == "positive" else how
+            yield from (Occurrence(name, how, args) for name, args in found.items())
+        case "BodyAggregate":
+            for element in atom.elements:
+                yield from _occurrences(element.condition, "aggregate")
+        case "Aggregate":
+            yield from _occurrences(atom.elements, "aggregate")
+
+
+def signatures(symbol: Any, sign: str = "") -> dict[str, tuple[str | None, ...]]:
+    """The signatures of an atom, with the variables among their arguments; a pool `p(X;Y,Z)` may have several."""
+    match type_of(symbol):
+        case "UnaryOperation":
+            return signatures(symbol.argument, "" if sign else "-")
+        case "Pool":
+            found = [signatures(one, sign) for one in symbol.arguments]
+            return {name: (None,) * len(args) for one in found for name, args in one.items()}
+        case "SymbolicTerm":
+            return {f"{sign}{symbol.symbol}/0": ()}
+    args = tuple(one.name if type_of(one) == "Variable" and one.name != "_" else None for one in symbol.arguments)
+    return {f"{sign}{symbol.name}/{len(args)}": args}
+
+
+def _is_boundless(node: Any) -> bool:
+    """Whether a statement may depend on anything, and anything on it."""
+    if type_of(node) == "Script":
+        return True
+    return type_of(node) == "Rule" and any(
+        type_of(one) == "TheoryAtom"
+        for one in (node.head, *(getattr(literal, "atom", literal) for literal in node.body))
+    )
+
+
+def _exclusions(outlines: list[Outline]) -> Iterator[Outline]:
+    """`a` and `-a` cannot both hold: the constraint that clingo keeps to itself."""
+    names = {name for one in outlines for name in one.predicates}
+    for name in sorted(names):
+        if name.startswith("-") and name[1:] in names:
+            predicate, _, arity = name[1:].rpartition("/")
+            args = tuple(f"X{number}" for number in range(int(arity)))
+            written = f"{predicate}({','.join(args)})" if args else predicate
+            body = Occurrence(name[1:], args=args), Occurrence(name, args=args)
+            yield Outline((), body, "constraint", f":- {written}, -{written}.")

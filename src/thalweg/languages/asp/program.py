@@ -1,0 +1,113 @@
+"""What clingo's parser read becomes a program: outlines, inputs, what is shown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from thalweg.diagnostics import Diagnostic, Source
+from thalweg.ir.nodes import Program
+from thalweg.ir.outline import Outline
+from thalweg.languages.asp.directives import Directives
+from thalweg.languages.asp.lower import Obstacle, lower
+from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, signatures, statement, type_of
+from thalweg.languages.asp.places import Places
+from thalweg.languages.asp.terms import Names
+
+
+@dataclass(frozen=True)
+class AspProgram:
+    """An answer set program.
+
+    `outlines` are its statements that derive or forbid something, each with its text; `everywhere` the others, which
+    belong to every part that is solved. `inputs` are the signatures that streams bring; `shown` those that answers
+    tell. `window` is what the program itself says about it. `nodes` are the statements as clingo's parser read them.
+    """
+
+    source: Source
+    outlines: tuple[Outline, ...]
+    everywhere: tuple[str, ...]
+    inputs: tuple[str, ...]
+    shown: frozenset[str]
+    names: Names
+    window: tuple[str, str | None] | None = None
+    nodes: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        return dict(self.names.prefixes)
+
+    def text(self, rules: Iterable[int] | None = None) -> str:
+        """The program, or the part of it with some of the outlines, as clingo reads it."""
+        chosen = self.outlines if rules is None else [self.outlines[number] for number in rules]
+        return "\n".join([*self.everywhere, *(one.text for one in chosen)])
+
+    def lowered(self, window: int) -> Program | None:
+        """The same as rules over windows of so many ticks; None where `obstacles` say why not."""
+        found = lower(self, window)
+        return found if isinstance(found, Program) else None
+
+    @cached_property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """What keeps the program from being evaluated incrementally."""
+        found = lower(self, 1)
+        return () if isinstance(found, Program) else found
+
+
+def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[str] = ()) -> AspProgram:
+    """The program that parsed statements stand for. `inputs` given by the user come before what the program says."""
+    nodes, everything = of_base(nodes), nodes
+    outlines = tuple(outlines_of(nodes, Places(source)))
+    names = frozenset(name for one in outlines for name in one.predicates) | set(inputs or directives.inputs)
+    return AspProgram(
+        source,
+        outlines,
+        tuple(statement(node) for node in nodes if type_of(node) in EVERYWHERE),
+        tuple(sorted(set(inputs) or declared(nodes, directives) or undefined(outlines))),
+        shown(nodes, outlines),
+        Names(directives.prefixes, names),
+        directives.window,
+        tuple(everything),
+    )
+
+
+def of_base(nodes: Iterable[Any]) -> list[Any]:
+    """The statements outside of all `#program` parts but `base`, which is what is grounded."""
+    found, inside = [], True
+    for node in nodes:
+        if type_of(node) == "Program":
+            inside = node.name == "base" and not node.parameters
+        elif inside:
+            found.append(node)
+    return found
+
+
+def declared(nodes: Iterable[Any], directives: Directives) -> set[str]:
+    """The inputs that a program names, by `#input`, `%! input` or `#external`."""
+    externals = {name for node in nodes if type_of(node) == "External" for name in signatures(node.atom.symbol)}
+    return externals | set(directives.inputs)
+
+
+def undefined(outlines: Iterable[Outline]) -> set[str]:
+    """Predicates without rules and facts: what else should bring them than a stream?"""
+    outlines = tuple(outlines)
+    return {need.predicate for one in outlines for need in one.body} - {head for one in outlines for head in one.heads}
+
+
+def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[str]:
+    """What answers tell: what `#show` says; without it whatever the program has rules or facts for."""
+    said = [node for node in nodes if type_of(node) == "ShowSignature"]
+    if not said:
+        return frozenset(head for one in outlines for head in one.heads)
+    return frozenset(f"{'' if node.positive else '-'}{node.name}/{node.arity}" for node in said if node.name)
+
+
+def unused(program: AspProgram) -> list[Diagnostic]:
+    """Warnings about statements that are never looked at."""
+    places = Places(program.source)
+    found = []
+    for node in program.nodes:
+        if type_of(node) == "Program" and (node.name != "base" or node.parameters):
+            message = f"the part `{node.name}` is never grounded: windows are answered by `base` alone"
+            found.append(Diagnostic("W502", message, places.of(node), help="take the line out, or move the rules"))
+    return found

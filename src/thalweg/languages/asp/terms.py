@@ -1,0 +1,175 @@
+r"""Terms and predicates as clingo spells them, and back.
+
+    road1                        is   road1
+    12                           is   12                        where it fits the 32 bits of clingo's numbers
+    "b c"                        is   "b c"
+    <http://example.org/x>       is   "<http://example.org/x>"  or ex_x, where the program says #prefix ex
+    _:b0                         is   "_:b0"
+    20.5                         is   "\"20.5\""
+    "chat"@fr                    is   "\"chat\"@fr"
+
+clingo knows numbers, constants and strings, so everything else is a string that holds our spelling. A string that only
+looks like one of those has a backslash in front. A name that begins with a declared prefix stands for an IRI, whether
+it is a predicate or a constant; and where a program speaks about `rdf_type`, the fact `C(s)` also comes as
+`rdf_type(s,C)`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from thalweg.model.fact import Fact
+from thalweg.model.rdf import RDF_TYPE, fact_of
+from thalweg.model.term import BARE, is_number, is_term, quote, unquote
+
+LEAST, GREATEST = -(2**31), 2**31 - 1
+"""The numbers of clingo."""
+
+_NAME: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
+_SPECIAL: Final = re.compile(r'[<"\\]|_:')
+_UNESCAPES: Final = {"n": "\n", "\\": "\\", '"': '"'}
+_NOT: Final = r"\not"
+
+
+def is_integer(term: str) -> bool:
+    """Whether a term is a number that clingo can count with.
+
+    >>> is_integer("12"), is_integer("20.5"), is_integer("3000000000"), is_integer("x")
+    (True, False, False, False)
+    """
+    return is_number(term) and term.lstrip("-").isdigit() and LEAST <= int(term) <= GREATEST
+
+
+def content(term: str) -> str:
+    r"""The text inside the string that stands for a term that clingo does not know.
+
+    >>> content("<a>"), content("20.5"), content('"chat"@fr'), content('"b"'), content('"<b>"')
+    ('<a>', '"20.5"', '"chat"@fr', 'b', '\\<b>')
+    """
+    if term == "not":
+        return _NOT
+    if term[0] in "<_" or (term[0] == '"' and term[-1] != '"'):
+        return term
+    if is_number(term):
+        return f'"{term}"'
+    text = unquote(term)
+    return f"\\{text}" if _SPECIAL.match(text) else text
+
+
+def term_of_content(text: str) -> str:
+    r"""The term that a string of clingo stands for; the inverse of `content`.
+
+    >>> [term_of_content(content(term)) for term in ("<a>", "20.5", '"chat"@fr', '"b"', '"<b>"', "_:b")]
+    ['<a>', '20.5', '"chat"@fr', '"b"', '"<b>"', '_:b']
+    """
+    if not _SPECIAL.match(text):
+        return quote(text)
+    if text == _NOT:
+        return "not"
+    if text[0] == "\\":
+        return quote(text[1:] if _SPECIAL.match(text[1:]) else text)
+    if text[0] == '"' and text[-1] == '"':
+        return text[1:-1] if is_term(text[1:-1]) and is_number(text[1:-1]) else quote(text)
+    return text if is_term(text) else quote(text)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The spelling of a program: its prefixes, and the signatures that it mentions.
+
+    >>> names = Names({"ub": "http://example.org/ub#"}, frozenset({"ub_advisor/2", "ub_Dean/1"}))
+    >>> names.as_symbol_text("<http://example.org/ub#Dean>"), names.as_symbol_text("<http://example.org/x>")
+    ('ub_Dean', '"<http://example.org/x>"')
+    >>> names.as_term("ub_Dean"), names.as_term('"<http://example.org/x>"')
+    ('<http://example.org/ub#Dean>', '<http://example.org/x>')
+    """
+
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    signatures: frozenset[str] = frozenset()
+
+    @cached_property
+    def _longest_first(self) -> list[tuple[str, str]]:
+        """Prefixes as they begin names, `ub_`, with their namespaces, `<http://example.org/ub#`."""
+        found = [(f"{name}_" if name else "", f"<{space}") for name, space in self.prefixes.items()]
+        return sorted(found, key=lambda one: (-len(one[0]), one))
+
+    @cached_property
+    def _type_name(self) -> str | None:
+        """The name under which a program speaks about types, if it does."""
+        name = self.name(RDF_TYPE)
+        return name if name is not None and f"{name}/2" in self.signatures else None
+
+    def iri(self, name: str) -> str | None:
+        """The IRI that a name stands for, where it begins with a declared prefix.
+
+        >>> Names({"ub": "http://example.org/ub#"}).iri("ub_advisor"), Names().iri("ub_advisor")
+        ('<http://example.org/ub#advisor>', None)
+        """
+        for prefix, space in self._longest_first:
+            if name.startswith(prefix) and len(name) > len(prefix):
+                return f"{space}{name[len(prefix) :]}>"
+        return None
+
+    def name(self, iri: str) -> str | None:
+        """The name of an IRI; None where no prefix gives it one that clingo can read."""
+        for prefix, space in self._longest_first:
+            if iri.startswith(space):
+                name = prefix + iri[len(space) : -1]
+                if _NAME.match(name) and name != "not" and self.iri(name) == iri:
+                    return name
+        return None
+
+    def as_symbol_text(self, term: str) -> str:
+        r"""A term as clingo reads it.
+
+        >>> print(*map(Names().as_symbol_text, ("road1", "12", '"b c"', "20.5", "3000000000", '"chat"@fr')))
+        road1 12 "b c" "\"20.5\"" "\"3000000000\"" "\"chat\"@fr"
+        """
+        if term[0] == "<" and (name := self.name(term)) is not None:
+            return name
+        if is_integer(term) or (BARE.match(term) and term != "not"):
+            return term
+        text = content(term)
+        return '"' + text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"') + '"'
+
+    def as_term(self, text: str) -> str:
+        r"""The term of a symbol as clingo prints it; what no term can hold (`f(a)`) stays as it is printed.
+
+        >>> names = Names()
+        >>> all(names.as_term(names.as_symbol_text(t)) == t for t in ("road1", "-3", '"a\\"b"', "_:x", "2.50", "not"))
+        True
+        >>> names.as_term("f(a,1)")
+        'f(a,1)'
+        """
+        if text[0] == '"' and text[-1] == '"':
+            return term_of_content(re.sub(r"\\(.)", lambda found: _UNESCAPES[found.group(1)], text[1:-1]))
+        return self.iri(text) or text if BARE.match(text) else text
+
+    def atoms(self, fact: Fact) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The names and terms under which a fact of a stream comes to the program; none where it never speaks of it.
+
+        >>> names = Names({"ub": "http://ub#"}, frozenset({"ub_Dean/1", "near/2"}))
+        >>> list(names.atoms(Fact("<http://ub#Dean>", ("<x>",)))), list(names.atoms(Fact("far", ("a", "b"))))
+        ([('ub_Dean', ('<x>',))], [])
+        """
+        name = self.name(fact.predicate) if fact.predicate[0] == "<" else fact.predicate
+        if name is not None and f"{name}/{len(fact.args)}" in self.signatures:
+            yield name, fact.args
+        if self._type_name and len(fact.args) == 1 and fact.predicate[0] == "<":
+            yield self._type_name, (fact.args[0], fact.predicate)
+
+    def fact(self, name: str, args: tuple[str, ...]) -> Fact:
+        """The fact of an atom in an answer, its arguments as clingo prints them.
+
+        >>> names = Names({"ub": "http://ub#", "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#"})
+        >>> str(names.fact("ub_advisor", ("a", "12"))), str(names.fact("rdf_type", ("a", "ub_Dean")))
+        ('<http://ub#advisor>(a,12)', '<http://ub#Dean>(a)')
+        """
+        predicate, terms = self.iri(name) or name, tuple(map(self.as_term, args))
+        return (
+            fact_of(terms[0], predicate, terms[1])
+            if predicate == RDF_TYPE and len(terms) == 2
+            else Fact(predicate, terms)
+        )

@@ -1,0 +1,72 @@
+"""Graphs without directions: what is connected, who knows everyone, and which of those groups are nearly the same."""
+
+from collections.abc import Iterable, Iterator
+
+Edge = tuple[str, str]
+
+
+def components(nodes: Iterable[str], edges: Iterable[Edge]) -> list[frozenset[str]]:
+    """What is connected, in the order of the nodes.
+
+    >>> [sorted(group) for group in components("abcd", [("a", "c"), ("c", "d")])]
+    [['a', 'c', 'd'], ['b']]
+    """
+    near = neighbours(nodes, edges)
+    found, seen = [], set[str]()
+    for node in near:
+        if node in seen:
+            continue
+        group, waiting = {node}, [node]
+        while waiting:
+            fresh = near[waiting.pop()] - group
+            group |= fresh
+            waiting += fresh
+        seen |= group
+        found.append(frozenset(group))
+    return found
+
+
+def neighbours(nodes: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
+    near: dict[str, set[str]] = {node: set() for node in nodes}
+    for one, other in edges:
+        if one != other:
+            near.setdefault(one, set()).add(other)
+            near.setdefault(other, set()).add(one)
+    return near
+
+
+def maximal_cliques(nodes: Iterable[str], edges: Iterable[Edge]) -> list[frozenset[str]]:
+    """All groups in which everyone is connected with everyone, and which cannot be extended (Bron and Kerbosch).
+
+    >>> sorted(map(sorted, maximal_cliques("abcd", [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])))
+    [['a', 'b', 'c'], ['c', 'd']]
+    """
+    near = neighbours(nodes, edges)
+    return list(_extend(near, set(), set(near), set())) if near else []
+
+
+def _extend(near: dict[str, set[str]], clique: set[str], open: set[str], done: set[str]) -> Iterator[frozenset[str]]:
+    if not open and not done:
+        yield frozenset(clique)
+        return
+    # With the best connected node as pivot, whoever knows it comes up in its own branch.
+    pivot = max(sorted(open | done), key=lambda node: len(near[node] & open), default="")
+    for node in sorted(open - near[pivot]):
+        yield from _extend(near, clique | {node}, open & near[node], done & near[node])
+        open, done = open - {node}, done | {node}
+
+
+def merged(groups: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+    """Groups that have more than half as many members in common as they differ in become one, again and again.
+
+    >>> sorted(map(sorted, merged([frozenset("abc"), frozenset("bcd"), frozenset("dxyz")])))
+    [['a', 'b', 'c', 'd'], ['d', 'x', 'y', 'z']]
+    """
+    found = sorted(set(groups), key=sorted)
+    while pair := next(((one, other) for one in found for other in found if one != other and _akin(one, other)), None):
+        found = sorted({group for group in found if group not in pair} | {pair[0] | pair[1]}, key=sorted)
+    return found
+
+
+def _akin(one: frozenset[str], other: frozenset[str]) -> bool:
+    return 2 * len(one & other) > len(one ^ other)
