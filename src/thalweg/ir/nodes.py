@@ -139,9 +139,10 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`left operator right`, the operator one of `= != < <= > >= is`; `=` may bind a variable on either side.
+    """`left operator right`, the operator one of `= != < <= > >= !== is`; `=` may bind a variable on either side.
 
-    To the right of `is` stands the kind of a term, `literal` (a number or anything in quotes) or `resource`.
+    `!==` compares spellings. To the right of `is` stands the kind of a term: `literal` (a number or anything in quotes)
+    or `resource`, `integer` (a whole number of at most 32 bits) or `non_integer`.
     """
 
     operator: str

@@ -191,7 +191,7 @@ def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline)
             if next(matches(formula, binding, timeline), None) is None:
                 yield binding
         case Comparison("is", left, right):
-            if (first := value(left, binding)) is not None and is_literal(first) == (right == Constant("literal")):
+            if (first := value(left, binding)) is not None and right in _kinds(first):
                 yield binding
         case Comparison(operator, left, right):
             first, second = value(left, binding), value(right, binding)
@@ -267,7 +267,14 @@ def _word(term: str) -> int:
     return NO_VALUE if word is None else word
 
 
+def _kinds(term: str) -> tuple[Constant, Constant]:
+    whole = is_number(term) and term.lstrip("-").isdigit() and -(2**31) <= int(term) < 2**31
+    return Constant("literal" if is_literal(term) else "resource"), Constant("integer" if whole else "non_integer")
+
+
 def _compares(operator: str, first: str, second: str) -> bool:
+    if operator == "!==":
+        return first != second
     if is_number(first) and is_number(second):
         return compare(COMPARISONS[operator], _word(first), _word(second))
     if is_number(first) or is_number(second):

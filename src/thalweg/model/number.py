@@ -23,6 +23,7 @@ LARGEST_INTEGER: Final = 2**61 - 1
 LARGEST_MANTISSA: Final = 2**55 - 1
 LARGEST_SCALE: Final = 63
 _WORD: Final = 2**62
+_HALF: Final = 2**31
 
 ADD: Final = 0
 SUBTRACT: Final = 1
@@ -39,6 +40,9 @@ GREATER: Final = 4
 AT_LEAST: Final = 5
 IS_LITERAL: Final = 6
 IS_RESOURCE: Final = 7
+IS_INTEGER: Final = 8
+IS_NON_INTEGER: Final = 9
+DIFFERENT: Final = 10
 COMPARISONS: Final = {
     "=": EQUAL,
     "!=": UNEQUAL,
@@ -48,6 +52,9 @@ COMPARISONS: Final = {
     ">=": AT_LEAST,
     "is literal": IS_LITERAL,
     "is resource": IS_RESOURCE,
+    "is integer": IS_INTEGER,
+    "is non_integer": IS_NON_INTEGER,
+    "!==": DIFFERENT,
 }
 
 
@@ -109,10 +116,14 @@ def order(left: int, right: int) -> int:
 @register_jitable
 def compare(operator: int, left: int, right: int) -> bool:
     """Whether the comparison holds. A number compares with numbers only, by value; order is for numbers only."""
-    if operator >= IS_LITERAL:
+    if operator == IS_LITERAL or operator == IS_RESOURCE:
         return (left & 7 != 0) == (operator == IS_LITERAL)
     if left & 3 == 3 or right & 3 == 3:
         return False
+    if operator == IS_INTEGER or operator == IS_NON_INTEGER:
+        return (left & 3 == 1 and -_HALF <= left >> 2 < _HALF) == (operator == IS_INTEGER)
+    if operator == DIFFERENT:
+        return left != right
     if (left & 3 == 0) != (right & 3 == 0):
         return False
     if left & 3 == 0:

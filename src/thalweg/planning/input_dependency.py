@@ -160,7 +160,11 @@ class Dependency:
         links = [(f"statement {number}", name) for number, names in enumerate(self._linking) for name in names]
         statements = [f"statement {number}" for number in range(len(self.outlines))]
         groups = components([*self.inputs, *statements], [*links, *self._weak_links])
-        return tuple(sorted(filter(None, map(self._part, groups)), key=lambda part: (part.rules, part.inputs)))
+        found = [part for group in groups if (part := self._part(group)) is not None]
+        placed = {number for part in found for number in part.rules}
+        if left := tuple(number for number in range(len(self.outlines)) if number not in placed):
+            found.append(Part(left, (), True))
+        return tuple(sorted(found, key=lambda part: (part.rules, part.inputs)))
 
     @cached_property
     def _linking(self) -> list[frozenset[str]]:

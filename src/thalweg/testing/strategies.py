@@ -40,6 +40,7 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 
 TERMS: Final = ("1", "1", "a", "2", "1.0", "a", "2.0", "0.5", '"a"')
+KINDS: Final = ("literal", "resource", "integer", "non_integer")
 NUMBERS: Final = ("1", "2", "0.5", "3", "0")
 TICKS: Final = ("0", "2", "4", "6", "9", "12")
 STREAMS: Final = (None, None, None, "s", "r")
@@ -182,9 +183,9 @@ class _Writer:
         if self.chance(25):
             return Comparison("=", self.known(NUMBERS), self.known(NUMBERS))
         if self.chance(20):
-            return Comparison("is", self.known(NUMBERS), Constant(self.pick(("literal", "resource"))))
+            return Comparison("is", self.known(NUMBERS), Constant(self.pick(KINDS)))
         right = Constant(self.pick(NUMBERS)) if self.chance(60) else self.expression()
-        return Comparison(self.pick(("<", ">=", "!=", "<=", ">", "=")), self.expression(), right)
+        return Comparison(self.pick(("<", ">=", "!=", "<=", ">", "=", "!==")), self.expression(), right)
 
     def assignment(self) -> Comparison:
         """Binds a new variable to a computed value."""
