@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Transport
     from thalweg.engine import Engine, Proof
-    from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.runtimes.embedded import Embedded, Items, Reasoner
     from thalweg.runtimes.emit import Answer, Piece
     from thalweg.runtimes.spark.run import Outcome, Place
 
+R = TypeVar("R", bound="Reasoner")
 Text = str | Path
 Facts = str | Fact | Iterable[str | Fact]
 Background = Text | Iterable[Text | Fact]
@@ -224,17 +225,17 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(Generic[R]):
     """A program, ready to run over its streams."""
 
-    runtime: "Embedded"
+    runtime: "Embedded[R]"
     inputs: "Items"
     transports: "Sequence[Transport]"
 
     def pieces(self) -> "Iterator[Piece | None]":
         return self.runtime.answers(self.inputs)
 
-    def __enter__(self) -> "Job":
+    def __enter__(self) -> "Job[R]":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -252,7 +253,7 @@ def start(
     late: Callable[[str], None] | None = None,
     report: Callable[[Diagnostic], None] = lambda found: None,
     interrupt: "Interrupt | None" = None,
-) -> Job:
+) -> "Job[Engine]":
     """Opens the streams and makes the engine; nothing has been read or evaluated yet."""
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.engine import Engine
@@ -265,7 +266,7 @@ def start(
     transports = open_all([(name, _is_text(name)) for name in names or ()])
     settings = Settings(first, last, delay, emit, on_error)
     engine = Engine(program, first=first, memory=memory)
-    runtime = Embedded(engine, settings, write_late=late, report=report, interrupt=interrupt)
+    runtime = Embedded(engine, settings, fixed=program.fixed, write_late=late, report=report, interrupt=interrupt)
     if names is None:
         return Job(runtime, Values(on, engine.dictionary), ())  # type: ignore[arg-type]
     return Job(runtime, Streams(transports, engine.dictionary, timing.clock, interrupt), transports)

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -386,7 +386,7 @@ class Channel:
             self._sink.close()
 
 
-def _deliver(job: "Job", sink: "Sink", spell: "Spell") -> None:
+def _deliver(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())

@@ -6,8 +6,8 @@
 Positions count from 0, at the first tick or with the first fact. The window that closes at a position holds the `size`
 positions up to it. A stream that is too short for one window has one all the same, at its end.
 
-Time and facts differ in nothing else, so both can be cut into panes, the longest pieces that never lie half in a window:
-whoever evaluates incrementally moves on pane by pane.
+Time and facts differ in nothing else, so both can be cut into panes, the longest pieces that never lie half in a
+window: whoever evaluates incrementally moves on pane by pane.
 """
 
 import re
@@ -34,6 +34,14 @@ class Frame:
         """The positions behind one and up to another at which a window closes."""
         behind = max(0, after - self.size + 1 + self.slide) // self.slide
         return range(self.size - 1 + behind * self.slide, until + 1, self.slide)
+
+    def holds(self, position: int) -> bool:
+        """Whether some window holds a position: where the slide is longer than the window, some lie outside.
+
+        >>> [Frame(2, 3).holds(position) for position in range(6)]
+        [True, True, False, True, True, False]
+        """
+        return position % self.slide < self.size
 
     @property
     def pane(self) -> int:

@@ -6,12 +6,11 @@ meet it (`r(X,Z) :- r(X,Y), e(Y,Z)` loses paths), and an atom with derivations i
 facts are handed over as text, which clingo reads twice as fast as Python can build its symbols.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from time import perf_counter
-
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from time import perf_counter
 from typing import Any, Final
 
 import clingo
@@ -19,6 +18,7 @@ from clingo import ast
 
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.asp.places import Places
+from thalweg.languages.asp.terms import Names
 
 _MESSAGE: Final = re.compile(
     r"(?P<file>[^\n]*?):(?P<line>[0-9]+):(?P<column>[0-9]+)(?:-(?:(?P<last>[0-9]+):)?(?P<end>[0-9]+))?: "
@@ -91,6 +91,8 @@ def _span(place: re.Match[str], places: Places) -> Span:
     line, column = int(place["line"]), int(place["column"])
     return places.span(place["file"], (line, column), (int(place["last"] or line), int(place["end"] or column + 1)))
 
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+
 
 def solve_once(program: str, facts: str) -> list[str]:
     """Grounds and solves from scratch; the shown atoms of the first answer set, empty where there is none.
@@ -103,17 +105,21 @@ def solve_once(program: str, facts: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A program, the facts of a window, and what is asked: `first`, `all`, `brave` or `cautious`, in so many seconds."""
+    """A program, the facts of a window, and what is asked: `first`, `all`, `brave` or `cautious`.
+
+    `limit` is in seconds; `names` says how atoms are spelled outside.
+    """
 
     program: str
     facts: str = ""
     models: str = "first"
     limit: float | None = None
+    names: Names = field(default_factory=Names)
 
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """Answer sets, each the shown atoms and terms as clingo spells them; none where the window is inconsistent.
+    """Answer sets, each the shown atoms and terms in our spelling, sorted; none where the window is inconsistent.
 
     `brave` and `cautious` give one set of consequences. `atoms` is how many atoms were grounded.
     """
@@ -125,7 +131,7 @@ class Solved:
 
 
 # What is asked, in clingo's words: where there is something to optimise, optimal answer sets are the only ones.
-_ASKED = {
+_ASKED: Final = {
     "first": ("0", "--opt-mode=opt"),
     "all": ("0", "--opt-mode=optN", "--project=show"),
     "brave": ("0", "--opt-mode=optN", "--enum-mode=brave"),
@@ -151,19 +157,20 @@ def solve(task: Task) -> Solved:
         control.add("base", [], task.facts)
         control.ground([("base", [])])
         rest = None if task.limit is None else max(0.0, task.limit - (perf_counter() - began))
-        answers, complete = _answers(control, task.models, rest)
+        answers, complete = _answers(control, task, rest)
     except (RuntimeError, MemoryError) as error:
         raise Unsolvable("\n".join(said) or str(error)) from error
     return Solved(tuple(sorted(answers)), complete, perf_counter() - began, len(control.symbolic_atoms))
 
 
-def _answers(control: clingo.Control, asked: str, seconds: float | None) -> tuple[tuple[tuple[str, ...], ...], bool]:
+def _answers(control: clingo.Control, task: Task, seconds: float | None) -> tuple[tuple[tuple[str, ...], ...], bool]:
     """What was found, and whether that is all that was asked for."""
     found: list[tuple[str, ...]] = []
-    proven = False
+    asked, proven = task.models, False
+    spell = _speller(task.names)
     with control.solve(yield_=True, async_=True) as handle:
         for model in _models(handle, seconds):
-            answer = tuple(sorted(map(str, model.symbols(shown=True))))
+            answer = tuple(sorted(map(spell, model.symbols(shown=True))))
             if asked != "all" or (model.cost and not proven):
                 # It is better than those before, or more is known of the consequences.
                 found.clear()
@@ -173,6 +180,23 @@ def _answers(control: clingo.Control, asked: str, seconds: float | None) -> tupl
                 return (answer,), True
         complete = handle.wait(0) and handle.get().exhausted
     return tuple(set(found)), complete
+
+
+def _speller(names: Names) -> Callable[[clingo.Symbol], str]:
+    """How symbols are spelled outside; where there are no prefixes only strings need a second look."""
+    as_term = lru_cache(maxsize=None)(names.as_term)
+
+    def by_strings(symbol: clingo.Symbol) -> str:
+        text = str(symbol)
+        return _STRING.sub(lambda found: as_term(found.group()), text) if '"' in text else text
+
+    def by_parts(symbol: clingo.Symbol) -> str:
+        if symbol.type != clingo.SymbolType.Function or not symbol.name:
+            return as_term(str(symbol))
+        sign = "" if symbol.positive else "-"
+        return f"{sign}{names.fact(symbol.name, tuple(map(str, symbol.arguments)))}"
+
+    return by_parts if names.prefixes else by_strings
 
 
 def _models(handle: clingo.SolveHandle, seconds: float | None) -> Iterator[clingo.Model]:
