@@ -10,15 +10,18 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.emit import Piece, Solution
 from thalweg.runtimes.windows import Frame
+
+Words = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Evaluator(Protocol):
     def answer(self, first: int, last: int) -> Answered:
         """The answer of the window with these positions; no later one begins earlier."""
 
-    def words_in_use(self) -> Iterable[np.typing.NDArray[np.int64]]:
+    def words_in_use(self) -> Iterable[Words]:
         """The words that are still needed."""
 
     def close(self) -> None:
@@ -69,15 +72,21 @@ class Windowed:
     partial = False
 
     def __init__(
-        self, evaluator: Evaluator, frame: Frame, first: int | None = None, listen: Listener = lambda *_: None
+        self,
+        evaluator: Evaluator,
+        frame: Frame,
+        first: int | None = None,
+        report: Callable[[Diagnostic], None] = lambda found: None,
+        listen: Listener = lambda solution, shares: None,
     ) -> None:
         self.first = first
         self.now: int | None = None
-        self.incomplete: list[int] = []
         self._evaluator = evaluator
         self._frame = frame
+        self._report = report
         self._listen = listen
         self._closed = False
+        self._incomplete: list[int] = []
         # The ticks of the facts that tuple windows hold, the last of them at the last position.
         self._ticks: deque[int] = deque()
         self._position = -1
@@ -119,7 +128,7 @@ class Windowed:
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
         solution = Solution(last, first, answered.sets, not answered.complete)
         if solution.incomplete:
-            self.incomplete.append(last)
+            self._incomplete.append(last)
         self._listen(solution, answered.shares)
         return solution
 
@@ -127,29 +136,20 @@ class Windowed:
         assert self.first is not None
         return self.first + start, self.first + closing
 
-    def step(self, found: Iterable[Solution], first: int, last: int, partial: bool) -> Iterator[Piece]:
+    def step(self, deltas: Iterable[Any], first: int, last: int, partial: bool) -> Iterator[Piece]:
         """What `advance` gives is what is told."""
-        yield from found
+        yield from deltas
 
     def finish(self) -> Iterator[Piece]:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
             yield self._answer(self._position)
+        if self._incomplete:
+            self._report(_too_slow(self._incomplete))
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         held = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
         self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *self._evaluator.words_in_use(), *held]))
-
-    def summary(self) -> Diagnostic | None:
-        """What to tell at the end about windows that were not solved in time."""
-        if not self.incomplete:
-            return None
-        number = "1 window was" if len(self.incomplete) == 1 else f"{len(self.incomplete)} windows were"
-        return Diagnostic(
-            "W505",
-            f"{number} not solved within the limit, the first at {self.incomplete[0]}: the answer is incomplete",
-            help="allow more with `--solve-limit`, or see with `--report` which part of the program is slow",
-        )
 
     def close(self) -> None:
         self._evaluator.close()
@@ -169,3 +169,12 @@ def singles(batches: Sequence[Batch]) -> Iterator[Batch]:
             if (batch.stream, signature, words) not in seen:
                 seen.add((batch.stream, signature, words))
                 yield Batch({signature: list(words)}, [signature], batch.stream)
+
+
+def _too_slow(ticks: list[int]) -> Diagnostic:
+    number = "1 window was" if len(ticks) == 1 else f"{len(ticks)} windows were"
+    return Diagnostic(
+        "W505",
+        f"{number} not solved within the limit, the first at {ticks[0]}: the answer is incomplete",
+        help="allow more with `--solve-limit`, or see with `--report` which part of the program is slow",
+    )

@@ -91,6 +91,7 @@ def _span(place: re.Match[str], places: Places) -> Span:
     line, column = int(place["line"]), int(place["column"])
     return places.span(place["file"], (line, column), (int(place["last"] or line), int(place["end"] or column + 1)))
 
+
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 

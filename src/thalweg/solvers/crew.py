@@ -63,6 +63,10 @@ class Crew:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes."""
         self._threads.shutdown()
         for worker in self._workers:
             worker.end()
