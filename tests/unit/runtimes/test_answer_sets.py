@@ -57,7 +57,8 @@ def test_a_car_burns_and_there_is_no_jam(ask: Ask) -> None:
 
 def test_the_whole_says_the_same_as_its_communities(ask: Ask) -> None:
     # A rule that never applies makes all inputs meet.
-    meeting = ":- average_speed(_,_), car_number(_,_), traffic_light(_), car_in_smoke(_,_), car_speed(_,_), car_location(never,_)."
+    inputs = "average_speed(_,_), car_number(_,_), traffic_light(_), car_in_smoke(_,_), car_speed(_,_)"
+    meeting = f":- {inputs}, car_location(never,_)."
     assert ask(TRAFFIC + meeting, [(7, WINDOW)]) == ask(TRAFFIC, [(7, WINDOW)])
 
 
