@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
-    from thalweg.runtimes.emit import Change, Interval, Snapshot
+    from thalweg.runtimes.asking import Asking
+    from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
 
 __all__ = [
+    "Asking",
     "Change",
     "Diagnostic",
     "Engine",
@@ -30,6 +32,7 @@ __all__ = [
     "Reading",
     "Rejected",
     "Snapshot",
+    "Solution",
     "check",
     "load",
     "run",
@@ -37,6 +40,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Asking": "runtimes.asking",
     "Change": "runtimes.emit",
     "Diagnostic": "diagnostics",
     "Engine": "engine",
@@ -48,6 +52,7 @@ _HOMES = {
     "Reading": "api",
     "Rejected": "diagnostics",
     "Snapshot": "runtimes.emit",
+    "Solution": "runtimes.emit",
     "check": "api",
     "load": "api",
     "run": "api",

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source
@@ -21,16 +21,20 @@ from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.stratify import check_strata
+from thalweg.runtimes.asking import Asking, evaluator
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Transport
     from thalweg.engine import Engine, Proof
-    from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.languages.asp import AspProgram
+    from thalweg.runtimes.answer_sets import Listener, Windowed
+    from thalweg.runtimes.embedded import Embedded, Items, Reasoner
     from thalweg.runtimes.emit import Answer, Piece
     from thalweg.runtimes.spark.run import Outcome, Place
 
+R = TypeVar("R", bound="Reasoner")
 Text = str | Path
 Facts = str | Fact | Iterable[str | Fact]
 Background = Text | Iterable[Text | Fact]
@@ -111,10 +115,14 @@ def run(
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     reading: Reading = Reading(),
+    asking: Asking = Asking(),
+    inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] | None = None,
     memory: int | None = None,
 ) -> "Iterator[Answer]":
     """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
+
+    Answer set programs (`.lp`) are answered window by window, with `Solution` values.
 
     >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
     ...     print(answer)
@@ -123,6 +131,11 @@ def run(
     {"t":5,"facts":[]}
     """
     timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
+    if is_answer_sets(program):
+        asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None))
+        with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
+            yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
+        return
     known = load(program, background=background, tick=tick, reading=reading, report=report or (lambda found: None))
     with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
@@ -224,22 +237,24 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(Generic[R]):
     """A program, ready to run over its streams."""
 
-    runtime: "Embedded"
+    runtime: "Embedded[R]"
     inputs: "Items"
     transports: "Sequence[Transport]"
+    end: Callable[[], None] = lambda: None
 
     def pieces(self) -> "Iterator[Piece | None]":
         return self.runtime.answers(self.inputs)
 
-    def __enter__(self) -> "Job":
+    def __enter__(self) -> "Job[R]":
         return self
 
     def __exit__(self, *_: object) -> None:
         for transport in self.transports:
             transport.close()
+        self.end()
 
 
 def start(
@@ -252,7 +267,7 @@ def start(
     late: Callable[[str], None] | None = None,
     report: Callable[[Diagnostic], None] = lambda found: None,
     interrupt: "Interrupt | None" = None,
-) -> Job:
+) -> "Job[Engine]":
     """Opens the streams and makes the engine; nothing has been read or evaluated yet."""
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.engine import Engine
@@ -265,10 +280,42 @@ def start(
     transports = open_all([(name, _is_text(name)) for name in names or ()])
     settings = Settings(first, last, delay, emit, on_error)
     engine = Engine(program, first=first, memory=memory)
-    runtime = Embedded(engine, settings, write_late=late, report=report, interrupt=interrupt)
+    runtime = Embedded(engine, settings, fixed=program.fixed, write_late=late, report=report, interrupt=interrupt)
     if names is None:
         return Job(runtime, Values(on, engine.dictionary), ())  # type: ignore[arg-type]
     return Job(runtime, Streams(transports, engine.dictionary, timing.clock, interrupt), transports)
+
+
+def ask(
+    program: "AspProgram",
+    on: On,
+    timing: Timing,
+    asking: Asking = Asking(),
+    background: Iterable[Fact] = (),
+    on_error: Literal["stop", "skip"] = "stop",
+    late: Callable[[str], None] | None = None,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+    interrupt: "Interrupt | None" = None,
+    listen: "Listener" = lambda solution, shares: None,
+) -> "Job[Windowed]":
+    """The same for an answer set program."""
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.runtimes.answer_sets import Windowed
+    from thalweg.runtimes.embedded import Embedded, Settings
+    from thalweg.runtimes.inputs import Streams, Values, open_all
+
+    first, last, delay = timing.ticks()
+    interrupt = interrupt or Interrupt()
+    frame = asking.frame(timing.clock, program)
+    names = _named(on)
+    transports = open_all([(name, _is_text(name)) for name in names or ()])
+    windowed = Windowed(evaluator(program, asking, frame, background), frame, first, report, listen)
+    settings = Settings(first, last, delay, on_error=on_error)
+    runtime = Embedded(windowed, settings, emitter=windowed, write_late=late, report=report, interrupt=interrupt)
+    if names is None:
+        return Job(runtime, Values(on, windowed.dictionary), (), windowed.close)  # type: ignore[arg-type]
+    inputs = Streams(transports, windowed.dictionary, timing.clock, interrupt)
+    return Job(runtime, inputs, transports, windowed.close)
 
 
 def run_on_spark(
@@ -359,6 +406,38 @@ def analyse(
     found += (one for check in (check_safety, check_strata) for one in check(program))
     sources = list(dict.fromkeys(one.span.source for one in found))
     return program, sorted(found, key=lambda one: (sources.index(one.span.source), one.span.start))
+
+
+def load_answer_sets(
+    programs: Sequence[Program | Text],
+    background: Background = (),
+    inputs: Sequence[str] = (),
+    report: Callable[[Diagnostic], None] = lambda found: None,
+) -> "tuple[AspProgram, list[Fact]]":
+    """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings."""
+    from thalweg.solvers.programs import read_program
+
+    if not all(map(is_answer_sets, programs)):
+        raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
+    found: list[Diagnostic] = []
+    known = [_read_background(name, 1_000, found) for name in _several(background)]
+    source = Source(", ".join(map(str, programs)), "\n".join(read_text(Path(str(name))) for name in programs))
+    program, wrong = read_program(source, inputs)
+    found += wrong
+    if any(one.severity == "error" for one in found):
+        raise Rejected(found)
+    for warning in found:
+        report(warning)
+    return program, [fact for one in known for fact in one.background]
+
+
+def is_answer_sets(name: object) -> bool:
+    """Whether something names a file with an answer set program.
+
+    >>> is_answer_sets("jam.lp"), is_answer_sets("jam.lars")
+    (True, False)
+    """
+    return isinstance(name, str | Path) and not _is_text(str(name)) and str(name).endswith(".lp")
 
 
 def _whole(name: str | None) -> str | None:

@@ -11,18 +11,20 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
-    from thalweg.api import Job
+    from thalweg.api import Job, Timing
     from thalweg.connectors.transport import Sink
     from thalweg.diagnostics import Diagnostic
+    from thalweg.languages.asp import AspProgram
     from thalweg.model.fact import Fact
+    from thalweg.runtimes.asking import Asking
     from thalweg.runtimes.emit import Spell
 
 app = typer.Typer(
@@ -38,7 +40,8 @@ Programs = Annotated[
     list[str],
     typer.Argument(
         metavar="PROGRAM",
-        help="Rule programs (`.lars`) and ontologies (`.ttl .owl .rdf .nt .jsonld .ofn .omn`); many make one.",
+        help="Rule programs (`.lars`), answer set programs (`.lp`) and ontologies "
+        "(`.ttl .owl .rdf .nt .jsonld .ofn .omn`); many make one.",
     ),
 ]
 Profile = Annotated[
@@ -106,7 +109,42 @@ def run(
     tick: Tick = "1s",
     delay: Delay = "0s",
     profile: Profile = "rl",
-    window: Window = "0",
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION|TICKS|'N #'",
+            help="For `.lp`: how long a window is, or of how many facts (`'100 #'`); else a tick. For ontologies: how "
+            "long a triple of a stream counts after its own tick; else not at all.",
+        ),
+    ] = None,
+    slide: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION|TICKS|'N #'", help="For `.lp`: from window to window; else as long as a window."
+        ),
+    ] = None,
+    models: Annotated[
+        Literal["first", "all", "brave", "cautious"] | None,
+        typer.Option(help="For `.lp`: one answer set (the default), all, or what holds in some or in all of them."),
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(metavar="p/2,…", help="For `.lp`: what streams bring; else what no rule derives.")
+    ] = None,
+    solve_limit: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="For `.lp`: time for a window; what takes longer is marked incomplete."),
+    ] = None,
+    solver: Annotated[
+        Literal["auto", "clingo", "engine"] | None,
+        typer.Option(help="For `.lp`: `auto` takes the incremental engine where it can, and clingo elsewhere."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="For `.lp`: processes that solve; else one for each core.")
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="For `.lp`: what each part of the program had to do; `-` is standard error."),
+    ] = None,
     schema_stream: SchemaStream = False,
     literals: Literals = False,
     witnesses: Witnesses = False,
@@ -153,9 +191,50 @@ def run(
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.open import open_output
+    from thalweg.languages.asp import signatures
+    from thalweg.runtimes.asking import Asking
     from thalweg.runtimes.emit import spelling
 
     with _outcome():
+        solving = {
+            "--slide": slide,
+            "--models": models,
+            "--inputs": inputs,
+            "--solve-limit": solve_limit,
+            "--solver": solver,
+            "--workers": workers,
+            "--report": report,
+        }
+        if any(map(api.is_answer_sets, programs)):
+            foreign = {
+                "--emit": emit != "snapshot",
+                "--memory": memory,
+                "--profile": profile != "rl",
+                "--schema-stream": schema_stream,
+                "--literals": literals,
+                "--witnesses": witnesses,
+                "--runtime spark": runtime == "spark",
+                "--master": master,
+                "--partitions": partitions,
+                "--checkpoint": checkpoint,
+                "--jar": jars,
+            }
+            _misfits(foreign, "does not go with answer set programs (`.lp`)")
+            if models == "all" and format != "jsonl":
+                _refuse(f"several answer sets are written as `--format jsonl`; `{format}` goes with `--models first`")
+            with _usage():
+                timing = api.Timing(tick, from_, to, delay)
+                asking = Asking(models or "first", window, slide, solve_limit, solver or "auto", workers)
+                first, last, _ = timing.ticks()
+                asking.check(timing.clock)
+                names = [] if inputs is None else signatures(inputs)
+            if not stream and (first is None or last is None):
+                _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+            asked, facts = api.load_answer_sets(programs, background or (), names, _complain)
+            _ask(asked, facts, stream or (), timing, asking, late, out, format, on_error, report)
+            return
+        _misfits(solving, "goes with answer set programs (`.lp`)")
+        window = window or "0"
         with _usage():
             reading = api.Reading(profile, window, schema_stream, literals, witnesses)
             timing, reading = api.alone(programs, stream, api.Timing(tick, from_, to, delay), reading)
@@ -208,6 +287,55 @@ def run(
             ) as job:
                 channel.open()
                 _deliver(job, open_output(out), spelling(format, timing.clock))
+
+
+def _ask(
+    program: "AspProgram",
+    facts: "list[Fact]",
+    stream: Sequence[str],
+    timing: "Timing",
+    asking: "Asking",
+    late: str | None,
+    out: str | None,
+    format: str,
+    on_error: Literal["stop", "skip"],
+    report: str | None,
+) -> None:
+    """Runs an answer set program."""
+    from thalweg import api
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.connectors.open import open_output
+    from thalweg.runtimes.emit import spelling
+    from thalweg.runtimes.report import Report
+
+    interrupt = Interrupt()
+    with interrupt.listen(), Channel(late) as channel, Channel(report) as told:
+        # What goes to the standard output is answers.
+        account = Report(told.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
+        with api.ask(
+            program,
+            stream,
+            timing,
+            asking,
+            facts,
+            on_error,
+            channel.write if late else None,
+            _complain,
+            interrupt,
+            account.take if report else lambda solution, shares: None,
+        ) as job:
+            channel.open()
+            if report != "-":
+                told.open()
+            _deliver(job, open_output(out), spelling(format, timing.clock))
+        if report:
+            account.finish()
+
+
+def _misfits(options: Mapping[str, object], sentence: str) -> None:
+    """Options that have no meaning here are refused, not passed over."""
+    if given := [name for name, value in options.items() if value is not None and value is not False]:
+        _refuse(f"`{'` and `'.join(given)}` {sentence}")
 
 
 @app.command(epilog="Example: `thalweg check slow.lars`")
@@ -386,7 +514,7 @@ class Channel:
             self._sink.close()
 
 
-def _deliver(job: "Job", sink: "Sink", spell: "Spell") -> None:
+def _deliver(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())

@@ -69,6 +69,8 @@ CATALOGUE: Final = {
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",
+    "E504": "solver failed",
+    "W505": "answer is incomplete",
 }
 
 

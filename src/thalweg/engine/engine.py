@@ -311,7 +311,9 @@ class Engine:
         assert self.first is not None
         for number, state in enumerate(self.tuples):
             before = state.start(self.first)
-            entered, left = state.advance(tick, (each for batch in batches for each in _in_order(batch)))
+            entered, left = state.advance(
+                tick, ((*each, batch.stream) for batch in batches for each in batch.in_order())
+            )
             for kind, arrivals in ((FEED_FOREVER, entered), (FEED_RETRACT, left)):
                 for signature, words, when in arrivals:
                     relation = state.feed.relations.get(signature)
@@ -494,23 +496,3 @@ class Engine:
         from thalweg.engine.checkpoint import restore
 
         return restore(cls(program, memory=memory), data)
-
-
-def _in_order(batch: Batch) -> Iterator[tuple[str, tuple[int, ...], str | None]]:
-    """The facts of a batch in the order of arrival."""
-    widths = {signature: int(signature.rpartition("/")[2]) for signature in batch.rows}
-    order = batch.order
-    if not order:
-        order = [
-            signature
-            for signature, words in batch.rows.items()
-            for _ in range(np.size(words) // widths[signature] if widths[signature] else 1)
-        ]
-    places = dict.fromkeys(batch.rows, 0)
-    flat = {
-        signature: np.asarray(words, dtype=np.int64).reshape(-1).tolist() for signature, words in batch.rows.items()
-    }
-    for signature in order:
-        place, wide = places[signature], widths[signature]
-        places[signature] = place + wide
-        yield signature, tuple(flat[signature][place : place + wide]), batch.stream

@@ -1,5 +1,6 @@
 """Events, and their coded form."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,3 +40,24 @@ class Batch:
         assert isinstance(row, list)
         row.extend(words)
         self.order.append(signature)
+
+    def in_order(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Signature and words of each fact, in the order of arrival where it is known.
+
+        >>> list(Batch({"p/1": [5, 9], "q/0": []}, ["p/1", "q/0", "p/1"]).in_order())
+        [('p/1', (5,)), ('q/0', ()), ('p/1', (9,))]
+        """
+        widths = {signature: int(signature.rpartition("/")[2]) for signature in self.rows}
+        flat = {
+            signature: np.asarray(words, dtype=np.int64).reshape(-1).tolist() for signature, words in self.rows.items()
+        }
+        places = dict.fromkeys(self.rows, 0)
+        for signature in self.order or _in_groups(flat, widths):
+            place, wide = places[signature], widths[signature]
+            places[signature] = place + wide
+            yield signature, tuple(flat[signature][place : place + wide])
+
+
+def _in_groups(flat: dict[str, list[int]], widths: dict[str, int]) -> Iterator[str]:
+    for signature, words in flat.items():
+        yield from [signature] * (len(words) // widths[signature] if widths[signature] else 1)

@@ -1,4 +1,4 @@
-"""One engine in this process: events come in, answers come out.
+"""One engine in this process (or something else that reasons): events come in, answers come out.
 
     items   pairs (tick, batch) and diagnostics, in the order of arrival; None where the next item must be waited for
     pieces  what the emitter makes of the engine's changes; None where everything that can be said has been said
@@ -9,17 +9,17 @@ answered before the wait and not after it; where nobody waits, the engine is cal
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
 
 if TYPE_CHECKING:
-    from thalweg.engine import Engine
     from thalweg.runtimes.schema import SchemaWatch
 
 Item = tuple[int, Batch] | Diagnostic | None
@@ -50,14 +50,33 @@ class Settings:
     on_error: Literal["stop", "skip"] = "stop"
 
 
-class Embedded:
-    """A program at work."""
+class Reasoner(Protocol):
+    """What is taken through time: an engine, for example. What `advance` gives is for the emitter to tell."""
+
+    first: int | None
+    now: int | None
+
+    @property
+    def dictionary(self) -> Dictionary: ...
+    @property
+    def partial(self) -> bool: ...
+    def advance(self, to: int, facts: list[Batch], /) -> Iterable[Any]: ...
+    def collect(self, waiting: Iterable[Batch], /) -> None: ...
+
+
+R = TypeVar("R", bound=Reasoner)
+
+
+class Embedded(Generic[R]):
+    """A program at work; the settings say what is told of it, or an emitter of its own does."""
 
     def __init__(
         self,
-        engine: "Engine",
+        engine: R,
         settings: Settings,
         *,
+        emitter: Emitter | None = None,
+        fixed: bool = False,
         write_late: Callable[[str], None] | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
@@ -68,8 +87,8 @@ class Embedded:
         self._report = report
         self._interrupt = interrupt or Interrupt()
         self._buffer = Reorder(settings.delay)
-        self._emitter: Emitter = EMITTERS[settings.emit]()
-        self._schema = _watch(report) if engine.program.fixed else None
+        self._emitter: Emitter = emitter or EMITTERS[settings.emit]()
+        self._schema = _watch(report) if fixed else None
 
     def answers(self, items: Items) -> Iterator[Piece | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""

@@ -6,7 +6,8 @@
 
 All three work from the changes alone, so ticks at which nothing changes cost nothing but the snapshots' own lines.
 
-Each can be written as JSON Lines, as atoms, or as graphs of RDF whose names tell from when to when they hold.
+Answer sets come window by window instead: a `Solution` each. All can be written as JSON Lines, as atoms, or as graphs
+of RDF whose names tell from when to when they hold.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,7 @@ from thalweg.model.time import Clock
 _PARTIAL: Final = ',"partial":true'
 _NOTE: Final = " % partial"
 
+_TRUE: Final = f'"true"^^<{XSD}boolean>'
 _INVALIDATED_AT: Final = "<http://www.w3.org/ns/prov#invalidatedAtTime>"
 _VALID_FROM: Final = "<https://schema.org/validFrom>"
 _VALID_THROUGH: Final = "<https://schema.org/validThrough>"
@@ -35,7 +37,7 @@ def _graph(name: str, facts: tuple[str, ...], partial: bool, *said: Said) -> Gra
     known = tuple(one for group in said for one in group)
     if not partial:
         return Graph(f"{OWN}{name}>", facts, known)
-    return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", f'"true"^^<{XSD}boolean>')))
+    return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", _TRUE)))
 
 
 def _time(predicate: str, name: str, tick: int, clock: Clock) -> Said:
@@ -180,8 +182,47 @@ class Interval:
             yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, start, end)
 
 
-Answer = Snapshot | Change | Interval
-Piece = Stretch | Change | Interval
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The answer sets of a window that closes at `t`: none where it is inconsistent.
+
+    >>> print(Solution(40, 38, (("a(1)",), ("b(1)",))))
+    {"t":40,"window":[38,40],"answers":[["a(1)"],["b(1)"]]}
+    """
+
+    t: int
+    start: int
+    sets: tuple[tuple[str, ...], ...]
+    incomplete: bool = False
+
+    def __str__(self) -> str:
+        sets, note = ",".join(map(_listed, self.sets)), ',"incomplete":true' * self.incomplete
+        return f'{{"t":{self.t},"window":[{self.start},{self.t}],"answers":[{sets}]{note}}}'
+
+    def answers(self) -> Iterator["Solution"]:
+        yield self
+
+    def jsonl(self) -> str:
+        return f"{self}\n"
+
+    def atoms(self) -> str:
+        """`q(x2,y,z) at 41.`, one fact a line, of a window with one answer set."""
+        note = " % incomplete" * self.incomplete
+        if not self.sets:
+            return f"% no answer set at {self.t}{note}\n"
+        return "".join([f"{fact} at {self.t}.{note}\n" for facts in self.sets for fact in facts])
+
+    def graphs(self, clock: Clock) -> Iterator[Graph]:
+        """One for each answer set, and one that only says so where there is none."""
+        said = (*_time(GENERATED_AT, "tick", self.t, clock), (f"{OWN}from>", as_ntriples(str(self.start))))
+        marks = {"incomplete": self.incomplete, "inconsistent": not self.sets and not self.incomplete}
+        said += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
+        for facts in self.sets or ((),):
+            yield Graph(f"{OWN}window:{self.start}:{self.t}>", facts, said)
+
+
+Answer = Snapshot | Change | Interval | Solution
+Piece = Stretch | Change | Interval | Solution
 Spell = Callable[[Piece], str]
 
 FORMATS: Final = ("jsonl", "atoms", "nquads", "jsonld")

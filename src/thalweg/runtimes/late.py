@@ -64,14 +64,5 @@ def facts(batch: Batch, words: Dictionary) -> Iterator[Fact]:
     >>> [str(fact) for fact in facts(batch, words)]
     ['a(x)', 'b']
     """
-    taken = dict.fromkeys(batch.rows, 0)
-    for signature in batch.order or _in_groups(batch):
-        predicate, _, arity = signature.rpartition("/")
-        start = taken[signature]
-        taken[signature] = start + int(arity)
-        yield words.fact(predicate, map(int, batch.rows[signature][start : start + int(arity)]))
-
-
-def _in_groups(batch: Batch) -> Iterator[str]:
-    for signature, row in batch.rows.items():
-        yield from [signature] * (len(row) // max(1, int(signature.rpartition("/")[2])))
+    for signature, codes in batch.in_order():
+        yield words.fact(signature.rpartition("/")[0], codes)

@@ -1,7 +1,16 @@
-"""The only door to clingo."""
+"""The only door to clingo.
+
+A window is solved by a fresh control. One that is kept from window to window, with the inputs as externals that are
+released when they leave, is wrong as soon as a rule must look back: what was grounded before an input came does not
+meet it (`r(X,Z) :- r(X,Y), e(Y,Z)` loses paths), and an atom with derivations in two windows is defined twice. The
+facts are handed over as text, which clingo reads twice as fast as Python can build its symbols.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from time import perf_counter
 from typing import Any, Final
 
 import clingo
@@ -9,6 +18,7 @@ from clingo import ast
 
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.asp.places import Places
+from thalweg.languages.asp.terms import Names
 
 _MESSAGE: Final = re.compile(
     r"(?P<file>[^\n]*?):(?P<line>[0-9]+):(?P<column>[0-9]+)(?:-(?:(?P<last>[0-9]+):)?(?P<end>[0-9]+))?: "
@@ -82,17 +92,123 @@ def _span(place: re.Match[str], places: Places) -> Span:
     return places.span(place["file"], (line, column), (int(place["last"] or line), int(place["end"] or column + 1)))
 
 
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
 def solve_once(program: str, facts: str) -> list[str]:
     """Grounds and solves from scratch; the shown atoms of the first answer set, empty where there is none.
 
     >>> sorted(solve_once("q(X) :- p(X), not r(X). #show q/1.", "p(1). p(2). r(2)."))
     ['q(1)']
     """
-    control = clingo.Control(["--warn=none"])
-    control.add("base", [], program)
-    control.add("base", [], facts)
-    control.ground([("base", [])])
-    with control.solve(yield_=True) as handle:
-        for model in handle:
-            return [str(atom) for atom in model.symbols(shown=True)]
-    return []
+    return list(next(iter(solve(Task(program, facts)).answers), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A program, the facts of a window, and what is asked: `first`, `all`, `brave` or `cautious`.
+
+    `limit` is in seconds; `names` says how atoms are spelled outside.
+    """
+
+    program: str
+    facts: str = ""
+    models: str = "first"
+    limit: float | None = None
+    names: Names = field(default_factory=Names)
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Answer sets, each the shown atoms and terms in our spelling, sorted; none where the window is inconsistent.
+
+    `brave` and `cautious` give one set of consequences. `atoms` is how many atoms were grounded.
+    """
+
+    answers: tuple[tuple[str, ...], ...]
+    complete: bool = True
+    seconds: float = 0.0
+    atoms: int = 0
+
+
+# What is asked, in clingo's words: where there is something to optimise, optimal answer sets are the only ones.
+_ASKED: Final = {
+    "first": ("0", "--opt-mode=opt"),
+    "all": ("0", "--opt-mode=optN", "--project=show"),
+    "brave": ("0", "--opt-mode=optN", "--enum-mode=brave"),
+    "cautious": ("0", "--opt-mode=optN", "--enum-mode=cautious"),
+}
+
+
+class Unsolvable(Exception):  # noqa: N818
+    """Clingo gave up, and this is what it said."""
+
+
+def solve(task: Task) -> Solved:
+    """Grounds and solves one window. The limit cannot stop grounding, only what comes after it.
+
+    >>> solve(Task("{a; b}. :~ a. [1] :- not a, not b. #show a/0. #show b/0.", models="all")).answers
+    (('b',),)
+    """
+    began = perf_counter()
+    said: list[str] = []
+    control = clingo.Control(["--warn=none", "--seed=1", *_ASKED[task.models]], lambda _, text: said.append(text))
+    try:
+        control.add("base", [], task.program)
+        control.add("base", [], task.facts)
+        control.ground([("base", [])])
+        rest = None if task.limit is None else max(0.0, task.limit - (perf_counter() - began))
+        answers, complete = _answers(control, task, rest)
+    except (RuntimeError, MemoryError) as error:
+        raise Unsolvable("\n".join(said) or str(error)) from error
+    return Solved(tuple(sorted(answers)), complete, perf_counter() - began, len(control.symbolic_atoms))
+
+
+def _answers(control: clingo.Control, task: Task, seconds: float | None) -> tuple[tuple[tuple[str, ...], ...], bool]:
+    """What was found, and whether that is all that was asked for."""
+    found: list[tuple[str, ...]] = []
+    asked, proven = task.models, False
+    spell = _speller(task.names)
+    with control.solve(yield_=True, async_=True) as handle:
+        for model in _models(handle, seconds):
+            answer = tuple(sorted(map(spell, model.symbols(shown=True))))
+            if asked != "all" or (model.cost and not proven):
+                # It is better than those before, or more is known of the consequences.
+                found.clear()
+            proven = model.optimality_proven
+            found.append(answer)
+            if asked == "first" and not model.cost:
+                return (answer,), True
+        complete = handle.wait(0) and handle.get().exhausted
+    return tuple(set(found)), complete
+
+
+def _speller(names: Names) -> Callable[[clingo.Symbol], str]:
+    """How symbols are spelled outside; where there are no prefixes only strings need a second look."""
+    as_term = lru_cache(maxsize=None)(names.as_term)
+
+    def by_strings(symbol: clingo.Symbol) -> str:
+        text = str(symbol)
+        return _STRING.sub(lambda found: as_term(found.group()), text) if '"' in text else text
+
+    def by_parts(symbol: clingo.Symbol) -> str:
+        if symbol.type != clingo.SymbolType.Function or not symbol.name:
+            return as_term(str(symbol))
+        sign = "" if symbol.positive else "-"
+        return f"{sign}{names.fact(symbol.name, tuple(map(str, symbol.arguments)))}"
+
+    return by_parts if names.prefixes else by_strings
+
+
+def _models(handle: clingo.SolveHandle, seconds: float | None) -> Iterator[clingo.Model]:
+    """Models as they are found, until there are no more or the time is over."""
+    end = None if seconds is None else perf_counter() + seconds
+    while True:
+        handle.resume()
+        if not handle.wait(None if end is None else max(0.0, end - perf_counter())):
+            handle.cancel()
+            return
+        model = handle.model()
+        if model is None:
+            return
+        yield model

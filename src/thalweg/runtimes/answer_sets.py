@@ -1,0 +1,180 @@
+"""Windows of a stream, each answered by its answer sets.
+
+A `Windowed` program is taken through time like an engine. It counts positions (`windows`), hands what comes to an
+evaluator, and asks it for an answer whenever a window closes. There are two evaluators, with the same answers:
+
+    `solving`     clingo, piece by piece: any program
+    `lowering`    the incremental engine: programs that can be rules
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.runtimes.emit import Piece, Solution
+from thalweg.runtimes.windows import Frame
+
+Words = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one piece of a program had to do for a window: facts of some inputs, seconds, and how many answers."""
+
+    inputs: tuple[str, ...]
+    facts: int
+    seconds: float
+    answers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer sets of a window; whether these are all that was asked for; and who had to do what."""
+
+    sets: tuple[tuple[str, ...], ...]
+    complete: bool = True
+    shares: tuple[Share, ...] = ()
+
+
+class Evaluator(Protocol):
+    """Answers windows. Positions never decrease."""
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """What facts that come in are coded with."""
+
+    def add(self, position: int, batches: Sequence[Batch]) -> None:
+        """Facts arrive."""
+
+    def answer(self, first: int, last: int) -> Answered:
+        """The answer of the window with these positions; no later one begins earlier."""
+
+    def words_in_use(self) -> Iterable[Words]:
+        """The words that are still needed."""
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+
+
+Listener = Callable[[Solution, tuple[Share, ...]], None]
+
+
+class Windowed:
+    """A program that is asked whenever a window closes; also its own emitter, because it has nothing else to tell."""
+
+    partial = False
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        frame: Frame,
+        first: int | None = None,
+        report: Callable[[Diagnostic], None] = lambda found: None,
+        listen: Listener = lambda solution, shares: None,
+    ) -> None:
+        self.first = first
+        self.now: int | None = None
+        self._evaluator = evaluator
+        self._frame = frame
+        self._report = report
+        self._listen = listen
+        self._closed = False
+        self._incomplete: list[int] = []
+        # The ticks of the facts that tuple windows hold, the last of them at the last position.
+        self._ticks: deque[int] = deque()
+        self._position = -1
+
+    @property
+    def dictionary(self) -> Dictionary:
+        return self._evaluator.dictionary
+
+    def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[Solution]:
+        """Takes what comes at a tick; the answers of all windows that close up to it."""
+        self.first = to if self.first is None else self.first
+        self.now = to
+        return self._by_facts(to, batches) if self._frame.tuples else self._by_time(to - self.first, batches)
+
+    def _by_time(self, position: int, batches: Sequence[Batch]) -> Iterator[Solution]:
+        for closing in self._frame.closings(self._position, position - 1):
+            yield self._answer(closing)
+        if self._frame.holds(position):
+            self._evaluator.add(position, batches)
+        for closing in self._frame.closings(max(self._position, position - 1), position):
+            yield self._answer(closing)
+        self._position = position
+
+    def _by_facts(self, tick: int, batches: Sequence[Batch]) -> Iterator[Solution]:
+        for single in singles(batches):
+            self._position = position = self._position + 1
+            self._ticks.append(tick)
+            if len(self._ticks) > self._frame.size:
+                self._ticks.popleft()
+            if self._frame.holds(position):
+                self._evaluator.add(position, [single])
+            for closing in self._frame.closings(position - 1, position):
+                yield self._answer(closing)
+
+    def _answer(self, closing: int) -> Solution:
+        self._closed = True
+        start = max(0, closing - self._frame.size + 1)
+        answered = self._evaluator.answer(start, closing)
+        first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
+        solution = Solution(last, first, answered.sets, not answered.complete)
+        if solution.incomplete:
+            self._incomplete.append(last)
+        self._listen(solution, answered.shares)
+        return solution
+
+    def _ticks_of(self, start: int, closing: int) -> tuple[int, int]:
+        assert self.first is not None
+        return self.first + start, self.first + closing
+
+    def step(self, deltas: Iterable[Any], first: int, last: int, partial: bool) -> Iterator[Piece]:
+        """What `advance` gives is what is told."""
+        yield from deltas
+
+    def finish(self) -> Iterator[Piece]:
+        """A stream that was too short for a window has one all the same."""
+        if not self._closed and self._position >= 0:
+            yield self._answer(self._position)
+        if self._incomplete:
+            self._report(_too_slow(self._incomplete))
+
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        held = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
+        self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *self._evaluator.words_in_use(), *held]))
+
+    def close(self) -> None:
+        self._evaluator.close()
+
+
+def singles(batches: Sequence[Batch]) -> Iterator[Batch]:
+    """The facts of a tick one by one, in the order of arrival; on one stream each counts once.
+
+    >>> batch = Batch()
+    >>> for word in (5, 9, 5): batch.add("p/1", [word])
+    >>> [single.rows for single in singles([batch])]
+    [{'p/1': [5]}, {'p/1': [9]}]
+    """
+    seen = set()
+    for batch in batches:
+        for signature, words in batch.in_order():
+            if (batch.stream, signature, words) not in seen:
+                seen.add((batch.stream, signature, words))
+                yield Batch({signature: list(words)}, [signature], batch.stream)
+
+
+def _too_slow(ticks: list[int]) -> Diagnostic:
+    number = "1 window was" if len(ticks) == 1 else f"{len(ticks)} windows were"
+    return Diagnostic(
+        "W505",
+        f"{number} not solved within the limit, the first at {ticks[0]}: the answer is incomplete",
+        help="allow more with `--solve-limit`, or see with `--report` which part of the program is slow",
+    )

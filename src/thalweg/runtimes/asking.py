@@ -1,0 +1,74 @@
+"""How an answer set program is asked: over which windows, for which answer sets, by whom, and for how long."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from thalweg.model.fact import Fact
+from thalweg.model.time import Clock, milliseconds
+from thalweg.runtimes.windows import Frame, read_frame
+
+if TYPE_CHECKING:
+    from thalweg.languages.asp import AspProgram
+    from thalweg.runtimes.answer_sets import Evaluator
+
+MODELS: Final = ("first", "all", "brave", "cautious")
+SOLVERS: Final = ("auto", "clingo", "engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What a user asks for; `ValueError` where that has no meaning.
+
+    `limit` is how long a window may take, `workers` how many processes of clingo there are at most: 0 for none, which
+    solves in this process.
+
+    >>> Asking(models="most")
+    Traceback (most recent call last):
+    ValueError: there is no `--models most`; there is first, all, brave, cautious
+    """
+
+    models: str = "first"
+    window: int | str | None = None
+    slide: int | str | None = None
+    limit: str | None = None
+    solver: str = "auto"
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.models not in MODELS:
+            raise ValueError(f"there is no `--models {self.models}`; there is {', '.join(MODELS)}")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"there is no `--solver {self.solver}`; there is {', '.join(SOLVERS)}")
+
+    def check(self, clock: Clock) -> None:
+        """Complains about times that have no meaning."""
+        self.frame(clock)
+        assert self.seconds is None or self.seconds > 0
+
+    @property
+    def seconds(self) -> float | None:
+        """How long a window may take."""
+        if self.limit is None:
+            return None
+        seconds = milliseconds(self.limit) / 1_000
+        if not seconds:
+            raise ValueError("`--solve-limit` must be longer than nothing")
+        return seconds
+
+    def frame(self, clock: Clock, program: "AspProgram | None" = None) -> Frame:
+        """The windows; a program may have some of its own, which it is asked over unless the user says otherwise."""
+        window, slide = self.window, self.slide
+        if window is None and slide is None and program is not None and program.window is not None:
+            window, slide = program.window
+        return read_frame(window, slide, clock)
+
+
+def evaluator(program: "AspProgram", asking: Asking, frame: Frame, background: Iterable[Fact] = ()) -> "Evaluator":
+    """Who answers: the engine where it can and nobody says otherwise, or clingo."""
+    from thalweg.runtimes.solving import Solving
+    from thalweg.solvers.crew import Crew
+
+    workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
+    return Solving(program, Crew(workers), asking.models, asking.seconds, background)

@@ -1,0 +1,64 @@
+"""Which part of a program is slow: for each window and in all, what every community had to do.
+
+{"t":4,"window":[2,4],"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"answers":1}]}
+{"windows":20,"seconds":0.06,"communities":[{"inputs":["p/1"],"facts":40,"seconds":0.06,"slowest":0.004}]}
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from thalweg.runtimes.answer_sets import Share
+from thalweg.runtimes.emit import Solution
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Report:
+    """Writes a line for each window, and one at the end.
+
+    >>> report = Report(lambda line: print(line, end=""))
+    >>> report.take(Solution(4, 2, (("q",),)), (Share(("p/1",), 2, 0.003, 1),))
+    {"t":4,"window":[2,4],"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"answers":1}]}
+    >>> report.finish()
+    {"windows":1,"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"slowest":0.003}]}
+    """
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._windows = 0
+        self._totals: dict[int, dict[str, Any]] = {}
+
+    def take(self, solution: Solution, shares: tuple[Share, ...]) -> None:
+        """Tells of one window."""
+        self._windows += 1
+        pieces = [
+            {"inputs": share.inputs, "facts": share.facts, "seconds": _rounded(share.seconds), "answers": share.answers}
+            for share in shares
+        ]
+        window = {"t": solution.t, "window": [solution.start, solution.t]}
+        self._line(window | {"seconds": _rounded(sum(share.seconds for share in shares)), "communities": pieces})
+        for number, share in enumerate(shares):
+            self._add(number, share)
+
+    def _add(self, number: int, share: Share) -> None:
+        total = self._totals.setdefault(number, {"inputs": share.inputs, "facts": 0, "seconds": 0.0, "slowest": 0.0})
+        total["facts"] += share.facts
+        total["seconds"] += share.seconds
+        total["slowest"] = max(total["slowest"], share.seconds)
+
+    def finish(self) -> None:
+        """Tells of all windows."""
+        seconds = _rounded(sum(total["seconds"] for total in self._totals.values()))
+        pieces = [
+            total | {"seconds": _rounded(total["seconds"]), "slowest": _rounded(total["slowest"])}
+            for total in self._totals.values()
+        ]
+        self._line({"windows": self._windows, "seconds": seconds, "communities": pieces})
+
+    def _line(self, data: dict[str, Any]) -> None:
+        self._write(f"{_encode(data)}\n")
+
+
+def _rounded(seconds: float) -> float:
+    return round(seconds, 6)

@@ -1,0 +1,159 @@
+"""Processes that solve: side by side, within a time limit, and without growing.
+
+Three things about clingo make a process the right place for it. It never gives back the names that it has seen, so a
+stream with ever new ones fills the memory: a process that has grounded `RENEWAL` atoms is replaced. Grounding cannot be
+interrupted: a process that overstays the limit is ended, and its answer is incomplete. And what Python does around
+it (spelling facts, reading answers) happens on one core however many threads there are.
+
+A task holds all that is needed to solve it, so any process of the crew can take any task.
+"""
+
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Timer
+from typing import IO, Final
+
+from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.solvers.clingo import Solved, Task, Unsolvable, solve
+
+RENEWAL: Final = 1_000_000
+# A process that is given so many seconds more than the limit finds the time to say what it has found.
+_GRACE: Final = 0.25
+
+_MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.crew import work; work()"
+
+
+class Crew:
+    """So many processes, made when they are needed; with none, tasks are solved in this process.
+
+    >>> with Crew(1) as crew:
+    ...     [solved.answers for solved in crew.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
+    [(('p', 'q'),), ()]
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._workers = [Worker() for _ in range(size)]
+        self._threads = ThreadPoolExecutor(max(1, size))
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def solve(self, tasks: Sequence[Task]) -> list[Solved]:
+        """What the tasks give, in their order."""
+        if not self._size:
+            return [_here(task) for task in tasks]
+        if len(tasks) == 1:
+            return [self._ask(tasks[0])]
+        return list(self._threads.map(self._ask, tasks))
+
+    def _ask(self, task: Task) -> Solved:
+        worker = self._idle.get()
+        try:
+            return worker.ask(task)
+        finally:
+            self._idle.put(worker)
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes."""
+        self._threads.shutdown()
+        for worker in self._workers:
+            worker.end()
+
+
+class Worker:
+    """One process at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._atoms = 0
+
+    def ask(self, task: Task) -> Solved:
+        process = self._process or self._start()
+        late = Timer(0 if task.limit is None else task.limit + _GRACE, process.kill)
+        if task.limit is not None:
+            late.start()
+        found = _exchange(process, task)
+        late.cancel()
+        if isinstance(found, Solved):
+            self._atoms += found.atoms
+            if self._atoms > RENEWAL:
+                self.end()
+            return found
+        self.end()
+        if found is None and late.finished.is_set() and task.limit is not None:
+            return Solved((), complete=False, seconds=task.limit + _GRACE)
+        raise _failed(found or "its process has ended, perhaps for want of memory")
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-c", _MAIN.format(path=sys.path)]
+        self._process = process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._atoms = 0
+        assert process.stdout is not None
+        # The limit is for solving: it must not begin before the process is ready.
+        process.stdout.read(1)
+        return process
+
+    def end(self) -> None:
+        """Ends the process; the next task begins another one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def _exchange(process: "subprocess.Popen[bytes]", task: Task) -> Solved | str | None:
+    """What the process says of a task: an answer, what is wrong, or nothing, where it has ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        _send(process.stdin, task)
+        found: Solved | str = pickle.load(process.stdout)
+    except (EOFError, OSError, pickle.UnpicklingError):
+        return None
+    return found
+
+
+def _send(pipe: IO[bytes], value: object) -> None:
+    pickle.dump(value, pipe, protocol=5)
+    pipe.flush()
+
+
+def _here(task: Task) -> Solved:
+    try:
+        return solve(task)
+    except Unsolvable as error:
+        raise _failed(str(error)) from error
+
+
+def _failed(said: str) -> Failed:
+    return Failed(Diagnostic("E504", f"clingo has not solved a window: {said.strip()}"))
+
+
+def work() -> None:
+    """What a process of the crew does: solves what comes in until nothing more comes."""
+    # Ctrl-C is for the process that gives out the tasks.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    sink.write(b"!")
+    sink.flush()
+    while True:
+        try:
+            task = pickle.load(source)
+        except EOFError:
+            return
+        try:
+            _send(sink, solve(task))
+        except Unsolvable as error:
+            _send(sink, str(error))

@@ -1,0 +1,24 @@
+"""Answer set programs from their texts: clingo parses, `languages.asp` makes sense of it."""
+
+from collections.abc import Sequence
+
+from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.languages.asp import AspProgram, read, take_out, unused
+
+
+def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram, list[Diagnostic]]:
+    """A program as far as it can be read, and what is wrong with it.
+
+    >>> program, found = read_program(Source("jam.lp", "jam(X) :- slow(X), not light(X)."))
+    >>> program.inputs, found
+    (('light/1', 'slow/1'), [])
+    """
+    try:
+        from thalweg.solvers.clingo import parse
+    except ModuleNotFoundError:
+        message = "answer set programs are read by clingo, which is not installed"
+        raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[asp]'`")]) from None
+    directives = take_out(source)
+    nodes, wrong = parse(directives.text, source)
+    program = read(nodes, source, directives, inputs)
+    return program, [*directives.wrong, *wrong, *unused(program)]

@@ -1,0 +1,102 @@
+"""Windows are answered as clingo answers the whole program on what they hold, however they are made and solved."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.api import Timing, ask
+from thalweg.diagnostics import Source
+from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.emit import Solution
+from thalweg.solvers.clingo import Task, solve
+from thalweg.solvers.programs import read_program
+
+PROGRAMS = (
+    "a(X) :- p(X), not q(X). b(X) :- p(X), r(X).",
+    "a(X) :- p(X). a(X) :- q(X). b(X,Y) :- a(X), a(Y), X < Y. :- b(1,3).",
+    "t(X,Y) :- e(X,Y). t(X,Z) :- t(X,Y), e(Y,Z). a(X) :- p(X), not t(X,X).",
+    "n(N) :- N = #count { X : p(X) }. m(S) :- S = #sum { X : q(X) }. a(X) :- r(X), not n(2).",
+    "{ a(X) } :- p(X). 1 { b(X); c(X) } 1 :- q(X). :- a(X), r(X).",
+    "{ a(X) : p(X) } 1. :~ not a(X), p(X). [X@2,X] { b(X) } :- q(X), not r(X). :~ b(X). [X@1,X,b]",
+    "a :- not b. b :- not a. c(X) :- a, p(X). c(X) :- b, q(X). #show c/1. #show s(X) : r(X).",
+    "a(X) ; b(X) :- p(X). :- a(X), q(X). -r(X) :- b(X). #const n = 2. g(n).",
+    "#external p(X) : d(X). d(1..2). a(X) :- p(X). k(7). #show a/1. #show k/1.",
+)
+INPUTS = {"p": 1, "q": 1, "r": 1, "e": 2}
+
+
+@st.composite
+def facts(draw: st.DrawFn) -> str:
+    name = draw(st.sampled_from(sorted(INPUTS)))
+    return f"{name}({','.join(draw(st.sampled_from('123')) for _ in range(INPUTS[name]))})"
+
+
+@dataclass(frozen=True)
+class Case:
+    program: str
+    events: tuple[tuple[int, tuple[str, ...]], ...]
+    size: int
+    slide: int
+    tuples: bool
+    models: str
+
+    @property
+    def window(self) -> tuple[str, str]:
+        unit = " #" if self.tuples else ""
+        return f"{self.size}{unit}", f"{self.slide}{unit}"
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    ticks = sorted(draw(st.sets(st.integers(0, 9), min_size=1, max_size=6)))
+    return Case(
+        draw(st.sampled_from(PROGRAMS)),
+        tuple((tick, tuple(draw(st.lists(facts(), max_size=4)))) for tick in ticks),
+        draw(st.integers(1, 5)),
+        draw(st.integers(1, 4)),
+        draw(st.booleans()),
+        draw(st.sampled_from(("first", "all", "brave", "cautious"))),
+    )
+
+
+def windows(case: Case) -> Iterator[tuple[int, int, set[str]]]:
+    """First tick, last tick and facts of each window, by the definition."""
+    if case.tuples:
+        arrived = [(tick, fact) for tick, some in case.events for fact in dict.fromkeys(some)]
+        ends = range(case.size - 1, len(arrived), case.slide)
+        for end in ends or ([len(arrived) - 1] if arrived else []):
+            inside = arrived[max(0, end - case.size + 1) : end + 1]
+            yield inside[0][0], inside[-1][0], {fact for _, fact in inside}
+        return
+    first, last = case.events[0][0], case.events[-1][0]
+    for end in range(first + case.size - 1, last + 1, case.slide) or [last]:
+        start = max(first, end - case.size + 1)
+        yield start, end, {fact for tick, some in case.events if start <= tick <= end for fact in some}
+
+
+def told(case: Case, solver: str = "clingo") -> list[Solution]:
+    program, found = read_program(Source("case.lp", case.program))
+    assert not found
+    window, slide = case.window
+    asking = Asking(case.models, window, slide, solver=solver, workers=0)
+    with ask(program, case.events, Timing(), asking) as job:
+        return [piece for piece in job.pieces() if isinstance(piece, Solution)]
+
+
+@given(cases())
+def test_a_window_is_answered_as_the_whole_program_answers_it(case: Case) -> None:
+    program, _ = read_program(Source("case.lp", case.program))
+    shown = " ".join(f"#show {signature}." for signature in program.shown) or "#show."
+    answers = told(case)
+    held = list(windows(case))
+    assert [(one.start, one.t) for one in answers] == [(start, end) for start, end, _ in held]
+    for answer, (_, _, inside) in zip(answers, held, strict=True):
+        known = " ".join(f"{fact}." for fact in inside if fact.partition("(")[0] in case.program)
+        if case.models == "first":
+            everything = solve(Task(f"{case.program} {shown}", known, "all")).answers
+            assert set(answer.sets) <= set(everything)
+            assert bool(answer.sets) == bool(everything)
+        else:
+            assert answer.sets == solve(Task(f"{case.program} {shown}", known, case.models)).answers

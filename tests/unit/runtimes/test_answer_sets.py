@@ -1,0 +1,227 @@
+"""Windows of a stream and their answer sets, in the embedded runtime."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import thalweg
+from thalweg import Asking
+from thalweg.model.time import Clock
+from thalweg.runtimes.windows import read_frame
+
+PAPER = Path(__file__).parents[4] / "shared" / "seeds"
+TRAFFIC = """
+very_slow_speed(X) :- average_speed(X,Y), Y < 20.
+many_cars(X) :- car_number(X,Y), Y > 40.
+traffic_jam(X) :- very_slow_speed(X), many_cars(X), not traffic_light(X).
+car_fire(X) :- car_in_smoke(C,high), car_speed(C,0), car_location(C,X).
+give_notification(X) :- traffic_jam(X).
+give_notification(X) :- car_fire(X).
+#show car_fire/1. #show give_notification/1. #show traffic_jam/1.
+"""
+WINDOW = (
+    "average_speed(newcastleRoad,10)", "car_number(newcastleRoad,55)", "traffic_light(newcastleRoad)",
+    "car_in_smoke(car1,high)", "car_speed(car1,0)", "car_location(car1,danganRoad)",
+)  # fmt: skip
+GATES = "1 { go(X) : open(X) } 1. :- go(X), closed(X). #show go/1."
+
+
+class Ask:
+    def __init__(self, folder: Path) -> None:
+        self._program = folder / "program.lp"
+
+    def __call__(self, program: str, on: Any, **options: Any) -> list[dict[str, Any]]:
+        self._program.write_text(program)
+        given = {
+            name: options.pop(name) for name in ("models", "window", "slide", "limit", "solver") if name in options
+        }
+        asking = Asking(**{"workers": 0, **given})
+        return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, asking=asking, **options)]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    return Ask(tmp_path)
+
+
+# The traffic program -------------------------------------------------------------------------------------------------
+
+
+def test_a_car_burns_and_there_is_no_jam(ask: Ask) -> None:
+    (answer,) = ask(TRAFFIC, [(7, WINDOW)])
+    assert answer == {"t": 7, "window": [7, 7], "answers": [["car_fire(danganRoad)", "give_notification(danganRoad)"]]}
+
+
+def test_the_whole_says_the_same_as_its_communities(ask: Ask) -> None:
+    # A rule that never applies makes all inputs meet.
+    inputs = "average_speed(_,_), car_number(_,_), traffic_light(_), car_in_smoke(_,_), car_speed(_,_)"
+    meeting = f":- {inputs}, car_location(never,_)."
+    assert ask(TRAFFIC + meeting, [(7, WINDOW)]) == ask(TRAFFIC, [(7, WINDOW)])
+
+
+def test_the_window_of_the_paper_is_the_one_tested_here() -> None:
+    papers = list(PAPER.glob("000*"))
+    if not papers:
+        pytest.skip("the paper is not here")
+    text = (
+        papers[0].read_text(encoding="utf-8").replace("-\n", "").replace("dangan-Road", "danganRoad").replace(" ", "")
+    )
+    start = text.index("W=\\{average_speed(")
+    assert re.findall(r"[a-z_]+\([^()]*\)", text[start : start + 300])[:6] == list(WINDOW)
+
+
+# Windows -------------------------------------------------------------------------------------------------------------
+
+
+def test_windows_close_as_far_apart_as_they_slide(ask: Ask) -> None:
+    answers = ask("q(X) :- p(X).", [(tick, f"p({tick})") for tick in range(10, 17)], window=3, slide=2)
+    assert [(one["t"], one["window"], one["answers"]) for one in answers] == [
+        (12, [10, 12], [["q(10)", "q(11)", "q(12)"]]),
+        (14, [12, 14], [["q(12)", "q(13)", "q(14)"]]),
+        (16, [14, 16], [["q(14)", "q(15)", "q(16)"]]),
+    ]
+
+
+def test_a_stream_that_is_too_short_has_one_window_at_its_end(ask: Ask) -> None:
+    assert ask("q(X) :- p(X).", [(3, "p(a)"), (5, "p(b)")], window=10, slide=2) == [
+        {"t": 5, "window": [3, 5], "answers": [["q(a)", "q(b)"]]}
+    ]
+
+
+def test_empty_windows_are_answered(ask: Ask) -> None:
+    answers = ask("q :- not p. q(X) :- p(X).", [(0, "p(a)"), (4, "p(b)")], window=2, last=7)
+    assert [(one["t"], one["answers"]) for one in answers] == [
+        (1, [["q", "q(a)"]]), (3, [["q"]]), (5, [["q", "q(b)"]]), (7, [["q"]]),
+    ]  # fmt: skip
+
+
+def test_between_windows_that_stand_apart_facts_count_for_none(ask: Ask) -> None:
+    answers = ask("q(X) :- p(X).", [(tick, f"p({tick})") for tick in range(8)], window=2, slide=3)
+    assert [(one["window"], one["answers"]) for one in answers] == [
+        ([0, 1], [["q(0)", "q(1)"]]),
+        ([3, 4], [["q(3)", "q(4)"]]),
+        ([6, 7], [["q(6)", "q(7)"]]),
+    ]
+
+
+def test_windows_of_facts_close_with_a_fact(ask: Ask) -> None:
+    events = [(1, ["p(a)", "p(b)", "p(a)"]), (4, "r(c)"), (9, ["p(d)", "p(e)"])]
+    answers = ask("q(X) :- p(X). q(X) :- r(X).", events, window="3 #", slide="1 #")
+    assert [(one["t"], one["window"], one["answers"]) for one in answers] == [
+        (4, [1, 4], [["q(a)", "q(b)", "q(c)"]]),
+        (9, [1, 9], [["q(b)", "q(c)", "q(d)"]]),
+        (9, [4, 9], [["q(c)", "q(d)", "q(e)"]]),
+    ]
+
+
+def test_too_few_facts_make_one_window(ask: Ask) -> None:
+    (answer,) = ask("q(X) :- p(X).", [(1, "p(a)"), (4, "p(b)")], window="5 #")
+    assert (answer["t"], answer["window"], answer["answers"]) == (4, [1, 4], [["q(a)", "q(b)"]])
+
+
+def test_lengths_are_in_ticks_durations_or_facts() -> None:
+    assert read_frame("3s", "1500 ms", Clock(500)) == read_frame(6, "3", Clock(500))
+    for window, slide in (("0", None), ("3s", "1 #"), (None, "2"), ("700ms", None), ("soon", None)):
+        with pytest.raises(ValueError, match=r"window|slide|ticks|duration|length"):
+            read_frame(window, slide, Clock(500))
+
+
+def test_a_program_brings_its_own_window(ask: Ask) -> None:
+    program = "#from stream <http://a> [TIME 3s STEP 2s]\nq(X) :- p(X)."
+    events = [(tick, f"p({tick})") for tick in range(6)]
+    assert [one["window"] for one in ask(program, events)] == [[0, 2], [2, 4]]
+    assert [one["window"] for one in ask(program, events, window=2)] == [[0, 1], [2, 3], [4, 5]]
+
+
+# Answers -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("models", "answers"),
+    [("all", [["go(a)"], ["go(b)"]]), ("brave", [["go(a)", "go(b)"]]), ("cautious", [[]])],
+)
+def test_several_answer_sets(ask: Ask, models: str, answers: list[list[str]]) -> None:
+    assert ask(GATES, [(1, ["open(a)", "open(b)"])], models=models)[0]["answers"] == answers
+
+
+@pytest.mark.parametrize("models", ["first", "all", "brave", "cautious"])
+def test_an_inconsistent_window_is_an_answer(ask: Ask, models: str) -> None:
+    answers = ask(GATES, [(1, ["open(a)"]), (2, ["open(a)", "closed(a)"]), (3, ["open(a)"])], models=models)
+    assert [one["answers"] for one in answers] == [[["go(a)"]], [], [["go(a)"]]]
+
+
+def test_parts_that_have_nothing_in_common_are_combined(ask: Ask) -> None:
+    program = "{ a(X) } :- p(X). 1 { b(X); c(X) } 1 :- q(X)."
+    (answer,) = ask(program, [(1, ["p(1)", "q(2)"])], models="all")
+    assert answer["answers"] == [["a(1)", "b(2)"], ["a(1)", "c(2)"], ["b(2)"], ["c(2)"]]
+    (answer,) = ask(program + " :- q(2), not q(3).", [(1, ["p(1)", "q(2)"])], models="all")
+    assert answer["answers"] == []
+
+
+def test_background_is_part_of_every_window(ask: Ask) -> None:
+    answers = ask("q(X) :- p(X), road(X).", [(1, "p(a)"), (2, "p(b)")], background="road(a).")
+    assert [one["answers"] for one in answers] == [[["q(a)"]], [[]]]
+
+
+def test_terms_come_back_as_they_were_written(ask: Ask) -> None:
+    terms = ["<http://a/b>", '"b c"', "-7", "2.50", '"chat"@fr', "road1", "3000000000"]
+    (answer,) = ask("q(X) :- p(X).", [(1, [f"p({term})" for term in terms])], solver="clingo")
+    assert answer["answers"] == [sorted(f"q({term})" for term in terms)]
+
+
+def test_a_window_that_takes_too_long_is_marked_and_told(ask: Ask) -> None:
+    pigeons = "1 { in(P,1..11) } 1 :- P = 1..N, many(N). :- in(P,H), in(Q,H), P < Q. #show in/2."
+    told: list[thalweg.Diagnostic] = []
+    answers = ask(pigeons, [(1, "many(12)"), (2, "many(0)")], limit="200ms", report=told.append)
+    assert [(one["answers"], one.get("incomplete")) for one in answers] == [([], True), ([[]], None)]
+    assert [one.code for one in told] == ["W505"]
+
+
+# The rest of the runtime ---------------------------------------------------------------------------------------------
+
+
+def test_disorder_inside_the_delay_changes_nothing_and_late_facts_are_told(ask: Ask) -> None:
+    late: list[str] = []
+    text = "p(a) at 3. p(b) at 5. p(c) at 4. p(d) at 8. p(e) at 3."
+    answers = ask("q(X) :- p(X).", text, delay=2, window=2, late=late.append)
+    assert [one["answers"] for one in answers] == [[["q(a)", "q(c)"]], [["q(b)"]], [["q(d)"]]]
+    assert [json.loads(line)["facts"] for line in late] == [["p(e)"]]
+
+
+def test_a_malformed_line_stops_or_is_skipped(ask: Ask) -> None:
+    text = "p(a) at 1.\np(b at 2.\np(c) at 3.\n"
+    with pytest.raises(thalweg.Rejected):
+        ask("q(X) :- p(X).", text)
+    told: list[thalweg.Diagnostic] = []
+    answers = ask("q(X) :- p(X).", text, on_error="skip", report=told.append)
+    assert [one["answers"] for one in answers] == [[["q(a)"]], [[]], [["q(c)"]]]
+    assert [one.code for one in told] == ["E301"]
+
+
+def test_answers_of_a_live_stream_come_before_the_next_event(ask: Ask) -> None:
+    seen: list[int] = []
+
+    def events() -> Any:
+        for tick in range(4):
+            seen.append(tick)
+            yield tick, f"p({tick})"
+
+    ask._program.write_text("q(X) :- p(X).")
+    answers = thalweg.run(ask._program, events(), asking=Asking(workers=0))
+    assert (next(answers).t, seen) == (0, [0, 1])  # type: ignore[union-attr]
+
+
+def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
+    from thalweg.api import Timing, load_answer_sets
+    from thalweg.api import ask as start
+
+    ask._program.write_text("q(X) :- r(X).")
+    program, _ = load_answer_sets([ask._program])
+    events = [(tick, [f"p(x{tick}_{number})" for number in range(20_000)]) for tick in range(6)]
+    with start(program, events, Timing(), Asking(workers=0, solver="clingo")) as job:
+        for _ in job.pieces():
+            pass
+        assert len(job.runtime.engine.dictionary) < 100_000
