@@ -1,6 +1,5 @@
 """Solved in pieces, an answer set program has the answers that it has as a whole."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
