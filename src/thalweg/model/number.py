@@ -116,11 +116,11 @@ def order(left: int, right: int) -> int:
 @register_jitable
 def compare(operator: int, left: int, right: int) -> bool:
     """Whether the comparison holds. A number compares with numbers only, by value; order is for numbers only."""
-    if operator == IS_LITERAL or operator == IS_RESOURCE:
+    if IS_LITERAL <= operator <= IS_RESOURCE:
         return (left & 7 != 0) == (operator == IS_LITERAL)
     if left & 3 == 3 or right & 3 == 3:
         return False
-    if operator == IS_INTEGER or operator == IS_NON_INTEGER:
+    if IS_INTEGER <= operator <= IS_NON_INTEGER:
         return (left & 3 == 1 and -_HALF <= left >> 2 < _HALF) == (operator == IS_INTEGER)
     if operator == DIFFERENT:
         return left != right

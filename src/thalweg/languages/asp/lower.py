@@ -1,13 +1,49 @@
-"""Stratified answer set programs become rules over windows."""
+"""Stratified answer set programs become rules over windows, which are evaluated incrementally.
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+    many(X) :- cars(X,Y), Y > 40.       with the input cars/2, over windows of three ticks, becomes
+
+    many(X) :- cars(X,Y) in [2], Y is integer, Y > 40.
+    many(X) :- cars(X,Y) in [2], Y is non_integer.
+
+The second rule is there because clingo orders all terms, and numbers come before everything else. Wherever the two
+languages would differ, a test is added that makes them agree; where no test can, the program is left to clingo, and an
+`Obstacle` says why. A constraint derives `INCONSISTENT`: while that holds there is no answer.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
+from thalweg.ir.outline import Outline, strata_of
+from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
+from thalweg.languages.asp.outlines import type_of
+from thalweg.languages.asp.places import Places
+from thalweg.model.fact import Fact
+from thalweg.model.rdf import RDF_TYPE
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
+
+INCONSISTENT: Final = Fact("'inconsistent")
+"""What holds while a constraint is violated; nobody can type it."""
+
+_HARMLESS: Final = (
+    "ShowSignature",
+    "Defined",
+    "Definition",
+    "ProjectSignature",
+    "Heuristic",
+    "ProjectAtom",
+    "Minimize",
+)
+_OUTSIDE: Final = {
+    "ShowTerm": "`#show` with a condition is left to clingo",
+    "Script": "a script is left to clingo",
+    "TheoryDefinition": "theories are left to clingo",
+    "Edge": "`#edge` is left to clingo",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,4 +55,136 @@ class Obstacle:
 
 
 def lower(program: "AspProgram", window: int) -> Program | tuple[Obstacle, ...]:
-    return (Obstacle("no program is evaluated incrementally yet"),)
+    """The rules of a program over windows of so many ticks, or all that stands against it."""
+    lowering = _Lowering(program, window)
+    lowering.run()
+    return tuple(lowering.obstacles) or lowering.program()
+
+
+class _Lowering(Predicates):
+    """The rules and facts so far."""
+
+    def __init__(self, source: "AspProgram", window: int) -> None:
+        self.source = source
+        self.names = source.names
+        self.window = TimeWindow(window - 1)
+        self.places = Places(source.source)
+        self.constants: dict[str, Any] = {}
+        self.rules: list[Rule] = []
+        self.facts: list[Fact] = []
+        self.obstacles: list[Obstacle] = []
+        facts = {head for one in source.outlines if one.is_fact for head in one.heads}
+        derived = {head for one in source.outlines if not one.is_fact for head in one.heads}
+        inputs = set(source.inputs)
+        # An input that is also derived, told or spelled in two ways is copied: then one relation has all of it.
+        self.copied = {name for name in inputs if name in derived | facts | source.shown or self._is_named(name)}
+        self.streamed = inputs - self.copied
+        self.known = inputs | derived | facts
+
+    def _is_named(self, name: str) -> bool:
+        return self.names.iri(name.rpartition("/")[0]) is not None
+
+    def run(self) -> None:
+        if strata_of(self.source.outlines) is None:
+            self.obstacles.append(Obstacle("negation or an aggregate runs in a circle: there may be several answers"))
+        self.constants = {node.name: node.value for node in self.source.nodes if type_of(node) == "Definition"}
+        for node in self.source.nodes:
+            try:
+                self.statement(node)
+            except Cannot as error:
+                self.obstacles.append(Obstacle(error.reason, self.places.of(error.node or node)))
+        for outline in self.source.outlines:
+            if outline.span is NOWHERE and outline.kind == "constraint":
+                self.rules.append(self.exclusion(outline))
+        for name in sorted(self.copied):
+            self.rules += self.copies(name)
+        self.types()
+
+    def statement(self, node: Any) -> None:
+        kind = type_of(node)
+        if kind == "External":
+            if str(node.external_type) != "false":
+                raise Cannot("`#external` with a value is left to clingo", node)
+        elif kind == "Rule":
+            self.rule(node)
+        elif kind not in _HARMLESS:
+            raise Cannot(_OUTSIDE.get(kind, "this statement is left to clingo"), node)
+
+    def rule(self, node: Any) -> None:
+        if type_of(node.head) != "Literal":
+            raise Cannot("a choice or a disjunction has several answers", node.head)
+        if not node.body:
+            return self.fact(node)
+        span = self.places.of(node)
+        self.rules += (replace(rule, span=span) for rule in LoweredRule(self, node).rules())
+
+    def fact(self, node: Any) -> None:
+        for head in LoweredRule(self, node).heads():
+            signature = head.signature
+            if signature in self.told:
+                self.rules.append(Rule(head, (), span=self.places.of(node)))
+            else:
+                self.facts.append(Fact(head.predicate, tuple(arg.term for arg in head.args)))  # type: ignore[union-attr]
+
+    def exclusion(self, outline: Outline) -> Rule:
+        atoms = [
+            Atom(self.predicate(*self.split(one.predicate)), tuple(Variable(arg or "_") for arg in one.args))
+            for one in outline.body
+        ]
+        return Rule(Atom(INCONSISTENT.predicate), tuple(map(self.formula, atoms)))
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The signatures that answers tell, in our spelling."""
+        return frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in map(self.split, self.source.shown))
+
+    @staticmethod
+    def split(signature: str) -> tuple[str, int]:
+        name, _, arity = signature.rpartition("/")
+        return name, int(arity)
+
+    # What rules ask for ---------------------------------------------------------------------------------------------
+
+    def predicate(self, name: str, arity: int) -> str:
+        """Our spelling of a predicate. One that is neither an input nor derived stays empty, whatever streams bring."""
+        if f"{name}/{arity}" not in self.known:
+            return f"'{name}"
+        return self.names.iri(name) or name
+
+    def formula(self, atom: Atom) -> Formula:
+        """What is streamed is looked for in the window; what is derived holds now."""
+        return InWindow(atom, self.window) if atom.signature in self.streamed else Now(atom)
+
+    def copies(self, signature: str) -> Iterator[Rule]:
+        name, arity = self.split(signature)
+        args = tuple(Variable(f"X{number}") for number in range(arity))
+        head = Atom(self.predicate(name, arity), args)
+        for spelling in dict.fromkeys((head.predicate, name)):
+            yield Rule(head, (InWindow(Atom(spelling, args), self.window),))
+
+    def types(self) -> None:
+        """`C(s)` is also `rdf_type(s,C)`, for every class that the program asks for."""
+        name = self.names.type_name
+        if name is None or f"{name}/2" not in self.source.inputs:
+            return
+        if f"{name}/2" in self.source.shown:
+            self.obstacles.append(Obstacle(f"`{name}/2` is told, and its classes are predicates of their own"))
+        asked = [
+            formula.atom.args[1]
+            for rule in self.rules
+            for formula in rule.body
+            if isinstance(formula, Now) and formula.atom.signature == f"{RDF_TYPE}/2"
+        ]
+        if any(isinstance(one, Variable) for one in asked):
+            self.obstacles.append(Obstacle(f"`{name}` is asked for any class"))
+        for one in dict.fromkeys(one.term for one in asked if not isinstance(one, Variable)):  # type: ignore[union-attr]
+            if one.startswith("<"):
+                body = InWindow(Atom(one, (Variable("X"),)), self.window)
+                self.rules.append(Rule(Atom(RDF_TYPE, (Variable("X"), Constant(one))), (body,)))
+
+    def program(self) -> Program:
+        told = self.told
+        if any(rule.head.predicate == INCONSISTENT.predicate for rule in self.rules):
+            told |= {INCONSISTENT.signature}
+        streamed = frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in map(self.split, self.copied))
+        return Program(tuple(self.rules), tuple(self.facts), told=told, streamed=streamed)

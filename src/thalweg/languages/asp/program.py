@@ -56,18 +56,18 @@ class AspProgram:
 
 def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[str] = ()) -> AspProgram:
     """The program that parsed statements stand for. `inputs` given by the user come before what the program says."""
-    nodes, everything = of_base(nodes), nodes
+    nodes = of_base(nodes)
     outlines = tuple(outlines_of(nodes, Places(source)))
-    names = frozenset(name for one in outlines for name in one.predicates) | set(inputs or directives.inputs)
+    brought = tuple(sorted(set(inputs) or declared(nodes, directives) or undefined(outlines)))
     return AspProgram(
         source,
         outlines,
         tuple(statement(node) for node in nodes if type_of(node) in EVERYWHERE),
-        tuple(sorted(set(inputs) or declared(nodes, directives) or undefined(outlines))),
+        brought,
         shown(nodes, outlines),
-        Names(directives.prefixes, names),
+        Names(directives.prefixes, frozenset(brought)),
         directives.window,
-        tuple(everything),
+        tuple(nodes),
     )
 
 
@@ -102,11 +102,11 @@ def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[str]:
     return frozenset(f"{'' if node.positive else '-'}{node.name}/{node.arity}" for node in said if node.name)
 
 
-def unused(program: AspProgram) -> list[Diagnostic]:
+def unused(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:
     """Warnings about statements that are never looked at."""
-    places = Places(program.source)
+    places = Places(source)
     found = []
-    for node in program.nodes:
+    for node in nodes:
         if type_of(node) == "Program" and (node.name != "base" or node.parameters):
             message = f"the part `{node.name}` is never grounded: windows are answered by `base` alone"
             found.append(Diagnostic("W502", message, places.of(node), help="take the line out, or move the rules"))

@@ -77,7 +77,7 @@ def term_of_content(text: str) -> str:
 
 @dataclass(frozen=True)
 class Names:
-    """The spelling of a program: its prefixes, and the signatures that it mentions.
+    """The spelling of a program: its prefixes, and the signatures that streams bring to it.
 
     >>> names = Names({"ub": "http://example.org/ub#"}, frozenset({"ub_advisor/2", "ub_Dean/1"}))
     >>> names.as_symbol_text("<http://example.org/ub#Dean>"), names.as_symbol_text("<http://example.org/x>")
@@ -96,8 +96,8 @@ class Names:
         return sorted(found, key=lambda one: (-len(one[0]), one))
 
     @cached_property
-    def _type_name(self) -> str | None:
-        """The name under which a program speaks about types, if it does."""
+    def type_name(self) -> str | None:
+        """The name under which a program takes types, if it does."""
         name = self.name(RDF_TYPE)
         return name if name is not None and f"{name}/2" in self.signatures else None
 
@@ -148,7 +148,7 @@ class Names:
         return self.iri(text) or text if BARE.match(text) else text
 
     def atoms(self, fact: Fact) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The names and terms under which a fact of a stream comes to the program; none where it never speaks of it.
+        """The names and terms under which a fact of a stream comes to the program; none where it is no input.
 
         >>> names = Names({"ub": "http://ub#"}, frozenset({"ub_Dean/1", "near/2"}))
         >>> list(names.atoms(Fact("<http://ub#Dean>", ("<x>",)))), list(names.atoms(Fact("far", ("a", "b"))))
@@ -157,8 +157,8 @@ class Names:
         name = self.name(fact.predicate) if fact.predicate[0] == "<" else fact.predicate
         if name is not None and f"{name}/{len(fact.args)}" in self.signatures:
             yield name, fact.args
-        if self._type_name and len(fact.args) == 1 and fact.predicate[0] == "<":
-            yield self._type_name, (fact.args[0], fact.predicate)
+        if self.type_name and len(fact.args) == 1 and fact.predicate[0] == "<":
+            yield self.type_name, (fact.args[0], fact.predicate)
 
     def fact(self, name: str, args: tuple[str, ...]) -> Fact:
         """The fact of an atom in an answer, its arguments as clingo prints them.

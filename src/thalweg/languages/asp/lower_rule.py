@@ -1,0 +1,393 @@
+"""One rule of an answer set program becomes rules over windows; see `lower`.
+
+The terms of a comparison may be numbers or not, and only the stream knows. What a rule demands of its variables is
+collected in `integers`: a variable in arithmetic, or less than a number, is one. A variable greater than a number may
+be anything else as well, so the rule is split in two.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, Final, Protocol
+
+from thalweg.ir.nodes import (
+    Aggregate,
+    Atom,
+    Comparison,
+    Constant,
+    Expression,
+    Formula,
+    Literal,
+    Not,
+    Operation,
+    Rule,
+    Variable,
+    names,
+)
+from thalweg.languages.asp.outlines import type_of
+from thalweg.languages.asp.terms import Names, is_integer
+from thalweg.model.term import is_term
+
+COMPARE: Final = (">", "<", "<=", ">=", "!=", "=")
+OPPOSITE: Final = {">": "<=", "<": ">=", "<=": ">", ">=": "<", "!=": "=", "=": "!="}
+MIRRORED: Final = {">": "<", "<": ">", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
+CALCULATE: Final = {3: "+", 4: "-", 5: "*"}
+AGGREGATES: Final = {0: "count", 1: "sum"}
+INTEGER, NON_INTEGER = Constant("integer"), Constant("non_integer")
+_MOST_SPLITS: Final = 3
+
+
+class Cannot(Exception):  # noqa: N818
+    """Something has no counterpart; the node says where."""
+
+    def __init__(self, reason: str, node: Any = None) -> None:
+        super().__init__(reason)
+        self.reason, self.node = reason, node
+
+
+class Predicates(Protocol):
+    """What a rule has to know of its program."""
+
+    names: Names
+    constants: dict[str, Any]
+
+    def predicate(self, name: str, arity: int) -> str: ...
+
+    def formula(self, atom: Atom) -> Formula: ...
+
+
+def variables_in(node: Any) -> set[str]:
+    """The names of the variables in a node, or in a sequence of nodes."""
+    if node is None or isinstance(node, str | int):
+        return set()
+    if not hasattr(node, "child_keys"):
+        return {name for child in node for name in variables_in(child)}
+    found = {node.name} if type_of(node) == "Variable" else set()
+    return found | {name for key in node.child_keys for name in variables_in(getattr(node, key))}
+
+
+def _outer_variables(literal: Any) -> set[str]:
+    """The variables of a literal outside of the elements of aggregates."""
+    if type_of(literal.atom) != "BodyAggregate":
+        return variables_in(literal)
+    return variables_in(literal.atom.left_guard) | variables_in(literal.atom.right_guard)
+
+
+class LoweredRule:
+    """One rule on its way."""
+
+    def __init__(self, program: Predicates, node: Any) -> None:
+        self.program = program
+        self.node = node
+        self.same: dict[str, Expression] = {}
+        self.fresh = 0
+        self.formulas: list[Literal] = []
+        self.tests: list[tuple[str, Expression, Expression, Any]] = []
+        self.integers: dict[str, None] = {}
+        self.certain: set[str] = set()
+
+    # A rule -----------------------------------------------------------------------------------------------------
+
+    def rules(self) -> Iterator[Rule]:
+        body = [self.plain(literal) for literal in self.node.body]
+        if not self.equate(body):
+            return
+        for literal in body:
+            self.literal(literal)
+        heads = list(self.heads())
+        self.calculate_with(*(arg for head in heads for arg in head.args))
+        for head in heads:
+            for tests in self.alternatives():
+                yield Rule(head, (*self.formulas, *tests))
+
+    def plain(self, literal: Any) -> Any:
+        if type_of(literal) == "ConditionalLiteral":
+            raise Cannot("a conditional literal is left to clingo", literal)
+        return literal
+
+    def equate(self, body: list[Any]) -> bool:
+        """`X = Y` and `X = c` make one term of two; False where they cannot."""
+        for literal in body:
+            for operator, left, right in self.comparisons(literal):
+                if operator == "=" and self.is_simple(left) and self.is_simple(right):
+                    one, other = self.term(left), self.term(right)
+                    if isinstance(one, Variable):
+                        self.replace(one.name, other)
+                    elif isinstance(other, Variable):
+                        self.replace(other.name, one)
+                    elif one != other:
+                        return False
+        return True
+
+    def replace(self, name: str, term: Expression) -> None:
+        if term == Variable(name):
+            return
+        self.same = {key: term if known == Variable(name) else known for key, known in self.same.items()}
+        self.same[name] = term
+
+    def comparisons(self, literal: Any) -> list[tuple[str, Any, Any]]:
+        """The comparisons of a literal that is one: `1 < X < 5` is two."""
+        if type_of(literal.atom) != "Comparison":
+            return []
+        sides = [literal.atom.term, *(guard.term for guard in literal.atom.guards)]
+        operators = [COMPARE[guard.comparison] for guard in literal.atom.guards]
+        if literal.sign == 1:
+            if len(operators) > 1:
+                raise Cannot("a negated chain of comparisons is left to clingo", literal)
+            operators = [OPPOSITE[operators[0]]]
+        return list(zip(operators, sides, sides[1:], strict=False))
+
+    def literal(self, literal: Any) -> None:
+        match type_of(literal.atom):
+            case "SymbolicAtom":
+                self.formulas.append(self.atom_literal(literal))
+            case "Comparison":
+                for operator, left, right in self.comparisons(literal):
+                    if operator != "=" or not (self.is_simple(left) and self.is_simple(right)):
+                        self.tests.append((operator, self.term(left), self.term(right), literal))
+            case "BodyAggregate":
+                self.aggregate(literal)
+            case "BooleanConstant":
+                if bool(literal.atom.value) == (literal.sign == 1):
+                    self.tests.append(("!=", Constant("0"), Constant("0"), literal))
+            case _:
+                raise Cannot("this condition is left to clingo", literal)
+
+    def atom_literal(self, literal: Any) -> Literal:
+        if literal.sign == 2:
+            raise Cannot("`not not` is left to clingo", literal)
+        formula = self.program.formula(self.body_atom(literal))
+        return Not(formula) if literal.sign else formula
+
+    def body_atom(self, literal: Any) -> Atom:
+        name, terms = self.name_of(literal.atom.symbol)
+        args = []
+        for term in map(self.term, terms):
+            if isinstance(term, Operation):
+                place = self.variable()
+                self.tests.append(("=", place, term, literal))
+                term = place
+            args.append(term)
+        return Atom(self.program.predicate(name, len(args)), tuple(args))
+
+    def heads(self) -> Iterator[Atom]:
+        """The head; one for each alternative of a fact such as `p(1..3).`"""
+        literal = self.node.head
+        if type_of(literal.atom) == "BooleanConstant" and not literal.atom.value:
+            yield Atom("'inconsistent")
+            return
+        if literal.sign or type_of(literal.atom) != "SymbolicAtom":
+            raise Cannot("this head is left to clingo", literal)
+        for symbol in self.alternative_atoms(literal.atom.symbol):
+            name, terms = self.name_of(symbol)
+            for args in product(*map(self.alternative_terms, terms)):
+                yield Atom(self.program.predicate(name, len(args)), args)
+
+    def alternative_atoms(self, symbol: Any) -> list[Any]:
+        return list(symbol.arguments) if type_of(symbol) == "Pool" and not self.node.body else [symbol]
+
+    def alternative_terms(self, node: Any) -> list[Expression]:
+        if self.node.body or type_of(node) != "Interval":
+            return [self.term(node)]
+        first, last = self.term(node.left), self.term(node.right)
+        if not (isinstance(first, Constant) and isinstance(last, Constant)):
+            raise Cannot("this interval is left to clingo", node)
+        if not (is_integer(first.term) and is_integer(last.term)):
+            return []
+        return [Constant(str(number)) for number in range(int(first.term), int(last.term) + 1)]
+
+    # Aggregates -------------------------------------------------------------------------------------------------
+
+    def aggregate(self, literal: Any) -> None:
+        atom = literal.atom
+        function = AGGREGATES.get(atom.function)
+        if function is None:
+            raise Cannot("only `#count` and `#sum` mean the same for all terms", literal)
+        if len(atom.elements) != 1 or literal.sign == 2:
+            raise Cannot("an aggregate with several elements is left to clingo", literal)
+        result = self.variable()
+        self.certain.add(result.name)
+        self.formulas.append(self.measure(result, function, atom.elements[0]))
+        bounds = [(atom.left_guard, MIRRORED), (atom.right_guard, dict(zip(COMPARE, COMPARE, strict=True)))]
+        if literal.sign and all(guard is not None for guard, _ in bounds):
+            raise Cannot("a negated aggregate with two bounds is left to clingo", literal)
+        for guard, turned in bounds:
+            if guard is not None:
+                operator = turned[COMPARE[guard.comparison]]
+                operator = OPPOSITE[operator] if literal.sign else operator
+                self.tests.append((operator, result, self.term(guard.term), literal))
+
+    def measure(self, result: Variable, function: str, element: Any) -> Aggregate:
+        outside = self.same
+        shared = variables_in(self.node.head) | {name for one in self.node.body for name in _outer_variables(one)}
+        self.same = outside | {name: self.variable() for name in sorted(variables_in(element) - shared - {"_"})}
+        found = self._measure(result, function, element)
+        self.same = outside
+        return found
+
+    def _measure(self, result: Variable, function: str, element: Any) -> Aggregate:
+        """The aggregate itself; what is local to it has a name of its own by now."""
+        terms = tuple(map(self.term, element.terms))
+        if not terms or any(isinstance(term, Operation) for term in terms):
+            raise Cannot("arithmetic inside an aggregate is left to clingo", self.node)
+        body = []
+        for literal in element.condition:
+            if type_of(literal.atom) != "SymbolicAtom":
+                raise Cannot("a comparison inside an aggregate is left to clingo", literal)
+            if any(isinstance(self.term(term), Operation) for term in self.name_of(literal.atom.symbol)[1]):
+                raise Cannot("arithmetic inside an aggregate is left to clingo", literal)
+            body.append(self.atom_literal(literal))
+        if function == "sum" and isinstance(terms[0], Variable):
+            body.append(Comparison("is", terms[0], INTEGER))
+        return Aggregate(result, function, terms, tuple(body))
+
+    # Comparisons ------------------------------------------------------------------------------------------------
+
+    def alternatives(self) -> Iterator[tuple[Literal, ...]]:
+        """The tests of the rule; several where a variable may be a number or not."""
+        plain: list[Literal] = []
+        splits: list[list[tuple[Literal, ...]]] = []
+        waiting = self.bind(plain)
+        for operator, left, right, _ in waiting:
+            self.calculate_with(left, right)
+            if operator == "=":
+                self.demand(left, right)
+        for operator, left, right, _ in waiting:
+            small, large = (left, right) if operator in ("<", "<=") else (right, left)
+            if operator not in ("=", "!=") and self.is_integer(large) and isinstance(small, Variable):
+                self.demand(small)
+        for operator, left, right, node in waiting:
+            self.test(operator, left, right, node, plain, splits)
+        if len(splits) > _MOST_SPLITS:
+            raise Cannot("too many comparisons with what may be a number or not", self.node)
+        guards = [Comparison("is", Variable(name), INTEGER) for name in self.integers if name not in self.certain]
+        for chosen in product(*splits):
+            yield (*guards, *plain, *(test for tests in chosen for test in tests))
+
+    def bind(self, plain: list[Literal]) -> list[tuple[str, Expression, Expression, Any]]:
+        """Each `=` that gives a variable its value is settled; what is left compares."""
+        bound = names(*(one for one in self.formulas if not isinstance(one, Not | Aggregate))) | {
+            one.result.name for one in self.formulas if isinstance(one, Aggregate)
+        }
+        waiting = list(self.tests)
+        while step := next((one for one in waiting if self.binds(one, bound)), None):
+            operator, left, right, _ = step
+            free, value = (left, right) if isinstance(left, Variable) and left.name not in bound else (right, left)
+            assert isinstance(free, Variable)
+            self.calculate_with(value)
+            self.certain.add(free.name)
+            bound |= {free.name}
+            plain.append(Comparison(operator, free, value))
+            waiting.remove(step)
+        for _, left, right, node in waiting:
+            if not names(left, right) <= bound:
+                raise Cannot("an equation that has to be solved is left to clingo", node)
+        return waiting
+
+    @staticmethod
+    def binds(test: tuple[str, Expression, Expression, Any], bound: frozenset[str]) -> bool:
+        operator, left, right, _ = test
+        return operator == "=" and any(
+            isinstance(free, Variable) and free.name not in bound and names(value) <= bound
+            for free, value in ((left, right), (right, left))
+        )
+
+    def test(
+        self,
+        operator: str,
+        left: Expression,
+        right: Expression,
+        node: Any,
+        plain: list[Literal],
+        splits: list[list[tuple[Literal, ...]]],
+    ) -> None:
+        if operator == "!=":
+            plain.append(Comparison("!==", left, right))
+        elif operator == "=" or (self.is_integer(left) and self.is_integer(right)):
+            plain.append(Comparison(operator, left, right))
+        else:
+            small, large = (left, right) if operator in ("<", "<=") else (right, left)
+            if not (self.is_integer(small) and isinstance(large, Variable)):
+                raise Cannot("an order between terms that may not be numbers is left to clingo", node)
+            whole = (Comparison("is", large, INTEGER), Comparison(operator, left, right))
+            splits.append([whole, (Comparison("is", large, NON_INTEGER),)])
+
+    def is_integer(self, term: Expression) -> bool:
+        match term:
+            case Constant(text):
+                return is_integer(text)
+            case Variable(name):
+                return name in self.certain or name in self.integers
+        return True
+
+    def calculate_with(self, *terms: Expression) -> None:
+        for term in terms:
+            if isinstance(term, Operation):
+                self.demand(*(Variable(name) for name in sorted(names(term))))
+
+    def demand(self, *terms: Expression) -> None:
+        self.integers |= dict.fromkeys(term.name for term in terms if isinstance(term, Variable))
+
+    # Terms ------------------------------------------------------------------------------------------------------
+
+    def variable(self, stem: str = "V") -> Variable:
+        self.fresh += 1
+        return Variable(f"{stem}'{self.fresh}")
+
+    def name_of(self, symbol: Any) -> tuple[str, list[Any]]:
+        """The name and arguments of an atom; one that is denied has another name."""
+        match type_of(symbol):
+            case "UnaryOperation":
+                name, terms = self.name_of(symbol.argument)
+                return f"-{name}", terms
+            case "Function" if not symbol.external:
+                return symbol.name, list(symbol.arguments)
+            case "SymbolicTerm":
+                return str(symbol.symbol), []
+        raise Cannot("alternatives in an atom are left to clingo", symbol)
+
+    def is_simple(self, node: Any) -> bool:
+        return type_of(node) in ("Variable", "SymbolicTerm") or (type_of(node) == "Function" and not node.arguments)
+
+    def term(self, node: Any) -> Expression:
+        match type_of(node):
+            case "Variable":
+                return self.variable("_") if node.name == "_" else self.same.get(node.name, Variable(node.name))
+            case "SymbolicTerm":
+                return self.constant(str(node.symbol), node)
+            case "Function" if node.name and not node.arguments and not node.external:
+                return self.constant(node.name, node)
+            case "UnaryOperation" if node.operator_type == 0:
+                return self.calculated("-", Constant("0"), self.term(node.argument), node)
+            case "BinaryOperation" if node.operator_type in CALCULATE:
+                left, right = self.term(node.left), self.term(node.right)
+                return self.calculated(CALCULATE[node.operator_type], left, right, node)
+        raise Cannot(f"`{node}` is left to clingo", node)
+
+    def constant(self, text: str, node: Any) -> Constant:
+        if text in self.program.constants:
+            known = self.program.constants[text]
+            if str(known) == text:
+                return Constant(text)
+            found = self.term(known)
+            if not isinstance(found, Constant):
+                raise Cannot(f"the value of `{text}` is left to clingo", known)
+            return found
+        term = self.program.names.as_term(text)
+        if not is_term(term):
+            raise Cannot(f"`{text}` is left to clingo", node)
+        return Constant(term)
+
+    @staticmethod
+    def calculated(operator: str, left: Expression, right: Expression, node: Any) -> Expression:
+        """An expression; its value where that is known."""
+        if not (isinstance(left, Constant) and isinstance(right, Constant)):
+            if any(isinstance(side, Constant) and not is_integer(side.term) for side in (left, right)):
+                raise Cannot("arithmetic with what is no number is left to clingo", node)
+            return Operation(operator, left, right)
+        if not (is_integer(left.term) and is_integer(right.term)):
+            raise Cannot("arithmetic with what is no number is left to clingo", node)
+        one, other = int(left.term), int(right.term)
+        value = str(one + other if operator == "+" else one - other if operator == "-" else one * other)
+        if not is_integer(value):
+            raise Cannot("a number that is too large is left to clingo", node)
+        return Constant(value)
