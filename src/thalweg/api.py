@@ -300,7 +300,7 @@ def ask(
 ) -> "Job[Windowed]":
     """The same for an answer set program."""
     from thalweg.connectors.interrupt import Interrupt
-    from thalweg.runtimes.answer_sets import Windowed
+    from thalweg.runtimes.answer_sets import Inputs, Windowed
     from thalweg.runtimes.embedded import Embedded, Settings
     from thalweg.runtimes.inputs import Streams, Values, open_all
 
@@ -309,7 +309,8 @@ def ask(
     frame = asking.frame(timing.clock, program)
     names = _named(on)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
-    windowed = Windowed(evaluator(program, asking, frame, background), frame, first, report, listen)
+    facts, taken = list(background), Inputs(program, report)
+    windowed = Windowed(evaluator(program, asking, frame, facts), taken, frame, first, report, listen)
     settings = Settings(first, last, delay, on_error=on_error)
     runtime = Embedded(windowed, settings, emitter=windowed, write_late=late, report=report, interrupt=interrupt)
     if names is None:

@@ -71,6 +71,8 @@ CATALOGUE: Final = {
     "W503": "published decomposition may change answers",
     "E504": "solver failed",
     "W505": "answer is incomplete",
+    "W506": "stream brings what is no input",
+    "E507": "program is not for the engine",
 }
 
 

@@ -10,18 +10,17 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
 from thalweg.runtimes.emit import Piece, Solution
 from thalweg.runtimes.windows import Frame
 
-Words = NDArray[np.int64]
+if TYPE_CHECKING:
+    from thalweg.languages.asp import AspProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,46 @@ class Evaluator(Protocol):
     def answer(self, first: int, last: int) -> Answered:
         """The answer of the window with these positions; no later one begins earlier."""
 
-    def words_in_use(self) -> Iterable[Words]:
-        """The words that are still needed."""
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        """Forgets the terms that neither windows nor waiting batches use."""
 
     def close(self) -> None:
         """Nothing more will be asked."""
+
+
+class Inputs:
+    """What a program takes from streams; the rest stays outside.
+
+    Facts that the program never speaks of are passed over. Facts of a predicate that it speaks of, and that is no
+    input, would change what it means: they are passed over, too, and told of once.
+    """
+
+    def __init__(self, program: "AspProgram", report: Callable[[Diagnostic], None] = lambda found: None) -> None:
+        self._program = program
+        self._report = report
+        self._taken: dict[str, bool] = {}
+
+    def only(self, batch: Batch) -> Batch:
+        """A batch without what is no input."""
+        rows = {signature: words for signature, words in batch.rows.items() if self._takes(signature)}
+        if len(rows) == len(batch.rows):
+            return batch
+        return Batch(rows, [signature for signature in batch.order if signature in rows], batch.stream)
+
+    def _takes(self, signature: str) -> bool:
+        if signature not in self._taken:
+            self._taken[signature] = self._look(signature)
+        return self._taken[signature]
+
+    def _look(self, signature: str) -> bool:
+        predicate, _, arity = signature.rpartition("/")
+        atoms = self._program.names.atoms(Fact(predicate, ("x",) * int(arity)))
+        names = [f"{name}/{len(args)}" for name, args in atoms]
+        for name in names:
+            if name not in self._program.inputs:
+                message = f"a stream brings `{name}`, which the program has rules for and does not take as input"
+                self._report(Diagnostic("W506", message, help=f"give all inputs, with `--inputs {name},…`"))
+        return not set(names).isdisjoint(self._program.inputs)
 
 
 Listener = Callable[[Solution, tuple[Share, ...]], None]
@@ -74,6 +108,7 @@ class Windowed:
     def __init__(
         self,
         evaluator: Evaluator,
+        inputs: Inputs,
         frame: Frame,
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
@@ -82,6 +117,7 @@ class Windowed:
         self.first = first
         self.now: int | None = None
         self._evaluator = evaluator
+        self._inputs = inputs
         self._frame = frame
         self._report = report
         self._listen = listen
@@ -105,7 +141,7 @@ class Windowed:
         for closing in self._frame.closings(self._position, position - 1):
             yield self._answer(closing)
         if self._frame.holds(position):
-            self._evaluator.add(position, batches)
+            self._add(position, batches)
         for closing in self._frame.closings(max(self._position, position - 1), position):
             yield self._answer(closing)
         self._position = position
@@ -117,9 +153,14 @@ class Windowed:
             if len(self._ticks) > self._frame.size:
                 self._ticks.popleft()
             if self._frame.holds(position):
-                self._evaluator.add(position, [single])
+                self._add(position, [single])
             for closing in self._frame.closings(position - 1, position):
                 yield self._answer(closing)
+
+    def _add(self, position: int, batches: Sequence[Batch]) -> None:
+        found = [batch for batch in map(self._inputs.only, batches) if batch.rows]
+        if found:
+            self._evaluator.add(position, found)
 
     def _answer(self, closing: int) -> Solution:
         self._closed = True
@@ -148,8 +189,7 @@ class Windowed:
             self._report(_too_slow(self._incomplete))
 
     def collect(self, waiting: Iterable[Batch]) -> None:
-        held = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *self._evaluator.words_in_use(), *held]))
+        self._evaluator.collect(waiting)
 
     def close(self) -> None:
         self._evaluator.close()

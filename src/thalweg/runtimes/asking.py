@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from thalweg.diagnostics import Diagnostic, Rejected, Span
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock, milliseconds
 from thalweg.runtimes.windows import Frame, read_frame
@@ -67,8 +68,19 @@ class Asking:
 
 def evaluator(program: "AspProgram", asking: Asking, frame: Frame, background: Iterable[Fact] = ()) -> "Evaluator":
     """Who answers: the engine where it can and nobody says otherwise, or clingo."""
+    rules = None if asking.solver == "clingo" else program.lowered(frame.panes)
+    if rules is not None:
+        from thalweg.runtimes.lowering import Lowered
+
+        return Lowered(rules, frame, program.inputs, background)
+    if asking.solver == "engine":
+        raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
     from thalweg.runtimes.solving import Solving
     from thalweg.solvers.crew import Crew
 
     workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
     return Solving(program, Crew(workers), asking.models, asking.seconds, background)
+
+
+def _obstacle(reason: str, span: Span) -> Diagnostic:
+    return Diagnostic("E507", f"the engine cannot answer this: {reason}", span, help="leave out `--solver engine`")

@@ -5,21 +5,30 @@ text: so neither the order of arrival nor the way in which a stream was cut has 
 piece whose facts are those of the window before has the same answer.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
-from thalweg.languages.asp import AspProgram
+import numpy as np
+
+from thalweg.languages.asp import AspProgram, Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.planning.input_dependency import Piece, analyse
-from thalweg.runtimes.answer_sets import Answered, Share, Words
+from thalweg.runtimes.answer_sets import Answered, Share
 from thalweg.runtimes.late import facts
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
 from thalweg.solvers.crew import Crew
+
+_ARGUMENT: Final = re.compile(r'-?[A-Za-z0-9_\']+|"(?:[^"\\]|\\.)*"|#inf|#sup')
+_ATOM: Final = re.compile(
+    rf"(?P<sign>-?)(?P<name>[a-z_'][A-Za-z0-9_']*)(?:\((?P<args>(?:{_ARGUMENT.pattern})(?:,(?:{_ARGUMENT.pattern}))*)\))?\Z"
+)
 
 Texts = dict[str, list[str]]
 """Facts as clingo reads them, by signature."""
@@ -34,11 +43,12 @@ class Solving:
     ) -> None:  # fmt: skip
         self.dictionary = Dictionary()
         self._pieces = analyse(program.outlines, program.inputs).pieces
-        self._tasks = [Task(text_of(program, piece), "", models, limit, program.names) for piece in self._pieces]
+        self._tasks = [Task(text_of(program, piece), "", models, limit) for piece in self._pieces]
         self._crew = crew
         self._inputs = frozenset(program.inputs)
         self._atoms = program.names.atoms
         self._symbol = lru_cache(maxsize=65_536)(program.names.as_symbol_text)
+        self._spelled = lru_cache(maxsize=65_536)(lambda text: spelled(text, program.names))
         self._background = self._texts(background)
         self._held: deque[tuple[int, Texts]] = deque()
         self._last: list[tuple[str, Solved] | None] = [None for _ in self._pieces]
@@ -67,7 +77,11 @@ class Solving:
             Share(piece.inputs, len(window), one.seconds, len(one.answers))
             for piece, window, one in zip(self._pieces, windows, solved, strict=True)
         )
-        return Answered(*combine(solved), shares)
+        answers, complete = combine(solved)
+        return Answered(tuple(sorted(map(self._spell, answers))), complete, shares)
+
+    def _spell(self, answer: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(map(self._spelled, answer)))
 
     def _window(self, piece: Piece) -> list[str]:
         held = [self._background, *(found for _, found in self._held)]
@@ -86,12 +100,27 @@ class Solving:
         last = self._last[number]
         return last is not None and last[0] == window and last[1].complete
 
-    def words_in_use(self) -> Iterable[Words]:
-        # Facts are kept as text.
-        return ()
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        # Facts in windows are kept as text.
+        words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
+        self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *words]))
 
     def close(self) -> None:
         self._crew.close()
+
+
+def spelled(text: str, names: Names) -> str:
+    r"""An atom, or another term that is shown, in our spelling; what no term can hold stays as clingo prints it.
+
+    >>> names = Names({"ub": "http://ub#"})
+    >>> spelled('ub_dean("<http://x>",ub_y)', names), spelled('-q("\\"2.5\\"")', names), spelled("p(f(1),-2)", names)
+    ('<http://ub#dean>(<http://x>,<http://ub#y>)', '-q(2.5)', 'p(f(1),-2)')
+    """
+    found = _ATOM.match(text)
+    if found is None:
+        return names.as_term(text)
+    args = tuple(_ARGUMENT.findall(found["args"] or ""))
+    return f"{found['sign']}{names.fact(found['name'], args)}"
 
 
 def text_of(program: AspProgram, piece: Piece) -> str:

@@ -7,18 +7,19 @@ facts are handed over as text, which clingo reads twice as fast as Python can bu
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import clingo
 from clingo import ast
 
 from thalweg.diagnostics import Diagnostic, Source, Span
-from thalweg.languages.asp.places import Places
-from thalweg.languages.asp.terms import Names
+
+if TYPE_CHECKING:
+    # Processes that only solve start faster without the readers of languages.
+    from thalweg.languages.asp.places import Places
 
 _MESSAGE: Final = re.compile(
     r"(?P<file>[^\n]*?):(?P<line>[0-9]+):(?P<column>[0-9]+)(?:-(?:(?P<last>[0-9]+):)?(?P<end>[0-9]+))?: "
@@ -40,6 +41,8 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
     >>> [found.message for found in parse("a(X) :- p.", Source("x.lp", "a(X) :- p."))[1]]
     ['variable `X` is not bound by a positive atom']
     """
+    from thalweg.languages.asp.places import Places
+
     nodes: list[Any] = []
     messages: list[str] = []
     try:
@@ -56,7 +59,7 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
     return nodes, [found for message in messages for found in _complaints(message, Places(source))]
 
 
-def _complaints(message: str, places: Places) -> Iterator[Diagnostic]:
+def _complaints(message: str, places: "Places") -> Iterator[Diagnostic]:
     """Clingo's messages at our place and in our form."""
     found = list(_MESSAGE.finditer(message))
     unsafe = [one for one in found if one["kind"] == "note" and _UNSAFE.match(one["text"])]
@@ -74,7 +77,7 @@ def _complaints(message: str, places: Places) -> Iterator[Diagnostic]:
         yield Diagnostic("E501", f"clingo rejects the program: {' '.join(message.split())}", help=_REJECTED)
 
 
-def _complaint(text: str, place: re.Match[str], notes: tuple[str, ...], places: Places) -> Diagnostic:
+def _complaint(text: str, place: re.Match[str], notes: tuple[str, ...], places: "Places") -> Diagnostic:
     if text.startswith("syntax error"):
         said = text.removeprefix("syntax error, ")
         return Diagnostic("E101", f"syntax error: {said}", _span(place, places), help=_SYNTAX, notes=notes)
@@ -87,12 +90,9 @@ _SYNTAX: Final = (
 _REJECTED: Final = "change the program so that clingo accepts it: `clingo --mode=gringo program.lp` says the same"
 
 
-def _span(place: re.Match[str], places: Places) -> Span:
+def _span(place: re.Match[str], places: "Places") -> Span:
     line, column = int(place["line"]), int(place["column"])
     return places.span(place["file"], (line, column), (int(place["last"] or line), int(place["end"] or column + 1)))
-
-
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def solve_once(program: str, facts: str) -> list[str]:
@@ -106,21 +106,17 @@ def solve_once(program: str, facts: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A program, the facts of a window, and what is asked: `first`, `all`, `brave` or `cautious`.
-
-    `limit` is in seconds; `names` says how atoms are spelled outside.
-    """
+    """A program, facts of a window, and what is asked: `first`, `all`, `brave` or `cautious`; the limit is in seconds."""
 
     program: str
     facts: str = ""
     models: str = "first"
     limit: float | None = None
-    names: Names = field(default_factory=Names)
 
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """Answer sets, each the shown atoms and terms in our spelling, sorted; none where the window is inconsistent.
+    """Answer sets, each the shown atoms and terms as clingo spells them; none where the window is inconsistent.
 
     `brave` and `cautious` give one set of consequences. `atoms` is how many atoms were grounded.
     """
@@ -168,10 +164,9 @@ def _answers(control: clingo.Control, task: Task, seconds: float | None) -> tupl
     """What was found, and whether that is all that was asked for."""
     found: list[tuple[str, ...]] = []
     asked, proven = task.models, False
-    spell = _speller(task.names)
     with control.solve(yield_=True, async_=True) as handle:
         for model in _models(handle, seconds):
-            answer = tuple(sorted(map(spell, model.symbols(shown=True))))
+            answer = tuple(sorted(map(str, model.symbols(shown=True))))
             if asked != "all" or (model.cost and not proven):
                 # It is better than those before, or more is known of the consequences.
                 found.clear()
@@ -181,23 +176,6 @@ def _answers(control: clingo.Control, task: Task, seconds: float | None) -> tupl
                 return (answer,), True
         complete = handle.wait(0) and handle.get().exhausted
     return tuple(set(found)), complete
-
-
-def _speller(names: Names) -> Callable[[clingo.Symbol], str]:
-    """How symbols are spelled outside; where there are no prefixes only strings need a second look."""
-    as_term = lru_cache(maxsize=None)(names.as_term)
-
-    def by_strings(symbol: clingo.Symbol) -> str:
-        text = str(symbol)
-        return _STRING.sub(lambda found: as_term(found.group()), text) if '"' in text else text
-
-    def by_parts(symbol: clingo.Symbol) -> str:
-        if symbol.type != clingo.SymbolType.Function or not symbol.name:
-            return as_term(str(symbol))
-        sign = "" if symbol.positive else "-"
-        return f"{sign}{names.fact(symbol.name, tuple(map(str, symbol.arguments)))}"
-
-    return by_parts if names.prefixes else by_strings
 
 
 def _models(handle: clingo.SolveHandle, seconds: float | None) -> Iterator[clingo.Model]:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from thalweg.languages.asp import Names
 from thalweg.solvers.clingo import Solved, Task, solve
 from thalweg.solvers.combine import combine
 
@@ -40,19 +39,6 @@ def test_what_is_hidden_does_not_multiply_answers() -> None:
 
 def test_shown_terms_are_told() -> None:
     assert solve(Task('p(1). #show. #show f(X,"b") : p(X). #show X : p(X).')).answers == (("1", 'f(1,"b")'),)
-
-
-def test_answers_are_spelled_as_facts() -> None:
-    names = Names({"ub": "http://ub#"})
-    task = Task(
-        "ub_dean(X) :- p(X). -q(X) :- p(X). #show ub_dean/1. #show -q/1.", 'p("<http://x>"). p(ub_y).', names=names
-    )
-    assert solve(task).answers == (
-        ("-q(<http://ub#y>)", "-q(<http://x>)", "<http://ub#dean>(<http://ub#y>)", "<http://ub#dean>(<http://x>)"),
-    )
-    assert solve(Task("q(X) :- p(X). #show q/1.", 'p("\\"2.5\\""). p("a b"). p("<x>").')).answers == (
-        ('q("a b")', "q(2.5)", "q(<x>)"),
-    )
 
 
 def test_parts_with_costs_add_up_level_by_level() -> None:

@@ -1,0 +1,83 @@
+"""Windows answered by the incremental engine, where an answer set program is rules with one answer.
+
+The engine's ticks are panes: facts of one pane enter and leave windows together, so that nothing is evaluated but what
+some window asks for.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from thalweg.engine import Engine
+from thalweg.ir.nodes import Program
+from thalweg.languages.asp.lower import INCONSISTENT
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.runtimes.answer_sets import Answered, Share
+from thalweg.runtimes.emit import Snapshots
+from thalweg.runtimes.windows import Frame
+
+
+class Lowered:
+    """Rules over windows of `frame.panes` ticks."""
+
+    def __init__(self, rules: Program, frame: Frame, inputs: tuple[str, ...], background: Iterable[Fact] = ()) -> None:
+        self._engine = Engine(replace(rules, background=(*rules.background, *background)), first=0)
+        self._frame = frame
+        self._inputs = inputs
+        self._now = -1
+        self._pane = 0
+        self._waiting: list[Batch] = []
+        self._snapshots = Snapshots()
+        self._facts: tuple[str, ...] = ()
+        self._arrived: deque[tuple[int, int]] = deque()
+        self._seconds = 0.0
+
+    @property
+    def dictionary(self) -> Dictionary:
+        return self._engine.dictionary
+
+    def add(self, position: int, batches: Sequence[Batch]) -> None:
+        if position // self._frame.pane > self._pane:
+            self._evaluate(self._pane)
+            self._pane = position // self._frame.pane
+        self._waiting += batches
+        self._arrived.append((position, sum(map(_size, batches))))
+
+    def answer(self, first: int, last: int) -> Answered:
+        self._pane = last // self._frame.pane
+        self._evaluate(self._pane)
+        while self._arrived and self._arrived[0][0] < first:
+            self._arrived.popleft()
+        sets = () if str(INCONSISTENT) in self._facts else (self._facts,)
+        share = Share(self._inputs, sum(size for _, size in self._arrived), self._seconds, len(sets))
+        self._seconds = 0.0
+        return Answered(sets, shares=(share,))
+
+    def _evaluate(self, pane: int) -> None:
+        """What holds at the end of a pane."""
+        if pane <= self._now:
+            return
+        began = perf_counter()
+        changes = self._engine.advance(pane, self._waiting)
+        for stretch in self._snapshots.step(changes, pane, pane, False):
+            self._facts = stretch.facts
+        self._waiting, self._now = [], pane
+        self._seconds += perf_counter() - began
+
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        self._engine.collect([*waiting, *self._waiting])
+
+    def close(self) -> None:
+        """The engine has nothing to close."""
+
+
+def _size(batch: Batch) -> int:
+    """How many facts there are."""
+    return len(batch.order) or sum(
+        np.size(words) // max(1, int(signature.rpartition("/")[2])) for signature, words in batch.rows.items()
+    )
