@@ -98,7 +98,9 @@ class ExplainedAnswerSets:
         )
         yield from self._section("which inputs meet", self._meetings())
         yield from self._section("strata", self._strata())
-        yield from self._section("solved on its own", (line for each in enumerate(self.pieces, 1) for line in self._piece(*each)))
+        yield from self._section(
+            "solved on its own", (line for each in enumerate(self.pieces, 1) for line in self._piece(*each))
+        )
         yield from self._section("evaluated by", self._evaluated())
 
     @staticmethod
@@ -128,7 +130,7 @@ class ExplainedAnswerSets:
         if keys is not None and (places := [f"{name} {keys[name] + 1}" for name in piece.inputs if name in keys]):
             yield f"   can be spread by the argument: {', '.join(places)}"
         for statement in piece.rules:
-            yield f"   {statement + 1}: {self.dependency.outlines[statement].text}"
+            yield f"   {statement + 1}: {self.dependency.outlines[statement].written}"
 
     def _evaluated(self) -> Iterator[str]:
         if not self.obstacles:
@@ -163,14 +165,19 @@ class _Pieces:
     def conclusions(self, band: int, statement: int) -> None:
         """A statement, with what it derives."""
         one, name = self.outlines[statement], f"rule {statement + 1} in {band}"
-        self.boxes[name] = Box("rule", (f"{one.kind} {statement + 1}",), in_lines(one.text, LONGEST), one.text, band)
+        self.boxes[name] = Box(
+            "rule", (f"{one.kind} {statement + 1}",), in_lines(one.written, LONGEST), one.written, band
+        )
         for head in one.heads:
             self.boxes.setdefault(f"{band} {head}", Box("derived", in_lines(head), (), head, band))
             self.arrows[Arrow(name, f"{band} {head}")] = None
 
     def needs(self, band: int, statement: int, piece: Piece) -> None:
         for need in self.outlines[statement].body:
-            sources = [f"{band} {need.predicate}", *([f"input {need.predicate}"] if need.predicate in piece.inputs else [])]
+            sources = [
+                f"{band} {need.predicate}",
+                *([f"input {need.predicate}"] if need.predicate in piece.inputs else []),
+            ]
             for source in sources:
                 if source in self.boxes:
                     self.arrows[Arrow(source, f"rule {statement + 1} in {band}", _ROLES[need.how])] = None
@@ -188,7 +195,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _statement_data(number: int, one: Outline) -> dict[str, object]:
-    data: dict[str, object] = {"number": number, "kind": one.kind, "text": one.text}
+    data: dict[str, object] = {"number": number, "kind": one.kind, "text": one.written}
     if one.span is not NOWHERE:
         data |= {"file": one.span.source.name, "line": one.span.source.position(one.span.start)[0]}
     return data
