@@ -21,4 +21,4 @@ def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram
     directives = take_out(source)
     nodes, wrong = parse(directives.text, source)
     program = read(nodes, source, directives, inputs)
-    return program, [*directives.wrong, *wrong, *unused(program)]
+    return program, [*directives.wrong, *wrong, *unused(nodes, source)]
