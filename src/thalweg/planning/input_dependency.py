@@ -17,6 +17,7 @@ from itertools import combinations, product
 
 from thalweg.ir.outline import Outline, strata_of
 from thalweg.planning.cliques import components, maximal_cliques, merged
+from thalweg.planning.keys import Keys, find_keys
 
 Edge = tuple[str, str]
 NON_DETERMINISTIC = ("choice", "disjunction")
@@ -193,6 +194,13 @@ class Dependency:
     def pieces(self) -> tuple[Piece, ...]:
         """What is solved on its own, part by part."""
         return tuple(piece for number, part in enumerate(self.parts) for piece in self._pieces(number, part))
+
+    def keys(self, piece: Piece) -> Keys | None:
+        """By which argument the facts of a piece can be spread further, for each predicate; None where they cannot."""
+        if not self.parts[piece.part].deterministic:
+            return None
+        carried = frozenset(name for name, inputs in self.reaching.items() if inputs)
+        return find_keys([self.outlines[number] for number in piece.rules], carried)
 
     def _pieces(self, number: int, part: Part) -> Iterable[Piece]:
         if not part.deterministic or not part.inputs:

@@ -1,0 +1,199 @@
+"""How an answer set program is taken apart: graphs, communities, and what is evaluated in each, for people to read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final
+
+from thalweg.diagnostics import NOWHERE, Diagnostic
+from thalweg.ir.outline import Outline
+from thalweg.planning.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
+from thalweg.planning.explain_stages import AGGREGATED, NEGATED, POSITIVE
+from thalweg.planning.input_dependency import Dependency, Piece
+from thalweg.planning.published import Published
+from thalweg.planning.tell import WIDTH
+
+_ROLES: Final = {"positive": POSITIVE, "negative": NEGATED, "aggregate": AGGREGATED}
+
+
+@dataclass(frozen=True)
+class ExplainedAnswerSets:
+    """An answer set program, explained; with the published communities in the place of ours where they are asked for.
+
+    `obstacles` say what keeps it from being evaluated incrementally; without any, clingo is not needed.
+
+    >>> from thalweg.ir.outline import outline
+    >>> rules = outline("a :- p, not q.", "a/0", "p/0", "not q/0"), outline("b :- r.", "b/0", "r/0")
+    >>> print(ExplainedAnswerSets(Dependency(rules, ("p/0", "q/0", "r/0"))).as_text().splitlines()[0])
+    2 statements over 3 inputs; one answer set; 2 pieces
+    """
+
+    dependency: Dependency
+    published: Published | None = None
+    obstacles: tuple[str, ...] = ()
+
+    @property
+    def communities(self) -> tuple[tuple[str, ...], ...]:
+        return (self.published or self.dependency).communities
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """What is solved on its own; as published, each community has the whole program."""
+        if self.published is None:
+            return self.dependency.pieces
+        everything = tuple(range(len(self.dependency.outlines)))
+        return tuple(Piece(community, everything, 0) for community in self.published.communities)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return () if self.published is None else tuple(doubt.diagnostic for doubt in self.published.doubts)
+
+    def as_data(self) -> dict[str, object]:
+        """The same for programs to read."""
+        found = self.dependency
+        graph = self.published or found
+        return {
+            "strata": found.strata,
+            "dependency": {
+                "nodes": list(found.nodes),
+                "directed": [list(edge) for edge in found.directed],
+                "undirected": [list(edge) for edge in graph.undirected],
+            },
+            "inputs": {"edges": [list(edge) for edge in graph.edges], "loops": list(found.loops)},
+            "communities": [list(community) for community in self.communities],
+            "decomposition": "paper" if self.published else "sound",
+            "deterministic": found.deterministic,
+            "parts": [
+                {"statements": _numbers(part.rules), "inputs": list(part.inputs), "deterministic": part.deterministic}
+                for part in found.parts
+            ],
+            "pieces": [self._piece_data(piece) for piece in self.pieces],
+            "statements": [_statement_data(number, one) for number, one in enumerate(found.outlines, 1)],
+            "evaluated_by": "clingo" if self.obstacles else "engine",
+            "because": list(self.obstacles),
+            "warnings": [warning.as_data() for warning in self.warnings],
+        }
+
+    def _piece_data(self, piece: Piece) -> dict[str, object]:
+        keys = None if self.published else self.dependency.keys(piece)
+        places = None if keys is None else {name: place + 1 for name, place in keys.items()}
+        return {
+            "inputs": list(piece.inputs),
+            "statements": _numbers(piece.rules),
+            "part": piece.part + 1,
+            "key_arguments": places,
+        }
+
+    # As text --------------------------------------------------------------------------------------------------------
+
+    def as_text(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        found = self.dependency
+        answers = "one answer set" if found.deterministic else "there may be several answer sets"
+        yield (
+            f"{_count(len(found.outlines), 'statement')} over {_count(len(found.inputs), 'input')}; {answers}; "
+            f"{_count(len(self.pieces), 'piece')}"
+        )
+        yield from self._section("which inputs meet", self._meetings())
+        yield from self._section("strata", self._strata())
+        yield from self._section(
+            "solved on its own", (line for each in enumerate(self.pieces, 1) for line in self._piece(*each))
+        )
+        yield from self._section("evaluated by", self._evaluated())
+
+    @staticmethod
+    def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
+        yield ""
+        yield title
+        for line in lines:
+            yield from wrap(line, WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+
+    def _meetings(self) -> Iterator[str]:
+        edges = (self.published or self.dependency).edges
+        for name in self.dependency.inputs:
+            others = sorted({other for edge in edges if name in edge for other in edge} - {name})
+            alone = "meets itself" if name in self.dependency.loops else "meets no other"
+            yield f"{name} with {', '.join(others)}" if others else f"{name} {alone}"
+
+    def _strata(self) -> Iterator[str]:
+        strata = self.dependency.strata
+        if strata is None:
+            yield "none: negation or an aggregate runs in a circle"
+        for number, names in enumerate(strata or []):
+            yield f"{number}  {', '.join(names)}"
+
+    def _piece(self, number: int, piece: Piece) -> Iterator[str]:
+        keys = None if self.published else self.dependency.keys(piece)
+        yield f"{number}  {', '.join(piece.inputs) or 'no inputs'}"
+        if keys is not None and (places := [f"{name} {keys[name] + 1}" for name in piece.inputs if name in keys]):
+            yield f"   can be spread by the argument: {', '.join(places)}"
+        for statement in piece.rules:
+            yield f"   {statement + 1}: {self.dependency.outlines[statement].text}"
+
+    def _evaluated(self) -> Iterator[str]:
+        if not self.obstacles:
+            yield "the incremental engine"
+            return
+        yield "clingo, window by window, because:"
+        yield from self.obstacles
+
+    # As a drawing ---------------------------------------------------------------------------------------------------
+
+    def as_svg(self) -> str:
+        return _Pieces(self).svg()
+
+
+class _Pieces:
+    """Inputs at the left; then each piece with its statements, and what they derive."""
+
+    def __init__(self, explanation: ExplainedAnswerSets) -> None:
+        self.outlines = explanation.dependency.outlines
+        self.bands = ["inputs"]
+        self.boxes: dict[str, Box] = {}
+        self.arrows: dict[Arrow, None] = {}
+        for name in explanation.dependency.inputs:
+            self.boxes[f"input {name}"] = Box("stream", in_lines(name), (), name, 0)
+        for number, piece in enumerate(explanation.pieces, 1):
+            self.bands.append(f"piece {number}")
+            for statement in piece.rules:
+                self.conclusions(number, statement)
+            for statement in piece.rules:
+                self.needs(number, statement, piece)
+
+    def conclusions(self, band: int, statement: int) -> None:
+        """A statement, with what it derives."""
+        one, name = self.outlines[statement], f"rule {statement + 1} in {band}"
+        self.boxes[name] = Box("rule", (f"{one.kind} {statement + 1}",), in_lines(one.text, LONGEST), one.text, band)
+        for head in one.heads:
+            self.boxes.setdefault(f"{band} {head}", Box("derived", in_lines(head), (), head, band))
+            self.arrows[Arrow(name, f"{band} {head}")] = None
+
+    def needs(self, band: int, statement: int, piece: Piece) -> None:
+        for need in self.outlines[statement].body:
+            sources = [
+                f"{band} {need.predicate}",
+                *([f"input {need.predicate}"] if need.predicate in piece.inputs else []),
+            ]
+            for source in sources:
+                if source in self.boxes:
+                    self.arrows[Arrow(source, f"rule {statement + 1} in {band}", _ROLES[need.how])] = None
+
+    def svg(self) -> str:
+        return Drawing(self.boxes, list(self.arrows), self.bands, LEGEND).svg()
+
+
+def _numbers(rules: tuple[int, ...]) -> list[int]:
+    return [number + 1 for number in rules]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _statement_data(number: int, one: Outline) -> dict[str, object]:
+    data: dict[str, object] = {"number": number, "kind": one.kind, "text": one.text}
+    if one.span is not NOWHERE:
+        data |= {"file": one.span.source.name, "line": one.span.source.position(one.span.start)[0]}
+    return data

@@ -1,0 +1,84 @@
+"""By which argument the facts of a piece of a program can be spread, so that whatever is joined stays together.
+
+    jam(R) :- slow(R), many(R), not light(R).       by the first argument of each: all of them speak about one R
+
+A rule is local if one of its variables stands at the chosen argument of every atom of its body that depends on inputs;
+what it derives must have it there, too, if another rule joins it. A rule with a single such atom joins nothing: it goes
+wherever its facts are. What the program knows by itself is everywhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from thalweg.ir.outline import Outline
+
+Keys = Mapping[str, int]
+_MOST_STEPS = 10_000
+
+
+def find_keys(outlines: Sequence[Outline], carried: frozenset[str]) -> Keys | None:
+    """The place of the key in each predicate that is joined and depends on inputs (`carried`), from 0.
+
+    The facts of an input that is not among them may go anywhere. None where the facts cannot be spread.
+
+    >>> from thalweg.ir.outline import Occurrence
+    >>> join = Outline(("a/1",), (Occurrence("p/2", args=("X", "Y")), Occurrence("q/1", "negative", ("Y",))))
+    >>> find_keys([join], frozenset({"p/2", "q/1", "a/1"}))
+    {'p/2': 1, 'q/1': 0}
+    """
+    return _Search(outlines, carried).run()
+
+
+class _Search:
+    def __init__(self, outlines: Sequence[Outline], carried: frozenset[str]) -> None:
+        self.outlines = [one for one in outlines if one.kind != "weak"]
+        self.carried = carried
+        self.joined = {name for one in self.outlines if self.joins(one) for name, _ in self.body(one)}
+        while more := {name for one in self.outlines if self.hands_on(one) for name, _ in self.body(one)} - self.joined:
+            self.joined |= more
+        self.steps = 0
+
+    def run(self) -> Keys | None:
+        # Whatever is derived from nothing that is spread would be derived in every bucket.
+        strays = (one for one in self.outlines if not self.body(one) and self.joined & set(one.heads))
+        bound = [one for one in self.outlines if self.body(one) and (self.joins(one) or self.hands_on(one))]
+        return None if any(strays) else self.extend(bound, {})
+
+    def joins(self, one: Outline) -> bool:
+        """Whether a rule looks at several facts at once, or at the absence of some."""
+        needed = [need for need in one.body if need.predicate in self.carried]
+        return len(needed) > 1 or any(need.settled for need in needed)
+
+    def hands_on(self, one: Outline) -> bool:
+        """Whether a rule derives something that has to be in its place."""
+        return bool(self.joined & set(one.heads))
+
+    def body(self, one: Outline) -> list[tuple[str, tuple[str | None, ...]]]:
+        return [(need.predicate, need.args) for need in one.body if need.predicate in self.carried]
+
+    def extend(self, rules: list[Outline], keys: dict[str, int]) -> Keys | None:
+        if not rules:
+            return keys
+        for more in self.options(rules[0], keys):
+            self.steps += 1
+            if self.steps > _MOST_STEPS:
+                return None
+            found = self.extend(rules[1:], keys | more)
+            if found is not None:
+                return found
+        return None
+
+    def options(self, rule: Outline, keys: Keys) -> Iterator[dict[str, int]]:
+        """The places that make a rule local, one choice for each variable that could be its key."""
+        positive = [need for need in rule.body if not need.settled and need.predicate in self.carried]
+        heads = zip(rule.heads, rule.head_args, strict=False)
+        atoms = [*self.body(rule), *(head for head in heads if head[0] in self.joined)]
+        for name in dict.fromkeys(arg for need in positive for arg in need.args if arg is not None):
+            places = [
+                [place for place, arg in enumerate(args) if arg == name and keys.get(predicate, place) == place]
+                for predicate, args in atoms
+            ]
+            for chosen in product(*places):
+                more: dict[str, int] = {}
+                if all(more.setdefault(atom[0], place) == place for atom, place in zip(atoms, chosen, strict=True)):
+                    yield more
