@@ -132,7 +132,7 @@ def run(
     """
     timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
     if is_answer_sets(program):
-        asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None))
+        asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None), True)
         with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
             yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
         return
@@ -414,6 +414,7 @@ def load_answer_sets(
     background: Background = (),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = lambda found: None,
+    running: bool = False,
 ) -> "tuple[AspProgram, list[Fact]]":
     """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings."""
     from thalweg.solvers.programs import read_program
@@ -423,7 +424,7 @@ def load_answer_sets(
     found: list[Diagnostic] = []
     known = [_read_background(name, 1_000, found) for name in _several(background)]
     source = Source(", ".join(map(str, programs)), "\n".join(read_text(Path(str(name))) for name in programs))
-    program, wrong = read_program(source, inputs)
+    program, wrong = read_program(source, inputs, running)
     found += wrong
     if any(one.severity == "error" for one in found):
         raise Rejected(found)

@@ -230,7 +230,7 @@ def run(
                 names = [] if inputs is None else signatures(inputs)
             if not stream and (first is None or last is None):
                 _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
-            asked, facts = api.load_answer_sets(programs, background or (), names, _complain)
+            asked, facts = api.load_answer_sets(programs, background or (), names, _complain, running=True)
             _ask(asked, facts, stream or (), timing, asking, late, out, format, on_error, report)
             return
         _misfits(solving, "goes with answer set programs (`.lp`)")
