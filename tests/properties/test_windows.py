@@ -24,6 +24,7 @@ PROGRAMS = (
     "a(X) ; b(X) :- p(X). :- a(X), q(X). -r(X) :- b(X). #const n = 2. g(n).",
     "#external p(X) : d(X). d(1..2). a(X) :- p(X). k(7). #show a/1. #show k/1.",
 )
+LOWERED = tuple(program for program in PROGRAMS if read_program(Source("case.lp", program))[0].lowered(1))
 INPUTS = {"p": 1, "q": 1, "r": 1, "e": 2}
 
 
@@ -49,10 +50,10 @@ class Case:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn, programs: tuple[str, ...] = PROGRAMS) -> Case:
     ticks = sorted(draw(st.sets(st.integers(0, 9), min_size=1, max_size=6)))
     return Case(
-        draw(st.sampled_from(PROGRAMS)),
+        draw(st.sampled_from(programs)),
         tuple((tick, tuple(draw(st.lists(facts(), max_size=4)))) for tick in ticks),
         draw(st.integers(1, 5)),
         draw(st.integers(1, 4)),
@@ -100,3 +101,8 @@ def test_a_window_is_answered_as_the_whole_program_answers_it(case: Case) -> Non
             assert bool(answer.sets) == bool(everything)
         else:
             assert answer.sets == solve(Task(f"{case.program} {shown}", known, case.models)).answers
+
+
+@given(cases(LOWERED))
+def test_the_engine_says_what_clingo_says(case: Case) -> None:
+    assert list(map(str, told(case, "engine"))) == list(map(str, told(case, "clingo")))

@@ -9,7 +9,7 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from thalweg.diagnostics import Diagnostic
@@ -70,7 +70,9 @@ class Inputs:
     """
 
     def __init__(self, program: "AspProgram", report: Callable[[Diagnostic], None] = lambda found: None) -> None:
-        self._program = program
+        self._inputs = frozenset(program.inputs)
+        mentioned = frozenset(name for outline in program.outlines for name in outline.predicates)
+        self._names = replace(program.names, signatures=mentioned | self._inputs)
         self._report = report
         self._taken: dict[str, bool] = {}
 
@@ -88,13 +90,13 @@ class Inputs:
 
     def _look(self, signature: str) -> bool:
         predicate, _, arity = signature.rpartition("/")
-        atoms = self._program.names.atoms(Fact(predicate, ("x",) * int(arity)))
-        names = [f"{name}/{len(args)}" for name, args in atoms]
-        for name in names:
-            if name not in self._program.inputs:
-                message = f"a stream brings `{name}`, which the program has rules for and does not take as input"
-                self._report(Diagnostic("W506", message, help=f"give all inputs, with `--inputs {name},…`"))
-        return not set(names).isdisjoint(self._program.inputs)
+        atoms = self._names.atoms(Fact(predicate, ("x",) * int(arity)))
+        names = {f"{name}/{len(args)}" for name, args in atoms}
+        for name in sorted(names - self._inputs):
+            message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"
+            help = f"name all that streams bring: `--inputs {','.join(sorted(self._inputs | {name}))}`"
+            self._report(Diagnostic("W506", message, help=help))
+        return not names.isdisjoint(self._inputs)
 
 
 Listener = Callable[[Solution, tuple[Share, ...]], None]

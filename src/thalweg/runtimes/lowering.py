@@ -29,7 +29,6 @@ class Lowered:
         self._engine = Engine(replace(rules, background=(*rules.background, *background)), first=0)
         self._frame = frame
         self._inputs = inputs
-        self._now = -1
         self._pane = 0
         self._waiting: list[Batch] = []
         self._snapshots = Snapshots()
@@ -42,15 +41,13 @@ class Lowered:
         return self._engine.dictionary
 
     def add(self, position: int, batches: Sequence[Batch]) -> None:
-        if position // self._frame.pane > self._pane:
-            self._evaluate(self._pane)
-            self._pane = position // self._frame.pane
+        self._go_on(position)
         self._waiting += batches
         self._arrived.append((position, sum(map(_size, batches))))
 
     def answer(self, first: int, last: int) -> Answered:
-        self._pane = last // self._frame.pane
-        self._evaluate(self._pane)
+        self._go_on(last)
+        self._evaluate()
         while self._arrived and self._arrived[0][0] < first:
             self._arrived.popleft()
         sets = () if str(INCONSISTENT) in self._facts else (self._facts,)
@@ -58,15 +55,21 @@ class Lowered:
         self._seconds = 0.0
         return Answered(sets, shares=(share,))
 
-    def _evaluate(self, pane: int) -> None:
-        """What holds at the end of a pane."""
-        if pane <= self._now:
-            return
+    def _go_on(self, position: int) -> None:
+        """To the pane of a position; what waits belongs to the one before."""
+        pane = position // self._frame.pane
+        if pane > self._pane:
+            if self._waiting:
+                self._evaluate()
+            self._pane = pane
+
+    def _evaluate(self) -> None:
+        """What holds at the end of the pane."""
         began = perf_counter()
-        changes = self._engine.advance(pane, self._waiting)
-        for stretch in self._snapshots.step(changes, pane, pane, False):
+        changes = self._engine.advance(self._pane, self._waiting)
+        for stretch in self._snapshots.step(changes, self._pane, self._pane, False):
             self._facts = stretch.facts
-        self._waiting, self._now = [], pane
+        self._waiting = []
         self._seconds += perf_counter() - began
 
     def collect(self, waiting: Iterable[Batch]) -> None:

@@ -2,7 +2,8 @@
 
 Each piece of a program (`input_dependency`) gets the facts of its own inputs, each fact once, in the order of their
 text: so neither the order of arrival nor the way in which a stream was cut has a say in which answer set comes first. A
-piece whose facts are those of the window before has the same answer.
+piece whose facts are those of the window before has the same answer. The facts of a large piece are spread over the
+processes by a key, where it has one (`keys`).
 """
 
 import re
@@ -10,7 +11,9 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 from typing import Final
+from zlib import crc32
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.planning.input_dependency import Piece, analyse
+from thalweg.planning.keys import Keys
 from thalweg.runtimes.answer_sets import Answered, Share
 from thalweg.runtimes.late import facts
 from thalweg.solvers.clingo import Solved, Task
@@ -30,75 +34,110 @@ _ATOM: Final = re.compile(
     rf"(?P<sign>-?)(?P<name>[a-z_'][A-Za-z0-9_']*)(?:\((?P<args>(?:{_ARGUMENT.pattern})(?:,(?:{_ARGUMENT.pattern}))*)\))?\Z"
 )
 
-Texts = dict[str, list[str]]
-"""Facts as clingo reads them, by signature."""
+# Fewer facts are solved faster by one process than by two.
+_WORTH_SPREADING: Final = 1_000
+
+Symbols = tuple[str, tuple[str, ...]]
+"""A fact as clingo reads it, and its arguments."""
 
 
 class Solving:
     """An answer set program on clingo; the background is part of every window."""
 
     def __init__(
-        self, program: AspProgram, crew: Crew, models: str = "first", limit: float | None = None,
+        self,
+        program: AspProgram,
+        crew: Crew,
+        models: str = "first",
+        limit: float | None = None,
         background: Iterable[Fact] = (),
-    ) -> None:  # fmt: skip
+        spread: int = _WORTH_SPREADING,
+    ) -> None:
         self.dictionary = Dictionary()
-        self._pieces = analyse(program.outlines, program.inputs).pieces
+        dependency = analyse(program.outlines, program.inputs)
+        self._pieces = dependency.pieces
+        self._keys = [dependency.keys(piece) for piece in self._pieces]
         self._tasks = [Task(text_of(program, piece), "", models, limit) for piece in self._pieces]
         self._crew = crew
+        self._spread = spread
         self._inputs = frozenset(program.inputs)
         self._atoms = program.names.atoms
         self._symbol = lru_cache(maxsize=65_536)(program.names.as_symbol_text)
         self._spelled = lru_cache(maxsize=65_536)(lambda text: spelled(text, program.names))
-        self._background = self._texts(background)
-        self._held: deque[tuple[int, Texts]] = deque()
-        self._last: list[tuple[str, Solved] | None] = [None for _ in self._pieces]
+        self._background = self._symbols(background)
+        self._held: deque[tuple[int, dict[str, list[Symbols]]]] = deque()
+        self._last: list[dict[str, Solved]] = [{} for _ in self._pieces]
 
     def add(self, position: int, batches: Sequence[Batch]) -> None:
-        found = self._texts(fact for batch in batches for fact in facts(batch, self.dictionary))
+        found = self._symbols(fact for batch in batches for fact in facts(batch, self.dictionary))
         if found:
             self._held.append((position, found))
 
-    def _texts(self, facts: Iterable[Fact]) -> Texts:
-        found: Texts = {}
+    def _symbols(self, facts: Iterable[Fact]) -> dict[str, list[Symbols]]:
+        found: dict[str, list[Symbols]] = {}
         for fact in facts:
-            for name, args in self._atoms(fact):
-                signature = f"{name}/{len(args)}"
+            for name, terms in self._atoms(fact):
+                signature = f"{name}/{len(terms)}"
                 if signature in self._inputs:
-                    text = f"{name}({','.join(map(self._symbol, args))})." if args else f"{name}."
-                    found.setdefault(signature, []).append(text)
+                    args = tuple(map(self._symbol, terms))
+                    text = f"{name}({','.join(args)})." if args else f"{name}."
+                    found.setdefault(signature, []).append((text, args))
         return found
 
     def answer(self, first: int, last: int) -> Answered:
         while self._held and self._held[0][0] < first:
             self._held.popleft()
-        windows = [self._window(piece) for piece in self._pieces]
-        solved = self._solve(["\n".join(window) for window in windows])
+        windows = [self._window(piece, keys) for piece, keys in zip(self._pieces, self._keys, strict=True)]
+        solved = self._solve(["\n".join(sorted(some)) for some in window] for window in windows)
         shares = tuple(
-            Share(piece.inputs, len(window), one.seconds, len(one.answers))
-            for piece, window, one in zip(self._pieces, windows, solved, strict=True)
+            Share(
+                piece.inputs,
+                sum(map(len, window)),
+                sum(one.seconds for one in found),
+                prod(len(one.answers) for one in found),
+            )
+            for piece, window, found in zip(self._pieces, windows, solved, strict=True)
         )
-        answers, complete = combine(solved)
+        answers, complete = combine([one for found in solved for one in found])
         return Answered(tuple(sorted(map(self._spell, answers))), complete, shares)
 
     def _spell(self, answer: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(sorted(map(self._spelled, answer)))
 
-    def _window(self, piece: Piece) -> list[str]:
+    def _window(self, piece: Piece, keys: Keys | None) -> list[set[str]]:
+        """The facts of a piece; in several buckets where they can be spread and are worth it."""
         held = [self._background, *(found for _, found in self._held)]
-        return sorted({text for found in held for name in piece.inputs for text in found.get(name, ())})
+        whole = {symbols[0] for found in held for name in piece.inputs for symbols in found.get(name, ())}
+        if keys is None or len(whole) < self._spread or self._crew.size < 2:
+            return [whole]
+        buckets: list[set[str]] = [set() for _ in range(self._crew.size)]
+        for found in held:
+            for name in piece.inputs:
+                place = keys.get(name)
+                for text, args in found.get(name, ()):
+                    key = text if place is None else args[place]
+                    buckets[crc32(key.encode()) % len(buckets)].add(text)
+        return buckets
 
-    def _solve(self, windows: list[str]) -> list[Solved]:
-        """What is known is not asked again."""
-        new = [number for number, window in enumerate(windows) if not self._knows(number, window)]
-        asked = [replace(self._tasks[number], facts=windows[number]) for number in new]
-        answers = dict(zip(new, self._crew.solve(asked), strict=True))
-        for number, solved in answers.items():
-            self._last[number] = windows[number], replace(solved, seconds=0.0)
-        return [answers[number] if number in answers else last[1] for number, last in enumerate(self._last) if last]
+    def _solve(self, windows: Iterable[list[str]]) -> list[list[Solved]]:
+        """What is known from the window before is not asked again."""
+        windows = list(windows)
+        new = [(piece, text) for piece, texts in enumerate(windows) for text in texts if not self._knows(piece, text)]
+        tasks = [replace(self._tasks[piece], facts=text) for piece, text in new]
+        answers = dict(zip(new, self._crew.solve(tasks), strict=True))
+        solved = [
+            [answers.get((piece, text)) or self._last[piece][text] for text in texts]
+            for piece, texts in enumerate(windows)
+        ]
+        self._last = [
+            {text: replace(one, seconds=0.0) for text, one in zip(texts, found, strict=True)}
+            for texts, found in zip(windows, solved, strict=True)
+        ]
+        return solved
 
-    def _knows(self, number: int, window: str) -> bool:
-        last = self._last[number]
-        return last is not None and last[0] == window and last[1].complete
+    def _knows(self, piece: int, text: str) -> bool:
+        last = self._last[piece].get(text)
+        return last is not None and last.complete
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         # Facts in windows are kept as text.

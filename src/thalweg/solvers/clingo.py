@@ -123,7 +123,7 @@ def solve_once(program: str, facts: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A program, facts of a window, and what is asked: `first`, `all`, `brave` or `cautious`; the limit in seconds."""
+    """A program, the facts of a window, and what is asked: `first`, `all`, `brave` or `cautious`, in some seconds."""
 
     program: str
     facts: str = ""
