@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
+from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
 from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
@@ -195,4 +196,22 @@ class _Lowering(Predicates):
         if any(rule.head.predicate == INCONSISTENT.predicate for rule in self.rules):
             told |= {INCONSISTENT.signature}
         streamed = frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in map(self.split, self.copied))
-        return Program(tuple(self.rules), tuple(self.facts), told=told, streamed=streamed)
+        needed = self.needed(told)
+        rules = tuple(rule for rule in self.rules if rule.head.signature in needed)
+        facts = tuple(fact for fact in self.facts if fact.signature in needed)
+        return Program(rules, facts, told=told, streamed=streamed & needed)
+
+    def needed(self, told: frozenset[str]) -> frozenset[str]:
+        """What answers rest on: nothing else has to be derived."""
+        needed = set(told)
+        while (
+            more := {
+                formula.atom.signature
+                for rule in self.rules
+                if rule.head.signature in needed
+                for formula, _ in formulas(rule.body)
+            }
+            - needed
+        ):
+            needed |= more
+        return frozenset(needed)

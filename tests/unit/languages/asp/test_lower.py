@@ -95,6 +95,11 @@ def test_facts_are_told_unless_they_are_hidden() -> None:
     assert answers(read("a(1..2). b(X) :- a(X), p. #show b/1."), Fact("p")) == ["b(1)", "b(2)"]
 
 
+def test_what_no_answer_rests_on_is_left_out() -> None:
+    assert lowered("a(X) :- p(X). b(X) :- a(X), c(X). c(1). d(X) :- p(X). e(2). #show a/1.") == ["a(X) :- p(X) in [2]."]
+    assert lowered("a(X) :- p(X). :- a(X), q. #show.") == ["a(X) :- p(X) in [2].", "'inconsistent :- a(X), q in [2]."]
+
+
 def test_names_with_a_prefix_are_iris_or_themselves() -> None:
     program = read(
         UB + "ub_helps(Y,X) :- ub_advisor(X,Y). dean(X) :- rdf_type(X,ub_Dean).", "ub_advisor/2", "rdf_type/2"
