@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from thalweg.connectors.transport import Transport
     from thalweg.engine import Engine, Proof
     from thalweg.languages.asp import AspProgram
+    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
     from thalweg.runtimes.answer_sets import Listener, Windowed
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner
     from thalweg.runtimes.emit import Answer, Piece
@@ -92,14 +93,25 @@ def load(
 
 
 def check(
-    *programs: Program | Text, background: Background = (), tick: str = "1s", reading: Reading = Reading()
+    *programs: Program | Text,
+    background: Background = (),
+    tick: str = "1s",
+    reading: Reading = Reading(),
+    inputs: Sequence[str] = (),
 ) -> list[Diagnostic]:
     """All that is wrong with a program, and what deserves a warning.
 
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    return analyse(programs, background, tick, reading)[1]
+    if not any(map(is_answer_sets, programs)):
+        return analyse(programs, background, tick, reading)[1]
+    found: list[Diagnostic] = []
+    try:
+        load_answer_sets(programs, background, inputs, found.append)
+    except Rejected as error:
+        return list(error.diagnostics)
+    return found
 
 
 def run(
@@ -132,7 +144,7 @@ def run(
     """
     timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
     if is_answer_sets(program):
-        asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None), True)
+        asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None))
         with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
             yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
         return
@@ -414,7 +426,6 @@ def load_answer_sets(
     background: Background = (),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = lambda found: None,
-    running: bool = False,
 ) -> "tuple[AspProgram, list[Fact]]":
     """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings."""
     from thalweg.solvers.programs import read_program
@@ -424,13 +435,31 @@ def load_answer_sets(
     found: list[Diagnostic] = []
     known = [_read_background(name, 1_000, found) for name in _several(background)]
     source = Source(", ".join(map(str, programs)), "\n".join(read_text(Path(str(name))) for name in programs))
-    program, wrong = read_program(source, inputs, running)
+    program, wrong = read_program(source, inputs)
     found += wrong
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
         report(warning)
     return program, [fact for one in known for fact in one.background]
+
+
+def explain_answer_sets(
+    programs: Sequence[Program | Text],
+    background: Background = (),
+    inputs: Sequence[str] = (),
+    as_published: bool = False,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+) -> "ExplainedAnswerSets":
+    """How an answer set program is taken apart; `as_published`, with the communities of the paper."""
+    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.input_dependency import analyse
+    from thalweg.planning.published import Published
+
+    program, _ = load_answer_sets(programs, background, inputs, report)
+    found = analyse(program.outlines, program.inputs)
+    reasons = tuple(dict.fromkeys(obstacle.words for obstacle in program.obstacles))
+    return ExplainedAnswerSets(found, Published(found) if as_published else None, reasons)
 
 
 def is_answer_sets(name: object) -> bool:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.languages.asp import AspProgram
     from thalweg.model.fact import Fact
+    from thalweg.planning.explain import Explanation
+    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
     from thalweg.runtimes.asking import Asking
     from thalweg.runtimes.emit import Spell
 
@@ -53,6 +55,9 @@ Window = Annotated[
     typer.Option(
         metavar="DURATION|TICKS", help="For ontologies: how long a triple of a stream counts after its own tick."
     ),
+]
+Inputs = Annotated[
+    str | None, typer.Option(metavar="p/2,…", help="For `.lp`: what streams bring; else what no rule derives.")
 ]
 SchemaStream = Annotated[
     bool,
@@ -127,9 +132,7 @@ def run(
         Literal["first", "all", "brave", "cautious"] | None,
         typer.Option(help="For `.lp`: one answer set (the default), all, or what holds in some or in all of them."),
     ] = None,
-    inputs: Annotated[
-        str | None, typer.Option(metavar="p/2,…", help="For `.lp`: what streams bring; else what no rule derives.")
-    ] = None,
+    inputs: Inputs = None,
     solve_limit: Annotated[
         str | None,
         typer.Option(metavar="DURATION", help="For `.lp`: time for a window; what takes longer is marked incomplete."),
@@ -191,7 +194,6 @@ def run(
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.open import open_output
-    from thalweg.languages.asp import signatures
     from thalweg.runtimes.asking import Asking
     from thalweg.runtimes.emit import spelling
 
@@ -227,10 +229,10 @@ def run(
                 asking = Asking(models or "first", window, slide, solve_limit, solver or "auto", workers)
                 first, last, _ = timing.ticks()
                 asking.check(timing.clock)
-                names = [] if inputs is None else signatures(inputs)
+                names = _signatures(inputs, programs)
             if not stream and (first is None or last is None):
                 _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
-            asked, facts = api.load_answer_sets(programs, background or (), names, _complain, running=True)
+            asked, facts = api.load_answer_sets(programs, background or (), names, _complain)
             _ask(asked, facts, stream or (), timing, asking, late, out, format, on_error, report)
             return
         _misfits(solving, "goes with answer set programs (`.lp`)")
@@ -332,6 +334,16 @@ def _ask(
             account.finish()
 
 
+def _signatures(inputs: str | None, programs: Sequence[str]) -> list[str]:
+    """The signatures of `--inputs`."""
+    from thalweg import api
+    from thalweg.languages.asp import signatures
+
+    if inputs is not None and not any(map(api.is_answer_sets, programs)):
+        raise ValueError("`--inputs` goes with answer set programs (`.lp`)")
+    return [] if inputs is None else signatures(inputs)
+
+
 def _misfits(options: Mapping[str, object], sentence: str) -> None:
     """Options that have no meaning here are refused, not passed over."""
     if given := [name for name, value in options.items() if value is not None and value is not False]:
@@ -344,6 +356,7 @@ def check(
     background: Background = None,
     tick: Tick = "1s",
     profile: Profile = "rl",
+    inputs: Inputs = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
 ) -> None:
     """Parse and analyse programs; tell all that is wrong, and run nothing."""
@@ -352,14 +365,20 @@ def check(
     with _outcome():
         with _usage():
             api.Timing(tick).clock  # noqa: B018
-        program, found = api.analyse(programs, background or (), tick, api.Reading(profile))
+            names = _signatures(inputs, programs)
+        if any(map(api.is_answer_sets, programs)):
+            found = api.check(*programs, background=background or (), inputs=names)
+            size = "answer sets"
+        else:
+            program, found = api.analyse(programs, background or (), tick, api.Reading(profile))
+            size = f"rules: {len(program.rules)}, facts: {len(program.background)}"
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
             for one in found:
                 _complain(one)
             if not found:
-                print(f"nothing to complain about (rules: {len(program.rules)}, facts: {len(program.background)})")
+                print(f"nothing to complain about ({size})")
         if any(one.severity == "error" for one in found):
             raise typer.Exit(1)
 
@@ -374,6 +393,11 @@ def explain(
     schema_stream: SchemaStream = False,
     literals: Literals = False,
     witnesses: Witnesses = False,
+    inputs: Inputs = None,
+    decomposition: Annotated[
+        Literal["sound", "paper"],
+        typer.Option(help="For `.lp`: our communities, or those that were published, with a warning where they err."),
+    ] = "sound",
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
     runtime: Annotated[
         Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
@@ -389,8 +413,16 @@ def explain(
         with _usage():
             api.Timing(tick, delay=window).ticks()
             reading = api.Reading(profile, window, schema_stream, literals, witnesses)
-        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
-        plan = explain_program(program, partitions if runtime == "spark" else None)
+            names = _signatures(inputs, programs)
+        if decomposition == "paper" and not any(map(api.is_answer_sets, programs)):
+            _refuse("`--decomposition` goes with answer set programs (`.lp`)")
+        plan: Explanation | ExplainedAnswerSets
+        if any(map(api.is_answer_sets, programs)):
+            plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", _complain)
+            _complain(*plan.warnings)
+        else:
+            program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
+            plan = explain_program(program, partitions if runtime == "spark" else None)
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:

@@ -48,6 +48,13 @@ class Outline:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     @property
+    def written(self) -> str:
+        """The statement as it was written, in one line; what is penalised may be written in pieces."""
+        if self.span is NOWHERE or self.kind == "weak":
+            return self.text
+        return " ".join(self.span.source.text[self.span.start : self.span.end].split())
+
+    @property
     def predicates(self) -> frozenset[str]:
         return frozenset(self.heads) | {one.predicate for one in self.body}
 

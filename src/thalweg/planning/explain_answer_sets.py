@@ -130,7 +130,7 @@ class ExplainedAnswerSets:
         if keys is not None and (places := [f"{name} {keys[name] + 1}" for name in piece.inputs if name in keys]):
             yield f"   can be spread by the argument: {', '.join(places)}"
         for statement in piece.rules:
-            yield f"   {statement + 1}: {self.dependency.outlines[statement].text}"
+            yield f"   {statement + 1}: {self.dependency.outlines[statement].written}"
 
     def _evaluated(self) -> Iterator[str]:
         if not self.obstacles:
@@ -165,7 +165,9 @@ class _Pieces:
     def conclusions(self, band: int, statement: int) -> None:
         """A statement, with what it derives."""
         one, name = self.outlines[statement], f"rule {statement + 1} in {band}"
-        self.boxes[name] = Box("rule", (f"{one.kind} {statement + 1}",), in_lines(one.text, LONGEST), one.text, band)
+        self.boxes[name] = Box(
+            "rule", (f"{one.kind} {statement + 1}",), in_lines(one.written, LONGEST), one.written, band
+        )
         for head in one.heads:
             self.boxes.setdefault(f"{band} {head}", Box("derived", in_lines(head), (), head, band))
             self.arrows[Arrow(name, f"{band} {head}")] = None
@@ -193,7 +195,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _statement_data(number: int, one: Outline) -> dict[str, object]:
-    data: dict[str, object] = {"number": number, "kind": one.kind, "text": one.text}
+    data: dict[str, object] = {"number": number, "kind": one.kind, "text": one.written}
     if one.span is not NOWHERE:
         data |= {"file": one.span.source.name, "line": one.span.source.position(one.span.start)[0]}
     return data

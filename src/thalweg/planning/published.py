@@ -5,7 +5,7 @@ of a negated atom are missing derives what does not hold; and two occurrences of
 seen to meet, so that what follows from both together is not derived. Where that can happen, there is a `Doubt`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
@@ -85,7 +85,7 @@ class Published:
             if missing and self._can_apply(rule, inside):
                 where = f"in the community {', '.join(community)}"
                 yield Doubt(
-                    f"{where} the rule `{rule.text}` is evaluated without {', '.join(sorted(missing))}", rule.span
+                    f"{where} the rule `{rule.written}` is evaluated without {', '.join(sorted(missing))}", rule.span
                 )
 
     def _can_apply(self, rule: Outline, inside: set[str]) -> bool:
@@ -101,7 +101,7 @@ class Published:
                 continue
             rule = self._meeting_rule(clique)
             names = ", ".join(sorted(clique))
-            yield Doubt(f"{names} meet in `{rule.text}`, and no community has all of them", rule.span)
+            yield Doubt(f"{names} meet in `{rule.written}`, and no community has all of them", rule.span)
 
     def _meeting_rule(self, clique: frozenset[str]) -> Outline:
         """The first rule in which two inputs meet that no community has together."""
@@ -117,8 +117,3 @@ class Published:
                 if (one is not other or one.settled) and any(pair in apart for pair in found):
                     return rule
         return Outline((), (), text="the program")
-
-
-def published(outlines: Sequence[Outline], inputs: Sequence[str]) -> Published:
-    """The published decomposition of a program."""
-    return Published(Dependency(tuple(outlines), tuple(sorted(set(inputs)))))

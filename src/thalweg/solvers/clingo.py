@@ -8,6 +8,7 @@ facts are handed over as text, which clingo reads twice as fast as Python can bu
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,7 @@ _MESSAGE: Final = re.compile(
     r"(?P<kind>error|note|info|warning): (?P<text>.*?)(?=\n[^\n]*?:[0-9]+:[0-9]+[^\n]*?: note: |\Z)",
     re.DOTALL,
 )
+_MESSAGES: Final = 1_000
 _UNSAFE: Final = re.compile(r"'(?P<name>.*)' is unsafe")
 
 
@@ -45,18 +47,33 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
 
     nodes: list[Any] = []
     messages: list[str] = []
-    try:
-        ast.parse_string(text, nodes.append, logger=lambda code, message: messages.append(message))
-        control = clingo.Control(["--warn=none"], logger=lambda code, message: messages.append(message))
-        nodes = [node for node in nodes if node.ast_type != ast.ASTType.Comment]
+
+    def take(_: object, message: str) -> None:
+        messages.append(message)
+
+    with _said(messages):
+        ast.parse_string(text, nodes.append, logger=take, message_limit=_MESSAGES)
+    nodes = [node for node in nodes if node.ast_type != ast.ASTType.Comment]
+    with _said(messages):
+        control = clingo.Control(["--warn=none"], logger=take, message_limit=_MESSAGES)
         with ast.ProgramBuilder(control) as builder:
             for node in nodes:
                 builder.add(node)
         # A part that does not exist: all rules are checked, and none is grounded.
         control.ground([("nothing", [])])
+    places = Places(source)
+    return nodes, [found for message in dict.fromkeys(messages) for found in _complaints(message, places)]
+
+
+@contextmanager
+def _said(messages: list[str]) -> Iterator[None]:
+    """What clingo raises repeats what it said before, unless it said nothing."""
+    before = len(messages)
+    try:
+        yield
     except RuntimeError as error:
-        messages = messages or [str(error)]
-    return nodes, [found for message in messages for found in _complaints(message, Places(source))]
+        if len(messages) == before:
+            messages.append(str(error))
 
 
 def _complaints(message: str, places: "Places") -> Iterator[Diagnostic]:

@@ -4,16 +4,12 @@ from collections.abc import Sequence
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.languages.asp import AspProgram, read, take_out, unused
-from thalweg.languages.asp.program import undefined
 
 
-def read_program(
-    source: Source, inputs: Sequence[str] = (), running: bool = False
-) -> tuple[AspProgram, list[Diagnostic]]:
+def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram, list[Diagnostic]]:
     """A program as far as it can be read, and what is wrong with it.
 
-    Its inputs are those that the user names, else those that it names itself, else whatever it has no rules and facts
-    for. While `running`, streams may bring the last beside those that it names itself.
+    Its inputs are those that the user names, else those that it names itself and whatever it has no rules and facts for.
 
     >>> program, found = read_program(Source("jam.lp", "jam(X) :- slow(X), not light(X)."))
     >>> program.inputs, found
@@ -27,6 +23,4 @@ def read_program(
     directives = take_out(source)
     nodes, wrong = parse(directives.text, source)
     program = read(nodes, source, directives, inputs)
-    if running and not inputs:
-        program = read(nodes, source, directives, sorted({*program.inputs, *undefined(program.outlines)}))
     return program, [*directives.wrong, *wrong, *unused(nodes, source)]

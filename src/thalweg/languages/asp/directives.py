@@ -1,7 +1,8 @@
 """What we say in an answer set program that clingo does not know; it is taken out before clingo reads the rest.
 
     #prefix ub: <http://example.org/ub#>.        names that begin with `ub_` are IRIs
-    #input speed/2, light/1.                     what streams bring; also as a comment: `%! input speed/2`
+    #input speed/2, light/1.                     what streams bring, besides what has no rules and facts;
+                                                 also as a comment: `%! input speed/2`
     #from stream <s> [TIME 3s STEP 2s]           the window that the program is written for
 
 What is taken out leaves spaces behind, so that every place in the text stays where it was.
@@ -23,7 +24,7 @@ _NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
 # What may hold anything inside is matched whole, so that nothing is found in there.
 _TOKEN: Final = re.compile(
     r'(?P<note>%![^\n]*)|%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"|#script\b.*?#end\s*\.'
-    r"|(?P<directive>#(?:prefix|input|from)\b)|(?P<foreign>[^\x00-\x7f]+)",
+    r"|(?P<directive>#(?:prefix|input|from)\b)|(?P<foreign>[^\x01-\x7f]+)",
     re.DOTALL,
 )
 _EXAMPLES: Final = {

@@ -53,6 +53,14 @@ class Obstacle:
     reason: str
     span: Span = field(default=NOWHERE, compare=False)
 
+    @property
+    def words(self) -> str:
+        """The sentence, with its place."""
+        if self.span is NOWHERE:
+            return self.reason
+        line, column = self.span.source.position(self.span.start)
+        return f"{self.span.source.name}:{line}:{column}: {self.reason}"
+
 
 def lower(program: "AspProgram", window: int) -> Program | tuple[Obstacle, ...]:
     """The rules of a program over windows of so many ticks, or all that stands against it."""

@@ -55,10 +55,10 @@ class AspProgram:
 
 
 def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[str] = ()) -> AspProgram:
-    """The program that parsed statements stand for. `inputs` given by the user come before what the program says."""
+    """The program that parsed statements stand for. `inputs` given by the user are all that there are."""
     nodes = of_base(nodes)
     outlines = tuple(outlines_of(nodes, Places(source)))
-    brought = tuple(sorted(set(inputs) or declared(nodes, directives) or undefined(outlines)))
+    brought = tuple(sorted(set(inputs) or declared(nodes, directives) | undefined(outlines)))
     return AspProgram(
         source,
         outlines,
