@@ -320,9 +320,9 @@ def ask(
     interrupt = interrupt or Interrupt()
     frame = asking.frame(timing.clock, program)
     names = _named(on)
+    answerer = evaluator(program, asking, frame, background)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
-    facts, taken = list(background), Inputs(program, report)
-    windowed = Windowed(evaluator(program, asking, frame, facts), taken, frame, first, report, listen)
+    windowed = Windowed(answerer, Inputs(program, report), frame, first, report, listen)
     settings = Settings(first, last, delay, on_error=on_error)
     runtime = Embedded(windowed, settings, emitter=windowed, write_late=late, report=report, interrupt=interrupt)
     if names is None:

@@ -79,7 +79,7 @@ def evaluator(program: "AspProgram", asking: Asking, frame: Frame, background: I
     from thalweg.solvers.crew import Crew
 
     workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
-    return Solving(program, Crew(workers), asking.models, asking.seconds, background)
+    return Solving(program, Crew(workers), asking.models, asking.seconds, background, buckets=workers)
 
 
 def _obstacle(reason: str, span: Span) -> Diagnostic:

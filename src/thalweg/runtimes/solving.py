@@ -51,7 +51,8 @@ class Solving:
         models: str = "first",
         limit: float | None = None,
         background: Iterable[Fact] = (),
-        spread: int = _WORTH_SPREADING,
+        buckets: int = 1,
+        spread_from: int = _WORTH_SPREADING,
     ) -> None:
         self.dictionary = Dictionary()
         dependency = analyse(program.outlines, program.inputs)
@@ -59,7 +60,8 @@ class Solving:
         self._keys = [dependency.keys(piece) for piece in self._pieces]
         self._tasks = [Task(text_of(program, piece), "", models, limit) for piece in self._pieces]
         self._crew = crew
-        self._spread = spread
+        self._buckets = buckets
+        self._spread_from = spread_from
         self._inputs = frozenset(program.inputs)
         self._atoms = program.names.atoms
         self._symbol = lru_cache(maxsize=65_536)(program.names.as_symbol_text)
@@ -108,9 +110,9 @@ class Solving:
         """The facts of a piece; in several buckets where they can be spread and are worth it."""
         held = [self._background, *(found for _, found in self._held)]
         whole = {symbols[0] for found in held for name in piece.inputs for symbols in found.get(name, ())}
-        if keys is None or len(whole) < self._spread or self._crew.size < 2:
+        if keys is None or len(whole) < self._spread_from or self._buckets < 2:
             return [whole]
-        buckets: list[set[str]] = [set() for _ in range(self._crew.size)]
+        buckets: list[set[str]] = [set() for _ in range(self._buckets)]
         for found in held:
             for name in piece.inputs:
                 place = keys.get(name)

@@ -37,7 +37,7 @@ class Crew:
     """
 
     def __init__(self, size: int) -> None:
-        self.size = size
+        self._size = size
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers = [Worker() for _ in range(size)]
         self._threads = ThreadPoolExecutor(max(1, size))
@@ -46,7 +46,7 @@ class Crew:
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
         """What the tasks give, in their order."""
-        if not self.size:
+        if not self._size:
             return [_here(task) for task in tasks]
         if len(tasks) == 1:
             return [self._ask(tasks[0])]

@@ -1,0 +1,144 @@
+"""`thalweg run` with answer set programs."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from thalweg.cli import app
+
+GATES = "1 { go(X) : open(X) } 1.\n:- go(X), closed(X).\n#show go/1.\n"
+EVENTS = "open(a) at 1. open(b) at 1.\nclosed(b) at 2.\nopen(a) at 3. open(b) at 3.\nopen(a) at 4.\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gates.lp").write_text(GATES)
+    (tmp_path / "gates.facts").write_text(EVENTS)
+    return tmp_path
+
+
+def run(*arguments: str, program: str = "gates.lp") -> Result:
+    return CliRunner().invoke(app, ["run", program, "--stream", "gates.facts", "--workers", "0", *arguments])
+
+
+def test_one_line_for_each_window() -> None:
+    result = run("--models", "all")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        '{"t":1,"window":[1,1],"answers":[["go(a)"],["go(b)"]]}\n'
+        '{"t":2,"window":[2,2],"answers":[]}\n'
+        '{"t":3,"window":[3,3],"answers":[["go(a)"],["go(b)"]]}\n'
+        '{"t":4,"window":[4,4],"answers":[["go(a)"]]}\n'
+    )
+
+
+def test_windows_slide() -> None:
+    result = run("--models", "all", "--window", "3s", "--slide", "1")
+    assert result.stdout == (
+        '{"t":3,"window":[1,3],"answers":[["go(a)"]]}\n{"t":4,"window":[2,4],"answers":[["go(a)"]]}\n'
+    )
+
+
+def test_atoms_and_rdf_tell_one_answer_set() -> None:
+    assert run("--format", "atoms", "--models", "brave", "--to", "2").stdout == (
+        "go(a) at 1.\ngo(b) at 1.\n% no answer set at 2\n"
+    )
+    quads = run("--format", "nquads", "--models", "cautious", "--from", "2").stdout
+    assert "<urn:thalweg:window:2:2> <urn:thalweg:inconsistent>" in quads
+    assert "<urn:thalweg:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:thalweg:go>" in quads
+
+
+def test_processes_say_the_same() -> None:
+    assert run("--models", "all", "--workers", "2").stdout == run("--models", "all").stdout
+
+
+def test_rdf_comes_in_and_goes_out(folder: Path) -> None:
+    (folder / "jam.lp").write_text(
+        "#prefix ex: <http://ex.org/>.\nex_jam(X) :- ex_slow(X), not ex_light(X).\n"
+        "1 { ex_near(X,Y) : ex_Car(Y) } 1 :- ex_jam(X).\n"
+    )
+    (folder / "cars.tnt").write_text(
+        "1 <http://ex.org/r1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://ex.org/slow> .\n"
+        "1 <http://ex.org/c1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://ex.org/Car> .\n"
+    )
+    result = CliRunner().invoke(app, ["run", "jam.lp", "--stream", "cars.tnt", "--format", "nquads", "--workers", "0"])
+    assert "<http://ex.org/r1> <http://ex.org/near> <http://ex.org/c1> <urn:thalweg:window:1:1> ." in result.stdout
+
+
+def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
+    (folder / "two.lp").write_text("{ a(X) } :- open(X). { b(X) } :- closed(X).")
+    result = run("--report", "report.jsonl", program="two.lp")
+    assert result.exit_code == 0
+    *windows, total = map(json.loads, (folder / "report.jsonl").read_text().splitlines())
+    assert [[part["facts"] for part in window["communities"]] for window in windows] == [[2, 0], [0, 1], [2, 0], [1, 0]]
+    assert [(part["inputs"], part["facts"]) for part in total["communities"]] == [(["open/1"], 5), (["closed/1"], 1)]
+    assert run("--report", "-", program="two.lp").stderr.count('"seconds"') == 3 * 4 + 3
+
+
+def test_a_limit_is_told(folder: Path) -> None:
+    (folder / "hard.lp").write_text("1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q. a :- open(X).")
+    result = run("--solve-limit", "100ms", "--to", "1", program="hard.lp")
+    # The part that was solved in time is told.
+    assert result.stdout == '{"t":1,"window":[1,1],"answers":[["a"]],"incomplete":true}\n'
+    assert "warning[W505]: 1 window was not solved within the limit, the first at 1" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--models", "all", "--format", "atoms"], "several answer sets are written as `--format jsonl`"),
+        (["--emit", "changes"], "`--emit` does not go with answer set programs"),
+        (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` does not go"),
+        (["--slide", "2"], "`--slide` goes with `--window`"),
+        (["--window", "0"], "`0` is no length for a window"),
+        (["--window", "3", "--slide", "2 #"], "do not count the same"),
+        (["--solve-limit", "0s"], "must be longer than nothing"),
+        (["--inputs", "open"], "is not a list of predicates"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert sentence in result.stderr
+
+
+def test_options_of_answer_sets_go_with_answer_sets(folder: Path) -> None:
+    (folder / "q.lars").write_text("q(X) :- open(X).")
+    result = run("--models", "all", program="q.lars")
+    assert result.exit_code == 2
+    assert "`--models` and `--workers` goes with answer set programs (`.lp`)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("a(X) :- not b(X).", "error[E203]"),
+        ("a :- b", "error[E101]"),
+        ("a :- b. #const n=1. #const n=2.", "error[E501]"),
+    ],
+)
+def test_a_program_that_clingo_rejects_is_rejected_at_its_place(folder: Path, program: str, said: str) -> None:
+    (folder / "bad.lp").write_text(program)
+    result = run(program="bad.lp")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert said in result.stderr
+    assert "bad.lp:1:" in result.stderr
+
+
+def test_the_engine_alone_is_refused_where_it_cannot() -> None:
+    result = run("--solver", "engine")
+    assert result.exit_code == 1
+    assert "error[E507]" in result.stderr
+
+
+def test_without_clingo_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "clingo", None)
+    monkeypatch.delitem(sys.modules, "thalweg.solvers.clingo")
+    result = run()
+    assert result.exit_code == 1
+    assert "error[E406]: answer set programs are read by clingo, which is not installed" in result.stderr
