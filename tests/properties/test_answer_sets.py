@@ -143,6 +143,8 @@ ONE_PENALTY = Case("{a(1)}. {b(1)}. :- not a(1). :~ a(1). [1@1] :~ b(1). [1@1]",
 
 @example(COUNTEREXAMPLE)
 @example(SELF_JOIN)
+@example(Case("a(X) :- p(X). a(X) :- q(X). b(X) :- r(X), not a(X).", ("r(1)",)))
+@example(Case("a(X) :- p(X). a(X) :- q(X). b(X) :- r(X), #count{ W : a(W) } > 1.", ("r(1)", "p(1)", "q(2)")))
 @given(cases())
 def test_in_pieces_is_the_whole(case: Case) -> None:
     program = read(case.program)

@@ -157,38 +157,52 @@ class Dependency:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """What has nothing in common. Facts of the program connect nothing: every part can have its own."""
-        links = [(f"statement {number}", name) for number, names in enumerate(self._linking) for name in names]
-        statements = [f"statement {number}" for number in range(len(self.outlines))]
-        groups = components([*self.inputs, *statements], [*links, *self._weak_links])
-        found = [part for group in groups if (part := self._part(group)) is not None]
+        """What has nothing in common. Facts of the program connect nothing: every part has its own."""
+        plain = self._plain
+        linked = [
+            number for number, one in enumerate(self.outlines) if not (one.is_fact and plain.issuperset(one.heads))
+        ]
+        links = [(_node(number), name) for number in linked for name in self.outlines[number].predicates - plain]
+        groups = components([*self.inputs, *map(_node, linked)], [*links, *self._weak_links])
+        place = {name: number for number, group in enumerate(groups) for name in group}
+        rules: list[list[int]] = [[] for _ in groups]
+        for number in linked:
+            rules[place[_node(number)]].append(number)
+        found = [self._part(*each) for each in zip(groups, rules, strict=True)]
         placed = {number for part in found for number in part.rules}
         if left := tuple(number for number in range(len(self.outlines)) if number not in placed):
             found.append(Part(left, (), True))
         return tuple(sorted(found, key=lambda part: (part.rules, part.inputs)))
 
     @cached_property
-    def _linking(self) -> list[frozenset[str]]:
-        defined = {head for one in self.outlines if not one.is_fact for head in one.heads} | set(self.inputs)
-        plain = {head for one in self.outlines if one.is_fact for head in one.heads} - defined
-        return [one.predicates - plain for one in self.outlines]
+    def _plain(self) -> frozenset[str]:
+        """Predicates that have facts in the program and nothing else."""
+        facts = {head for one in self.outlines if one.is_fact for head in one.heads}
+        return frozenset(facts - {head for one in self.outlines if not one.is_fact for head in one.heads}) - set(
+            self.inputs
+        )
+
+    @cached_property
+    def _facts(self) -> dict[str, list[int]]:
+        """The facts of each predicate that has nothing else."""
+        found: dict[str, list[int]] = {}
+        for number, one in enumerate(self.outlines):
+            for head in self._plain.intersection(one.heads):
+                found.setdefault(head, []).append(number)
+        return found
 
     @property
     def _weak_links(self) -> list[Edge]:
         """The same penalty counts once, whoever demands it: weak constraints belong together."""
-        weak = [f"statement {number}" for number, one in enumerate(self.outlines) if one.kind == "weak"]
+        weak = [_node(number) for number, one in enumerate(self.outlines) if one.kind == "weak"]
         return [(weak[0], other) for other in weak[1:]]
 
-    def _part(self, group: frozenset[str]) -> Part | None:
-        inputs = tuple(sorted(group & set(self.inputs)))
-        rules = {number for number in range(len(self.outlines)) if f"statement {number}" in group}
-        if not inputs and all(self.outlines[number].is_fact and not self._linking[number] for number in rules):
-            return None
+    def _part(self, group: frozenset[str], rules: list[int]) -> Part:
         needed = {name for number in rules for name in self.outlines[number].predicates}
-        rules |= {number for number, one in enumerate(self.outlines) if one.is_fact and needed & set(one.heads)}
-        own = [self.outlines[number] for number in sorted(rules)]
+        known = {number for name in needed for number in self._facts.get(name, ())}
+        own = [self.outlines[number] for number in rules]
         one_answer = all(one.kind not in NON_DETERMINISTIC for one in own) and strata_of(own) is not None
-        return Part(tuple(sorted(rules)), inputs, one_answer)
+        return Part(tuple(sorted(known.union(rules))), tuple(sorted(group & set(self.inputs))), one_answer)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -216,3 +230,8 @@ class Dependency:
 def analyse(outlines: Sequence[Outline], inputs: Iterable[str]) -> Dependency:
     """The dependency graphs of a program."""
     return Dependency(tuple(outlines), tuple(sorted(set(inputs))))
+
+
+def _node(statement: int) -> str:
+    """A statement among predicates."""
+    return f"statement {statement}"

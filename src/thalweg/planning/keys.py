@@ -36,13 +36,12 @@ class _Search:
         self.joined = {name for one in self.outlines if self.joins(one) for name, _ in self.body(one)}
         while more := {name for one in self.outlines if self.hands_on(one) for name, _ in self.body(one)} - self.joined:
             self.joined |= more
-        self.steps = 0
 
     def run(self) -> Keys | None:
         # Whatever is derived from nothing that is spread would be derived in every bucket.
         strays = (one for one in self.outlines if not self.body(one) and self.joined & set(one.heads))
         bound = [one for one in self.outlines if self.body(one) and (self.joins(one) or self.hands_on(one))]
-        return None if any(strays) else self.extend(bound, {})
+        return None if any(strays) else self.extend(bound)
 
     def joins(self, one: Outline) -> bool:
         """Whether a rule looks at several facts at once, or at the absence of some."""
@@ -56,16 +55,23 @@ class _Search:
     def body(self, one: Outline) -> list[tuple[str, tuple[str | None, ...]]]:
         return [(need.predicate, need.args) for need in one.body if need.predicate in self.carried]
 
-    def extend(self, rules: list[Outline], keys: dict[str, int]) -> Keys | None:
-        if not rules:
-            return keys
-        for more in self.options(rules[0], keys):
-            self.steps += 1
-            if self.steps > _MOST_STEPS:
+    def extend(self, rules: list[Outline]) -> Keys | None:
+        """One choice for each rule such that all agree; the last that can be changed is tried again."""
+        chosen: list[dict[str, int]] = [{}]
+        open_choices: list[Iterator[dict[str, int]]] = []
+        for _ in range(_MOST_STEPS + 2 * len(rules)):
+            if len(chosen) > len(rules):
+                return chosen[-1]
+            if len(open_choices) < len(chosen):
+                open_choices.append(self.options(rules[len(chosen) - 1], chosen[-1]))
+            more = next(open_choices[-1], None)
+            if more is not None:
+                chosen.append(chosen[-1] | more)
+                continue
+            open_choices.pop()
+            chosen.pop()
+            if not chosen:
                 return None
-            found = self.extend(rules[1:], keys | more)
-            if found is not None:
-                return found
         return None
 
     def options(self, rule: Outline, keys: Keys) -> Iterator[dict[str, int]]:

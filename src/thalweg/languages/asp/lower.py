@@ -12,6 +12,7 @@ languages would differ, a test is added that makes them agree; where no test can
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
@@ -141,7 +142,7 @@ class _Lowering(Predicates):
         ]
         return Rule(Atom(INCONSISTENT.predicate), tuple(map(self.formula, atoms)))
 
-    @property
+    @cached_property
     def told(self) -> frozenset[str]:
         """The signatures that answers tell, in our spelling."""
         return frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in map(self.split, self.source.shown))
