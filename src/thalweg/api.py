@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.answer_sets import Listener, Windowed
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner
     from thalweg.runtimes.emit import Answer, Piece
+    from thalweg.runtimes.solving import Solvers
     from thalweg.runtimes.spark.run import Outcome, Place
 
 R = TypeVar("R", bound="Reasoner")
@@ -309,8 +310,9 @@ def ask(
     report: Callable[[Diagnostic], None] = lambda found: None,
     interrupt: "Interrupt | None" = None,
     listen: "Listener" = lambda solution, shares: None,
+    executors: "Callable[[], Solvers] | None" = None,
 ) -> "Job[Windowed]":
-    """The same for an answer set program."""
+    """The same for an answer set program; `executors` solve it elsewhere than on this machine."""
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.runtimes.answer_sets import Inputs, Windowed
     from thalweg.runtimes.embedded import Embedded, Settings
@@ -320,7 +322,7 @@ def ask(
     interrupt = interrupt or Interrupt()
     frame = asking.frame(timing.clock, program)
     names = _named(on)
-    answerer = evaluator(program, asking, frame, background)
+    answerer = evaluator(program, asking, frame, background, executors)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
     windowed = Windowed(answerer, Inputs(program, report), frame, first, report, listen)
     settings = Settings(first, last, delay, on_error=on_error)
