@@ -9,9 +9,9 @@ from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["reason"]
+__all__ = ["reason", "register"]
 
 ROCKS_DB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -72,3 +72,14 @@ def reason(
     told = [BEGIN, END, *([LATE_FACT] if late else [])]
     watermark = [F.col("until").alias("watermark")] if late else []
     return answers.where(F.col("kind").isin(told)).select("t", F.col("kind").alias("change"), "fact", *watermark)
+
+
+def register(session: "SparkSession") -> None:
+    """Makes MQTT known to a session as a format for streams that are read and written.
+
+    >>> register(spark)  # doctest: +SKIP
+    >>> messages = spark.readStream.format("mqtt").load("mqtt://localhost/readings")  # doctest: +SKIP
+    """
+    from thalweg.runtimes.spark.messages import MqttSource
+
+    session.dataSource.register(MqttSource)

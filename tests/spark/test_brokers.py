@@ -1,10 +1,12 @@
 """Real brokers on both ends of a run on Spark: Kafka through Spark's own connector, MQTT through the spool."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from threading import Thread
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -34,11 +36,27 @@ try:
     for _ in range(2):
         (
             answers.writeStream.format("kafka").option("kafka.bootstrap.servers", address).option("topic", sink)
-            .outputMode("update").option("checkpointLocation", folder).trigger(availableNow=True).start()
+            .option("checkpointLocation", folder).trigger(availableNow=True).start()
             .awaitTermination()
         )
 finally:
     stop_session(session)
+"""
+
+LISTENING = """
+import sys
+from thalweg.runtimes.spark.session import open_session
+from thalweg.spark import reason, register
+
+source, sink, folder, rules = sys.argv[1:]
+session = open_session("local[2]", 2)
+register(session)
+messages = session.readStream.format("mqtt").option("keep", f"{folder}/kept").load(source)
+answers = reason(rules, messages.select("value")).selectExpr("to_json(struct(t, change, fact)) as value")
+(
+    answers.writeStream.format("mqtt").option("checkpointLocation", f"{folder}/checkpoint")
+    .start(sink).awaitTermination()
+)
 """
 
 
@@ -81,7 +99,7 @@ def test_mqtt_in_and_out_of_a_run_on_spark(mosquitto, tmp_path):
         writer = MqttSink(source)
         # The broker forgets what comes before anybody listens, so it is told again until somebody does.
         while process.poll() is None:
-            writer._publish(["\n".join(STREAM).encode()])
+            writer.publish(["\n".join(STREAM).encode()])
             sleep(1)
         writer.close()
         assert process.returncode == 0, process.stderr.read()
@@ -94,6 +112,40 @@ def test_mqtt_in_and_out_of_a_run_on_spark(mosquitto, tmp_path):
         for fact in row[kind]
     ]
     assert sorted(found) == changes(STREAM)
+
+
+@pytest.mark.slow
+def test_mqtt_is_a_source_and_a_sink_of_any_job_and_nothing_is_lost_when_it_is_killed(mosquitto, tmp_path):
+    events = [f"speed(s{tick},{tick % 30}) at {tick}." for tick in range(60)]
+    expected = {each for each in changes(events) if each[0] < 59}
+    source, sink = (f"mqtt://{mosquitto.address}/{tmp_path.name}/{end}" for end in ("in", "out"))
+    # A session that the broker remembers holds what is sent while nobody listens.
+    MqttTransport(f"{source}?session={tmp_path.name}").close()
+    heard: set[tuple[int, str, str]] = set()
+    listener = MqttTransport(sink)
+
+    def listen():
+        for block in listener.blocks(Interrupt()):
+            heard.update((row["t"], row["change"], row["fact"]) for row in map(json.loads, block.splitlines()))
+
+    Thread(target=listen, daemon=True).start()
+    arguments = [f"{source}?session={tmp_path.name}", sink, str(tmp_path), RULES]
+    writer = MqttSink(source)
+    for part, enough in ((events[:30], {min(expected)}), (events[30:], expected)):
+        writer.publish(line.encode() for line in part)
+        writer.flush()
+        with subprocess.Popen([sys.executable, "-c", LISTENING, *arguments], start_new_session=True) as process:
+            wait_until_heard(heard, enough, process)
+            os.killpg(process.pid, signal.SIGKILL)
+    writer.close()
+    listener.close()
+    assert heard == expected
+
+
+def wait_until_heard(heard, enough, process):
+    until = monotonic() + 300
+    while not enough <= heard and process.poll() is None and monotonic() < until:
+        sleep(0.05)
 
 
 @pytest.mark.parametrize("uri", ["mqtt://127.0.0.1:1/topic", "kafka://127.0.0.1:1/topic"])

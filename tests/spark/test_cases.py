@@ -71,7 +71,7 @@ def check_streaming(session: "SparkSession", asked: Sequence[Scenario], folder: 
     facts = session.readStream.schema(session.createDataFrame(table(0, ())).schema)
     answers = ask(asked, facts.option("maxFilesPerTrigger", 1).parquet(str(folder / "in")), partitions=2)
     rows: list[Row] = []
-    writing = answers.writeStream.foreachBatch(lambda found, _: rows.extend(found.collect())).outputMode("update")
+    writing = answers.writeStream.foreachBatch(lambda found, _: rows.extend(found.collect()))
     query = writing.option("checkpointLocation", str(folder / "state")).trigger(availableNow=True).start()
     query.awaitTermination()
     assert query.lastProgress is not None

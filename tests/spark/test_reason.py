@@ -67,7 +67,7 @@ def test_a_stream_is_answered_up_to_its_watermark_and_late_facts_are_told(
     answers = reason("q(X) :- p(X).", facts.parquet(f"{tmp_path}/*.parquet"), predicate="p", delay=2, late=True)
     found: list[tuple[Any, ...]] = []
     writing = answers.writeStream.foreachBatch(lambda some, number: found.extend((number, *row) for row in rows(some)))
-    writing = writing.outputMode("update").option("checkpointLocation", str(tmp_path / "state"))
+    writing = writing.option("checkpointLocation", str(tmp_path / "state"))
     writing.trigger(availableNow=True).start().awaitTermination()
     assert found == [
         (0, 5, "begin", "q(a)", None),

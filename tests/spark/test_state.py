@@ -150,7 +150,7 @@ def test_a_million_keys(session: "SparkSession", tmp_path: Path) -> None:
     stream = session.readStream.schema("x long, y long, t long").option("maxFilesPerTrigger", 1)
     found: list[Row] = []
     answers = reason("last(X) :- p(X,Y) in [100], Y = 0.", stream.parquet(str(tmp_path / "*.parquet")), predicate="p")
-    writing = answers.writeStream.foreachBatch(lambda rows, _: found.extend(rows.collect())).outputMode("update")
+    writing = answers.writeStream.foreachBatch(lambda rows, _: found.extend(rows.collect()))
     query = writing.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
     query.awaitTermination()
     assert query.lastProgress is not None

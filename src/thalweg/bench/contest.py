@@ -220,10 +220,9 @@ class _Entrant:
     def _started(self) -> "StreamingQuery":
         from pyspark.sql.functions import expr
 
-        mode = "update" if self.result.contender.engine else "append"
         counted = self._answers().observe("told", expr("count(1) as answers"))
-        writing = counted.writeStream.format("noop").outputMode(mode)
-        return writing.option("checkpointLocation", str(self._checkpoint)).start()
+        writing = counted.writeStream.format("noop").option("checkpointLocation", str(self._checkpoint))
+        return writing.start()
 
     def _answers(self) -> "DataFrame":
         from thalweg.runtimes.embedded import Settings

@@ -25,7 +25,7 @@ class Silent(Engine):
 
 
 class Echo(Engine):
-    """Concludes one thing from every fact that comes: the same arguments again. They must be enough for the head.
+    """Concludes one thing from every fact that comes: the same arguments again, the last of them as often as needed.
 
     What reaches a stage under several names is told once, and what an earlier stage told is handed on.
 
@@ -51,7 +51,7 @@ class Echo(Engine):
         """All conclusions look alike, so every relation has all of them; none is guaranteed beyond its tick."""
         if rows is None:
             return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
-        columns: Rows = rows[:, : relation.arity]
+        columns: Rows = rows[:, np.minimum(np.arange(relation.arity), rows.shape[1] - 1)]
         return np.hstack((columns, np.full((len(rows), 1), self.now))) if with_horizon else columns
 
     def _streamed(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> Iterator[Rows]:

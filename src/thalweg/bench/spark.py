@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from thalweg.bench.contest import ECHO, ENGINE, SILENT, SPARK, Contender, Heat, Result, compete, engines, session
 from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
-from thalweg.bench.streams import CHAIN, DENSE, ONE, RATE, SPARSE, WINDOW, Stream
+from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, WINDOW, Stream
 from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest, write_verdict
 from thalweg.engine import Engine
 
@@ -32,11 +32,11 @@ def heats(quick: bool) -> list[Heat]:
     main = [
         Heat("engines", _CORES, ONE, engines(_CORES), 4 if quick else 8, rows),
         Heat("engines", _CORES, DENSE, (*engines(_CORES), own), 8 if quick else 17, rows),
-        Heat("engines", _CORES, SPARSE, engines(_CORES), 5 if quick else 11, rows),
+        Heat("engines", _CORES, KEYED, engines(_CORES), 5 if quick else 11, rows),
         Heat("engines", _CORES, CHAIN, engines(_CORES), 4 if quick else 8, rows),
         Heat("partitions", _CORES, DENSE, _spread((1, 4) if quick else (1, 2, 4, 8)), 4 if quick else 7, rows),
     ]
-    streams = (DENSE,) if quick else (ONE, DENSE, SPARSE, CHAIN)
+    streams = (DENSE,) if quick else (ONE, KEYED, DENSE, CHAIN)
     single = [Heat("engines", 1, stream, engines(1), 4 if quick else 5, rows) for stream in streams]
     if not quick:
         # On one core Spark's own join is waited for with fewer rows.
@@ -84,7 +84,7 @@ def verdict(results: list[Result]) -> list[Target]:
     """The engine against the targets, as ratios within one run."""
     dense = {result.contender.name: result for result in _heat(results, DENSE)}
     targets = [
-        *(_share(results, stream, other) for stream in (DENSE, SPARSE) for other in (SILENT, ECHO)),
+        *(_share(results, stream, other) for stream in (KEYED, DENSE) for other in (SILENT, ECHO)),
         _faster(dense[ENGINE], dense[SPARK]),
     ]
     single = {result.contender.name: result for result in results if result.heat.about == "spark"}

@@ -41,9 +41,15 @@ def _ways() -> str:
 
 
 ONE: Final = Stream("diamond", "p", DIAMOND.rules(WINDOW), lambda: fresh_pairs(WINDOW, RATE))
-DENSE: Final = Stream("join", "p", JOIN.rules(WINDOW), lambda: meeting_pairs(WINDOW, RATE))
-# Pairs that would meet one partner in ten windows.
-SPARSE: Final = Stream("sparse join", "p", JOIN.rules(WINDOW), lambda: meeting_pairs(10 * WINDOW + 9, RATE))
+# Pairs that meet a partner in one of four windows: an answer for each, that it began or that it ended.
+KEYED: Final = Stream(
+    "join",
+    "p",
+    f"q(A,B,C) :- p(A,B) in [{WINDOW}], p(B,C) in [{WINDOW}].",
+    lambda: meeting_pairs(4 * WINDOW + 3, RATE),
+)
+# Four answers for each pair, and they do not say where they met, so that they have to be merged.
+DENSE: Final = Stream("dense join", "p", JOIN.rules(WINDOW), lambda: meeting_pairs(WINDOW, RATE))
 CHAIN: Final = Stream(
     "closure", "seen", f"at(C,R) :- seen(C,R) in [20]. at(C,S) :- at(C,R), next(R,S). {_ways()}", _sightings
 )

@@ -9,11 +9,11 @@ paho has a thread of its own, which answers the broker's questions and connects 
 it receives waits in a queue; a queue that is full makes it wait too, and the broker with it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, Full, Queue
 from threading import Condition, Event
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from thalweg.connectors import broker
@@ -40,10 +40,7 @@ class MqttTransport:
     live = True
 
     def __init__(self, uri: str) -> None:
-        address = read_address(uri, OPTIONS)
-        if not is_pattern(address.topic):
-            message = f"`{address.topic}` is no pattern of topics"
-            raise Rejected([Diagnostic("E402", message, help="a level is `+` as a whole, and `#` comes last")])
+        address = checked_pattern(read_address(uri, OPTIONS))
         self.name = address.name
         self.stream = stream_of(address.topic) or host_and_port(address)[0]
         self._left = address.number("messages")
@@ -66,11 +63,11 @@ class MqttTransport:
         self._closed = True
         self._link.close()
 
-    def _take(self, message: bytes) -> None:
+    def _take(self, message: "Message") -> None:
         """Called by paho's thread for each message."""
         while not self._closed:
             try:
-                return self._arrived.put(message, timeout=BEAT)
+                return self._arrived.put(message.payload, timeout=BEAT)
             except Full:
                 continue
 
@@ -107,24 +104,25 @@ class MqttSink:
         self._link.client.on_publish = self._confirm
 
     def write(self, data: bytes, /) -> int:
-        self._publish(self._lines.cut(data))
+        self.publish(self._lines.cut(data))
         return len(data)
+
+    def publish(self, messages: Iterable[bytes]) -> None:
+        """Sends messages as they are; whether they have arrived is known after `flush`."""
+        for message in messages:
+            self._wait_for(self._sent - HELD)
+            self._link.client.publish(self._address.topic, message, AT_LEAST_ONCE)
+            self._sent += 1
 
     def flush(self) -> None:
         self._wait_for(self._sent)
 
     def close(self) -> None:
         try:
-            self._publish(self._lines.rest())
+            self.publish(self._lines.rest())
             self.flush()
         finally:
             self._link.close()
-
-    def _publish(self, lines: list[bytes]) -> None:
-        for line in lines:
-            self._wait_for(self._sent - HELD)
-            self._link.client.publish(self._address.topic, line, AT_LEAST_ONCE)
-            self._sent += 1
 
     def _wait_for(self, count: int) -> None:
         with self._changed:
@@ -142,19 +140,31 @@ class MqttSink:
             self._changed.notify()
 
 
+class Message(NamedTuple):
+    """What the broker sent, under which topic, and what it calls the message until it hears that it was received."""
+
+    payload: bytes
+    topic: str
+    number: int
+    service: int
+
+
 class Link:
     """A connection to a broker that comes back when it is lost; open once the broker has said so.
 
-    With a function to take messages it subscribes to the topic, again after each reconnection.
+    With a function to take messages it subscribes to the topic, again after each reconnection. A message counts as
+    received when it has been taken; with `acknowledging=False` the taker says so itself, with `acknowledge`.
     """
 
-    def __init__(self, address: Address, take: Callable[[bytes], None] | None = None) -> None:
+    def __init__(
+        self, address: Address, take: Callable[[Message], None] | None = None, acknowledging: bool = True
+    ) -> None:
         self._address = address
         self._take = take
         self._ready = Event()
         self._refused = ""
         self._lost: float | None = None
-        self.client = make_client(address)
+        self.client = make_client(address, acknowledging)
         self.client.on_connect = self._connected
         self.client.on_disconnect = self._disconnected
         self.client.on_subscribe = self._subscribed
@@ -167,6 +177,10 @@ class Link:
             raise self._address.failed(self._refused)
         if self._lost is not None and monotonic() - self._lost > broker.PATIENCE:
             raise self._address.failed("it was lost, and did not come back")
+
+    def acknowledge(self, message: Message) -> None:
+        """Tells the broker that it need not send a message again."""
+        self.client.ack(message.number, message.service)
 
     def close(self) -> None:
         self.client.disconnect()
@@ -209,10 +223,10 @@ class Link:
 
     def _received(self, client: "Client", data: object, message: "MQTTMessage") -> None:
         if self._take is not None:
-            self._take(bytes(message.payload))
+            self._take(Message(bytes(message.payload), message.topic, message.mid, message.qos))
 
 
-def make_client(address: Address) -> "Client":
+def make_client(address: Address, acknowledging: bool = True) -> "Client":
     """A client of paho, not connected yet: who we are, and how we may be trusted."""
     try:
         from paho.mqtt.client import Client
@@ -220,7 +234,12 @@ def make_client(address: Address) -> "Client":
     except ImportError:
         raise not_installed(address.scheme, "mqtt") from None
     session = address.options.get("session")
-    client = Client(CallbackAPIVersion.VERSION2, client_id=session or "", clean_session=session is None)
+    client = Client(
+        CallbackAPIVersion.VERSION2,
+        client_id=session or "",
+        clean_session=session is None,
+        manual_ack=not acknowledging,
+    )
     client.connect_timeout = broker.OPENING
     client.reconnect_delay_set(1, 10)
     if address.user:
@@ -261,6 +280,14 @@ def stream_of(topic: str) -> str | None:
     ('speed', 'speed', 'city', None)
     """
     return next((level for level in reversed(topic.split("/")) if level not in ("", "+", "#")), None)
+
+
+def checked_pattern(address: Address) -> Address:
+    """An address whose topic may have wildcards, if they stand where they may."""
+    if is_pattern(address.topic):
+        return address
+    message = f"`{address.topic}` is no pattern of topics"
+    raise Rejected([Diagnostic("E402", message, help="a level is `+` as a whole, and `#` comes last")])
 
 
 def is_pattern(topic: str) -> bool:

@@ -9,7 +9,7 @@ from thalweg.languages.asp import AspProgram, read, take_out, unused
 def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram, list[Diagnostic]]:
     """A program as far as it can be read, and what is wrong with it.
 
-    Its inputs are those that the user names, else those that it names itself and whatever it has no rules or facts for.
+    Its inputs are those that the user names, else those that it names itself and all without rules and facts.
 
     >>> program, found = read_program(Source("jam.lp", "jam(X) :- slow(X), not light(X)."))
     >>> program.inputs, found

@@ -27,7 +27,7 @@ from thalweg.bench.contest import session as fresh_session
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
 from thalweg.bench.spark import heats, verdict
-from thalweg.bench.streams import CHAIN, DENSE, ONE, RATE, SPARSE, Stream, record
+from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, Stream, record
 from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest
 from thalweg.diagnostics import Source
 from thalweg.engine import Engine
@@ -36,7 +36,7 @@ from thalweg.model.event import Batch
 from thalweg.planning.partition import partition
 
 HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
-STREAMS = (ONE, DENSE, SPARSE, CHAIN)
+STREAMS = (ONE, KEYED, DENSE, CHAIN)
 
 
 def result(seconds: list[float], heat: Heat = HEAT, contender: Contender = HEAT.contenders[0]) -> Result:
@@ -99,7 +99,7 @@ def test_the_verdict_finds_every_heat_it_needs(quick: bool, tmp_path: Path) -> N
     targets = verdict(results)
     assert failed(targets) == {
         f"{name}, 2 cores: at least 60% of the pipeline whose engine concludes nothing"
-        for name in ("join", "sparse join")
+        for name in ("join", "dense join")
     }
     assert contest_table(results).row_count == len(results)
     assert verdict_table(targets).row_count == len(targets)

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
+from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
 from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.places import Places
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import RDF_TYPE
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -154,8 +154,13 @@ class _Lowering(Predicates):
     # What rules ask for ---------------------------------------------------------------------------------------------
 
     def predicate(self, name: str, arity: int) -> str:
-        """Our spelling of a predicate. One that is neither an input nor derived stays empty, whatever streams bring."""
-        if f"{name}/{arity}" not in self.known:
+        """Our spelling of a predicate.
+
+        Nobody can type the name of one that is neither an input nor derived, which stays empty whatever streams bring;
+        nor that of a copy, unless answers tell it: what is derived is then apart from what is streamed.
+        """
+        signature = f"{name}/{arity}"
+        if signature not in self.known or signature in self.copied - self.source.shown:
             return f"'{name}"
         return self.names.iri(name) or name
 
@@ -167,7 +172,7 @@ class _Lowering(Predicates):
         name, arity = self.split(signature)
         args = tuple(Variable(f"X{number}") for number in range(arity))
         head = Atom(self.predicate(name, arity), args)
-        for spelling in dict.fromkeys((head.predicate, name)):
+        for spelling in dict.fromkeys((self.names.iri(name) or name, name)):
             yield Rule(head, (InWindow(Atom(spelling, args), self.window),))
 
     def types(self) -> None:
@@ -177,22 +182,42 @@ class _Lowering(Predicates):
             return
         if f"{name}/2" in self.source.shown:
             self.obstacles.append(Obstacle(f"`{name}/2` is told, and its classes are predicates of their own"))
+        typed = self.predicate(name, 2)
         asked = [
             formula.atom.args[1]
             for rule in self.rules
-            for formula in rule.body
-            if isinstance(formula, Now) and formula.atom.signature == f"{RDF_TYPE}/2"
+            for formula, _ in formulas(rule.body)
+            if formula.atom.signature == f"{typed}/2" and isinstance(formula, Now)
         ]
         if any(isinstance(one, Variable) for one in asked):
             self.obstacles.append(Obstacle(f"`{name}` is asked for any class"))
         for one in dict.fromkeys(one.term for one in asked if not isinstance(one, Variable)):  # type: ignore[union-attr]
             if one.startswith("<"):
                 body = InWindow(Atom(one, (Variable("X"),)), self.window)
-                self.rules.append(Rule(Atom(RDF_TYPE, (Variable("X"), Constant(one))), (body,)))
+                self.rules.append(Rule(Atom(typed, (Variable("X"), Constant(one))), (body,)))
 
     def program(self) -> Program:
         told = self.told
         if any(rule.head.predicate == INCONSISTENT.predicate for rule in self.rules):
             told |= {INCONSISTENT.signature}
-        streamed = frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in map(self.split, self.copied))
-        return Program(tuple(self.rules), tuple(self.facts), told=told, streamed=streamed)
+        shared = map(self.split, self.copied & self.source.shown)
+        streamed = frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in shared)
+        needed = self.needed(told)
+        rules = tuple(rule for rule in self.rules if rule.head.signature in needed)
+        facts = tuple(fact for fact in self.facts if fact.signature in needed)
+        return Program(rules, facts, told=told, streamed=streamed & needed)
+
+    def needed(self, told: frozenset[str]) -> frozenset[str]:
+        """What answers rest on: nothing else has to be derived."""
+        needed = set(told)
+        while (
+            more := {
+                formula.atom.signature
+                for rule in self.rules
+                if rule.head.signature in needed
+                for formula, _ in formulas(rule.body)
+            }
+            - needed
+        ):
+            needed |= more
+        return frozenset(needed)

@@ -80,7 +80,7 @@ def chain(job: Job, parcels: "DataFrame", engine: type[Engine] = Engine) -> "Dat
         parcels = parcels.groupBy("bucket").transformWithState(
             statefulProcessor=StageProcessor(job, stage, engine),
             outputStructType=PARCELS,
-            outputMode="Update",
+            outputMode="Append",
             timeMode="None",
         )
     return parcels.mapInArrow(_opener(job.settings.emit), ANSWER_SCHEMA)

@@ -174,7 +174,7 @@ def start(session: "SparkSession", job: Job, folder: Path, delivery: Delivery) -
 
     session.dataSource.register(SpoolSource)
     parcels = session.readStream.format("thalweg").option("spool", str(folder / "spool")).load()
-    writing = chain(job, parcels).writeStream.foreachBatch(deliver).outputMode("update")
+    writing = chain(job, parcels).writeStream.foreachBatch(deliver)
     return writing.option("checkpointLocation", str(folder / "spark")).start()
 
 

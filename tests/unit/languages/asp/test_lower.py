@@ -81,7 +81,7 @@ def test_a_constraint_derives_that_there_is_no_answer() -> None:
 
 def test_inputs_that_are_derived_or_told_are_copied() -> None:
     rules = lowered("p(X) :- q(X). a(X) :- p(X). #show a/1. %! input p/1")
-    assert rules[-1] == "p(X0) :- p(X0) in [2]."
+    assert rules == ["'p(X) :- q(X) in [2].", "a(X) :- 'p(X).", "'p(X0) :- p(X0) in [2]."]
     assert answers(read("a(X) :- p(X). #show p/1."), Fact("p", ("1",))) == ["p(1)"]
 
 
@@ -93,6 +93,11 @@ def test_what_is_neither_derived_nor_an_input_stays_empty() -> None:
 def test_facts_are_told_unless_they_are_hidden() -> None:
     assert answers(read("a(1..2). a(x;y). b(X) :- a(X), p.")) == ["a(1)", "a(2)", "a(x)", "a(y)"]
     assert answers(read("a(1..2). b(X) :- a(X), p. #show b/1."), Fact("p")) == ["b(1)", "b(2)"]
+
+
+def test_what_no_answer_rests_on_is_left_out() -> None:
+    assert lowered("a(X) :- p(X). b(X) :- a(X), c(X). c(1). d(X) :- p(X). e(2). #show a/1.") == ["a(X) :- p(X) in [2]."]
+    assert lowered("a(X) :- p(X). :- a(X), q. #show.") == ["a(X) :- p(X) in [2].", "'inconsistent :- a(X), q in [2]."]
 
 
 def test_names_with_a_prefix_are_iris_or_themselves() -> None:

@@ -1,0 +1,86 @@
+"""StreamRule's benchmark compares like with like: all three evaluators give the same answers."""
+
+from pathlib import Path
+
+import pytest
+
+from thalweg.bench.streamrule import (
+    ENGINE,
+    EVALUATORS,
+    PIECES,
+    PROGRAMS,
+    WHOLE,
+    Incremental,
+    Pieces,
+    Static,
+    Streaming,
+    Whole,
+    draw,
+    facts_of,
+    measure_static,
+    measure_streaming,
+    printed,
+    program,
+    static_table,
+    streaming_table,
+    verdict,
+    write,
+)
+from thalweg.diagnostics import Source
+from thalweg.planning.input_dependency import analyse
+from thalweg.solvers.clingo import Task, solve
+from thalweg.solvers.programs import read_program
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_evaluators_agree_window_by_window(name: str) -> None:
+    facts, asked = facts_of(2_400), program(name)
+    evaluators = Whole(asked), Pieces(asked), Incremental(asked)
+    for start in range(0, 2_400, 400):
+        for each in evaluators:
+            each.add(facts[start : start + 400])
+        answers = {each.answer() for each in evaluators}
+        assert len(answers) == 1
+        assert answers != {0}
+    for each in evaluators:
+        each.close()
+
+
+def test_the_slip_of_the_paper_leaves_no_deans() -> None:
+    facts = "ub_FullProfessor(a). ub_worksFor(a,b). ub_subOrganizationOf(b,c)."
+    shown = {}
+    for text in (PROGRAMS["recursive"], printed(PROGRAMS["recursive"])):
+        asked, wrong = read_program(Source("x.lp", text))
+        assert not wrong
+        shown[text] = [atom for atom in solve(Task(asked.text(), facts)).answers[0] if atom.startswith("canBecomeDean")]
+    assert list(shown.values()) == [["canBecomeDean(a,c)"], []]
+
+
+def test_what_can_be_apart() -> None:
+    asked = program("recursive")
+    assert len(analyse(asked.outlines, asked.inputs).communities) == 3
+
+
+@pytest.mark.parametrize("by", [WHOLE, ENGINE])
+def test_what_is_measured(by: str) -> None:
+    found = measure_static(by, "recursive", 1_000)
+    assert found.answers > 0
+    streamed = measure_streaming(by, "negation", 200, 7)
+    assert streamed.windows == 3
+    assert streamed.worst >= streamed.median > 0
+
+
+def test_results(tmp_path: Path) -> None:
+    found = [
+        Static(by, "recursive", 5_000, 10, seconds, 30.0)
+        for by, seconds in zip(EVALUATORS, (6.0, 5.0, 1.0), strict=True)
+    ]
+    streamed = [Streaming(by, "negation", 5_000, 29, 1.0, 2.5, 100.0, 1.0) for by in (PIECES, ENGINE)]
+    targets = verdict(found, streamed)
+    assert [target.holds for target in targets] == [True, False, False, True]
+    assert static_table(found).row_count == 3
+    assert streaming_table(streamed).row_count == 2
+    write(found, tmp_path / "static.csv")
+    assert (tmp_path / "static.csv").read_text().splitlines()[1] == '"clingo, whole",recursive,5000,10,6.0,30.0'
+    draw(found, streamed, tmp_path)
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"static.svg", "streaming.svg"}
