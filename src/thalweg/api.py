@@ -436,9 +436,12 @@ def load_answer_sets(
         raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
     found: list[Diagnostic] = []
     known = [_read_background(name, 1_000, found) for name in _several(background)]
-    source = Source(", ".join(map(str, programs)), "\n".join(read_text(Path(str(name))) for name in programs))
-    program, wrong = read_program(source, inputs)
-    found += wrong
+    sources = [Source(str(name), read_text(Path(str(name)))) for name in programs]
+    # Each is read on its own, so that whatever is wrong has its place; then they are one.
+    found += (one for source in sources for one in read_program(source, inputs)[1])
+    whole = Source(", ".join(one.name for one in sources), "\n".join(one.text for one in sources))
+    program, wrong = read_program(sources[0] if len(sources) == 1 else whole, inputs)
+    found += wrong if len(sources) > 1 and not found else ()
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
