@@ -438,7 +438,12 @@ def begin(table: Any, store: Store, tick: int) -> bool:
                 _foresee_release(table, store, listed(store, DIED, place + AHEAD))
             row = listed(store, DIED, place)
             at = record(table, store.halves[2 * row + RELATION])
-            if table[at + FLAGS] & IS_COUNTER and store.words[row + COLUMNS + table[at + ARITY]] > 0:
+            if table[at + FLAGS] & IS_COUNTER:
+                stays = store.words[row + COLUMNS + table[at + ARITY]] > 0
+            else:
+                # What ended while a tick was looked at may have come back before it was over.
+                stays = store.words[row] >= scalars[NOW]
+            if stays:
                 store.halves[2 * row + FLAG] &= ~DEAD
             else:
                 release(table, store, row)

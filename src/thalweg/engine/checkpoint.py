@@ -105,6 +105,9 @@ def load(engine: "Engine", state: State) -> None:
             index = np.array([(kind, relation.number, until - state.now, -1, 0, 0, relation.arity)])
             feeds.put(index, rows.reshape(-1), len(rows))
     engine.evaluate(state.now, *feeds.arrays())
+    if engine.equals is not None:
+        engine.equals.evaluate(state.now)
+        engine.equals.told(state.now, None, None)
     for number in _runs(engine):
         _set_starts(engine, number, state.memories[engine.plan.relations[number].name])
 

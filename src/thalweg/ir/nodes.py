@@ -197,6 +197,19 @@ class Door:
 
 
 @dataclass(frozen=True, slots=True)
+class Equality:
+    """Things that are one: two signatures of pairs.
+
+    `edges` are derived, and say which things are equal. `links(X,R)` hold of every X that edges connect with something
+    whose name is less, by code point, and R is the least of all: the *representative*. Only representatives are told
+    of; rules decide what else is said of them.
+    """
+
+    edges: str
+    links: str
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """Rules, and the facts that hold at every tick.
 
@@ -205,7 +218,7 @@ class Program:
     other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
-    `fixed`: the rules were made for a schema, which streams cannot change.
+    `fixed`: the rules were made for a schema, which streams cannot change. `equality`: which things are one.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -217,6 +230,7 @@ class Program:
     streamed: frozenset[str] = frozenset()
     door: Door = Door()
     fixed: bool = False
+    equality: Equality | None = None
 
     @property
     def derived(self) -> frozenset[str]:

@@ -16,6 +16,7 @@ from thalweg.ir.nodes import (
     Comparison,
     Constant,
     Door,
+    Equality,
     Formula,
     InWindow,
     Literal,
@@ -31,7 +32,7 @@ from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.door import EDGE, SUPPLIED, about
 from thalweg.languages.owl.literals import DATATYPES
-from thalweg.languages.owl.specialise import Specialised, close_schema, is_told, specialise
+from thalweg.languages.owl.specialise import EQUAL, KNOWN, Specialised, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.vocabulary import (
     FILLERS,
@@ -47,6 +48,7 @@ from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.triples import ANY_TRIPLE
 
 _KEPT: Final = ("inconsistent",)
+_EQUALITY: Final = Equality(f"{EQUAL}/2", f"{SAME_AS}/2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,16 @@ class Options:
 
 
 def specialised(
-    name: str, triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()
+    name: str,
+    triples: Sequence[Triple],
+    profile: str,
+    window: int = 0,
+    options: Options = Options(),
+    representatives: bool | None = None,
 ) -> Program:
     """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
+
+    Equal things have `representatives` in `rl`, unless it is asked for all that is said of each of them.
 
     >>> subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     >>> from thalweg.ir.text import show
@@ -75,15 +84,31 @@ def specialised(
         # Its rules find such restrictions to be the same, pair by pair.
         triples = _once(triples)
     schema = close_schema(rules, triples)
-    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema), window))
+    equality = _EQUALITY if (profile == "rl" if representatives is None else representatives) else None
+    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, equality is not None), window))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
+    told |= {equality.links} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
     door = _door(triples, options)
-    background = (*map(as_fact, data), *_about_data(data, door, found))
+    background = (*map(as_fact, data), *_about_data(data, door, found), *_names_in(found))
     streamed = (frozenset(name for name in told if name[0] == "<") - {f"{SAME_AS}/2"}) | {f"{EDGE}/2"}
     return Program(
-        found, tuple(dict.fromkeys(background)), told=frozenset(told), streamed=streamed, door=door, fixed=True
+        found,
+        tuple(dict.fromkeys(background)),
+        told=frozenset(told),
+        streamed=streamed,
+        door=door,
+        fixed=True,
+        equality=equality,
     )
+
+
+def _names_in(rules: Iterable[Rule]) -> Iterator[Fact]:
+    """The individuals that rules name; at first they are known as themselves."""
+    atoms = (part.atom for rule in rules for part in rule.body if isinstance(part, Now | InWindow))
+    for atom in atoms:
+        if atom.predicate == KNOWN and isinstance(atom.args[0], Constant):
+            yield Fact(KNOWN, (atom.args[0].term,) * 2)
 
 
 def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()) -> Program:

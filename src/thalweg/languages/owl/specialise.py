@@ -86,6 +86,22 @@ _EQUALITY: Final = (
     Rule(Atom(SAME_AS, (_X, _Z)), (Now(Atom(SAME_AS, (_X, _Y))), Now(Atom(EDGE, (_Y, _Z))), Comparison("!=", _X, _Z))),
 )
 _IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
+
+EQUAL: Final = "equal'to"
+"""Who is equal to whom, as far as it is stated or a rule says so: where representatives stand for equal things."""
+KNOWN: Final = "known'as"
+"""What the individuals that rules name are called by now: themselves, or their representatives."""
+
+_STATED_EQUALITY: Final = Rule(
+    Atom(EQUAL, (_X, _Y)),
+    (
+        Now(Atom(EDGE, (_X, _Y))),
+        Comparison("is", _X, _IS_RESOURCE),
+        Comparison("is", _Y, _IS_RESOURCE),
+        Comparison("!=", _X, _Y),
+    ),
+)
+_RENAMED: Final = Rule(Atom(KNOWN, (_X, _Z)), (Now(Atom(KNOWN, (_X, _Y))), Now(Atom(SAME_AS, (_Y, _Z)))))
 # What literals are by themselves contradicts nothing; only what axioms say of them can.
 _BY_THEMSELVES: Final = frozenset({"dt-type2", "dt-sub", "dt-meet"})
 _ABOUT_CLAIMS: Final = frozenset({"dt-not-type", "dt-diff", "dt-apart"})
@@ -161,8 +177,8 @@ def _kind(atom: Atom) -> str:
     return f"{predicate} {thing}" if predicate == TYPE else predicate
 
 
-def specialise(table: Table, schema: Schema) -> list[Specialised]:
-    """The rules over data."""
+def specialise(table: Table, schema: Schema, representatives: bool = False) -> list[Specialised]:
+    """The rules over data; of equal things they speak of each, or of the `representatives` only."""
     found: dict[Rule, Specialised] = {}
     for each in table.rules:
         if each.name in _TRIVIAL or _is_static(each.rule.head, schema.static):
@@ -171,7 +187,8 @@ def specialise(table: Table, schema: Schema) -> list[Specialised]:
             for rule in (rule for kind in _sorted_by_kind(made.rule, schema) for rule in _by_value(kind, schema)):
                 if rule.head not in (literal.atom for literal in rule.body if isinstance(literal, Now)):
                     found.setdefault(rule, Specialised(rule, made.name, made.axioms))
-    return _relevant([*_by_edges(found.values())], schema)
+    equal = _by_representatives if representatives else _by_edges
+    return _relevant([*equal(found.values())], schema)
 
 
 def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
@@ -189,6 +206,55 @@ def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
         needed |= any(atom.predicate == SAME_AS for atom in atoms)
     if needed:
         yield from (Specialised(rule, "equality") for rule in _EQUALITY)
+
+
+def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
+    """Rules say who is equal; to which representative that leads is found elsewhere, and told by `owl:sameAs`."""
+    for each in rules:
+        rule = each.rule
+        if rule.head.predicate == SAME_AS:
+            if all(atom.predicate == SAME_AS for atom in atoms_of(rule)):
+                continue
+            rule = replace(rule, head=Atom(EQUAL, rule.head.args))
+        yield replace(each, rule=_by_known_names(rule))
+    yield Specialised(_STATED_EQUALITY, "equality")
+    yield Specialised(_RENAMED, "equality")
+
+
+def _by_known_names(rule: Rule) -> Rule:
+    """The rule with what its individuals are called by now in their place.
+
+    `inconsistent(…,<a>,<b>) :- sameAs(<a>,<b>)` becomes `inconsistent(…,A,A) :- known'as(<a>,A), known'as(<b>,A)`.
+    """
+    found = (arg for atom in atoms_of(rule) if atom.signature not in _HIDDEN_TERMS for arg in atom.args)
+    named = dict.fromkeys(arg.term for arg in found if isinstance(arg, Constant) and not is_literal(arg.term))
+    if not named:
+        return rule
+    variables = {term: Variable(f"N'{number}") for number, term in enumerate(named)}
+    same: dict[Expression, Expression] = {}
+    body: list[Literal] = [Now(Atom(KNOWN, (Constant(term), variables[term]))) for term in named]
+    for part in rule.body:
+        atom = part.atom if isinstance(part, Now) else None
+        if atom and atom.predicate == SAME_AS and all(isinstance(arg, Constant) for arg in atom.args):
+            left, right = (variables[arg.term] for arg in atom.args if isinstance(arg, Constant))
+            same[right] = left
+        else:
+            body.append(part)
+
+    def called(arg: Expression) -> Expression:
+        known = variables.get(arg.term, arg) if isinstance(arg, Constant) else arg
+        return same.get(known, known)
+
+    def renamed(part: Literal) -> Literal:
+        if isinstance(part, Comparison):
+            return Comparison(part.operator, called(part.left), called(part.right))
+        assert isinstance(part, Now)
+        first, *rest = part.atom.args
+        kept = (first,) if part.atom.predicate == KNOWN else (called(first),)
+        return Now(Atom(part.atom.predicate, (*kept, *map(called, rest))))
+
+    head = Atom(rule.head.predicate, tuple(map(called, rule.head.args)))
+    return Rule(head, tuple(map(renamed, body)))
 
 
 def static_predicates(table: Table) -> frozenset[str]:
@@ -541,6 +607,8 @@ def _wanted(rules: list[Specialised], schema: Schema) -> set[str]:
     sources: dict[str, set[str]] = {}
     for each in rules:
         sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
+    # Equality is told, too, whoever finds out what it comes to.
+    sources.setdefault(f"{SAME_AS}/2", set()).add(f"{EQUAL}/2")
     waiting = [name for name in sources if is_told(name.rpartition("/")[0], schema)]
     wanted = set(waiting)
     while waiting:

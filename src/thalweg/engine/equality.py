@@ -1,0 +1,300 @@
+"""Things that are one: classes of equal things, and the representative that is told of.
+
+Rules derive *edges* between equal things, each guaranteed until a tick. Here they are put together to classes, and each
+member of a class other than its representative, the one with the least name, gets a *link* to it, which the rules see:
+they copy what is said of the member. The guarantee of a link is that of the weakest edge on a way between the two; when
+it has passed, its class is put together again from the edges that are left. Nothing is ever taken back: what was
+derived about a member stays, for it is true, and is not told while the member has a link.
+
+What can go wrong: links may make rules derive more edges, so that a tick takes several rounds; a fact may end in one
+round and come back in the next, and must not be told at all.
+"""
+
+import heapq
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.engine.feeds import Feeds
+from thalweg.engine.layout import BEGUN, COLUMNS, EXPIRING, FEED_UNTIL, LENGTHS, LINKS, LOG, RAISED, RELATION
+from thalweg.ir.nodes import Constant
+from thalweg.model.time import FOREVER
+
+if TYPE_CHECKING:
+    from thalweg.engine.engine import Engine
+
+Rows = NDArray[np.int64]
+Link = tuple[int, int, int]
+"""A member, its representative, and the last tick for which it is guaranteed that they are one."""
+
+
+class Classes:
+    """Classes of equal words, by the edges between them.
+
+    >>> classes = Classes(str)
+    >>> classes.add([(3, 2, 9), (2, 1, 5)])
+    [(2, 1, 5), (3, 1, 5)]
+    >>> classes.begin(6)
+    [(3, 2, 9)]
+    """
+
+    def __init__(self, name: Callable[[int], str]) -> None:
+        self._name = name
+        self._edges: dict[int, dict[int, int]] = {}
+        self._members: dict[int, list[int]] = {}
+        self._links: dict[int, tuple[int, int]] = {}
+        self._ends: dict[int, int] = {}
+        self._calendar: list[tuple[int, int]] = []
+
+    def add(self, edges: Iterable[Link]) -> list[Link]:
+        """Takes in edges; the links of everything that has another representative now."""
+        bridges: dict[int, dict[int, int]] = {}
+        for one, other, until in edges:
+            _strengthen(self._edges, one, other, until)
+            (left, strong), (right, stronger) = (self._links.get(each, (each, FOREVER)) for each in (one, other))
+            if left != right:
+                _strengthen(bridges, left, right, min(until, strong, stronger))
+        made: list[Link] = []
+        while bridges:
+            group = _reached(next(iter(bridges)), bridges)
+            home = min(group, key=self._name)
+            strengths = _reached(home, bridges)
+            made += self._move(home, {old: until for old, until in strengths.items() if old != home})
+            for old in group:
+                del bridges[old]
+        return made
+
+    def _move(self, home: int, others: Mapping[int, int]) -> list[Link]:
+        """Brings the members of other classes home."""
+        moved: list[Link] = []
+        for old, strength in others.items():
+            self._ends.pop(old, None)
+            for each in self._members.pop(old, [old]):
+                until = min(strength, self._links.get(each, (old, FOREVER))[1])
+                self._links[each] = home, until
+                moved.append((each, home, until))
+        self._members.setdefault(home, [home]).extend(each for each, _, _ in moved)
+        self._plan(home, min(until for _, _, until in moved))
+        return moved
+
+    def _plan(self, home: int, end: int) -> None:
+        """Has a class looked at when the first of its links has ended."""
+        if end < self._ends.get(home, FOREVER):
+            self._ends[home] = end
+            heapq.heappush(self._calendar, (end, home))
+
+    def begin(self, tick: int) -> list[Link]:
+        """Puts the classes together again in which links have ended; the links that are new."""
+        made: list[Link] = []
+        while self._calendar and self._calendar[0][0] < tick:
+            end, home = heapq.heappop(self._calendar)
+            if self._ends.get(home) == end:
+                made += self._renew(home, tick)
+        return made
+
+    def _renew(self, home: int, tick: int) -> list[Link]:
+        del self._ends[home]
+        members = self._members.pop(home)
+        before = {each: self._links.pop(each, None) for each in members}
+        for each in members:
+            self._edges[each] = {other: until for other, until in self._edges[each].items() if until >= tick}
+        made: list[Link] = []
+        # In the order of names, the first that is in no class yet is the representative of a class.
+        for first in sorted(members, key=self._name):
+            if first in self._links:
+                continue
+            reached = _reached(first, self._edges)
+            if len(reached) == 1:
+                del self._edges[first]
+                continue
+            self._members[first] = list(reached)
+            del reached[first]
+            for each, until in reached.items():
+                self._links[each] = first, until
+                if before[each] != (first, until):
+                    made.append((each, first, until))
+            self._plan(first, min(reached.values()))
+        return made
+
+    def way(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The edges that lead from one member of a class to another, none weaker than it must be."""
+        before: dict[int, int] = {}
+        _reached(start, self._edges, before)
+        steps: list[tuple[int, int]] = []
+        while end != start:
+            steps.append((before[end], end))
+            end = before[end]
+        return steps[::-1]
+
+
+def _strengthen(edges: dict[int, dict[int, int]], one: int, other: int, until: int) -> None:
+    for left, right in ((one, other), (other, one)):
+        known = edges.setdefault(left, {})
+        known[right] = max(until, known.get(right, until))
+
+
+def _reached(
+    start: int, edges: Mapping[int, Mapping[int, int]], before: dict[int, int] | None = None
+) -> dict[int, int]:
+    """Everything that edges connect with `start`, and until when, by the best of ways; `before` gets the ways.
+
+    >>> _reached(1, {1: {2: 5, 3: 9}, 2: {1: 5, 3: 7}, 3: {1: 9, 2: 7}})
+    {1: 4611686018427387904, 3: 9, 2: 7}
+    """
+    reached: dict[int, int] = {}
+    waiting = [(-FOREVER, start, start)]
+    while waiting:
+        weakness, each, came = heapq.heappop(waiting)
+        if each in reached:
+            continue
+        reached[each] = -weakness
+        if before is not None:
+            before[each] = came
+        for other, until in edges[each].items():
+            if other not in reached:
+                heapq.heappush(waiting, (max(weakness, -until), other, each))
+    return reached
+
+
+class Veil:
+    """The words that have links, and are therefore not told of.
+
+    >>> veil = Veil()
+    >>> veil.take([(7, 3, 5)])
+    >>> veil.settle(4), veil.settle(6)
+    (({7}, set()), (set(), {7}))
+    """
+
+    def __init__(self) -> None:
+        self.hidden: set[int] = set()
+        self._until: dict[int, int] = {}
+        self._calendar: list[tuple[int, int]] = []
+        self._fresh: set[int] = set()
+
+    def take(self, links: Iterable[Link]) -> None:
+        """Takes in links."""
+        for each, _, until in links:
+            if until > self._until.get(each, -1):
+                self._until[each] = until
+                self._fresh.add(each)
+                heapq.heappush(self._calendar, (until, each))
+
+    def settle(self, tick: int) -> tuple[set[int], set[int]]:
+        """The words that are hidden from this tick on, and those that are so no longer."""
+        shown = set()
+        while self._calendar and self._calendar[0][0] < tick:
+            until, each = heapq.heappop(self._calendar)
+            if self._until.get(each) == until:
+                del self._until[each]
+                shown.add(each)
+        came = {each for each in self._fresh if each in self._until} - self.hidden
+        shown &= self.hidden
+        self._fresh.clear()
+        self.hidden = (self.hidden - shown) | came if came or shown else self.hidden
+        return came, shown
+
+
+class Equals:
+    """What an engine must do besides when things may be one."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+        self._classes = Classes(engine.dictionary.spell)
+        self._veil = Veil()
+        self._names = _names_in_heads(engine)
+
+    # Rounds ---------------------------------------------------------------------------------------------------------
+
+    def begin(self, tick: int, feeds: Feeds) -> None:
+        """Feeds the links that stand for those that have ended."""
+        self._feed(self._classes.begin(tick), feeds)
+
+    def evaluate(self, tick: int) -> None:
+        """Goes on with a tick until the rules find no more edges that matter."""
+        while links := self._classes.add(self._found()):
+            feeds = Feeds()
+            self._feed(links, feeds)
+            # What these lists say has been done.
+            for which in (LOG, EXPIRING, RAISED):
+                self._engine.arrays.scalars[LENGTHS + which] = 0
+            self._engine.evaluate(tick, *feeds.arrays())
+
+    def _found(self) -> list[Link]:
+        edges = self._engine.plan.edges
+        assert edges is not None
+        rows: list[Link] = self._engine.columns_of(edges, self._engine.arrays.rows_in(RAISED), True).tolist()
+        return rows
+
+    def _feed(self, links: list[Link], feeds: Feeds) -> None:
+        relation = self._engine.plan.links
+        assert relation is not None
+        if links:
+            self._veil.take(links)
+            index = np.array([(FEED_UNTIL, relation.number, 0, -1, 0, 0, 3)])
+            feeds.put(index, np.array(links, dtype=np.int64).reshape(-1), len(links))
+
+    # Telling --------------------------------------------------------------------------------------------------------
+
+    def told(self, tick: int, begun: Rows | None, ended: Rows | None) -> tuple[Rows | None, Rows | None]:
+        """Of what began and ended, what is told; with what else begins and ends because others stand for it now."""
+        before = self._veil.hidden
+        came, shown = self._veil.settle(tick)
+        if ended is not None:
+            ended = ended[ended[:, 0] < tick]
+        ended = _both(self._visible(ended, before), self._visible(self._lasting(came), before))
+        begun = _both(self._visible(begun), self._visible(self._lasting(shown)))
+        return begun, ended
+
+    def _lasting(self, words: Collection[int]) -> Rows | None:
+        """The rows of the output that have held before, and mention one of the words."""
+        if not words:
+            return None
+        engine, arrays = self._engine, self._engine.arrays
+        rows = engine.living_output()
+        rows = rows[np.isin(arrays.columns[rows], list(words)).any(axis=1)]
+        return arrays.rows[rows[~np.isin(rows, arrays.listed(BEGUN))]]
+
+    def visible(self, rows: Rows) -> Rows:
+        """The rows that are told."""
+        found = self._visible(rows)
+        return rows[:0] if found is None else found
+
+    def _visible(self, rows: Rows | None, hidden: Collection[int] | None = None) -> Rows | None:
+        hidden = self._veil.hidden if hidden is None else hidden
+        if rows is None or not len(rows):
+            return None
+        if not hidden:
+            return rows
+        engine = self._engine
+        assert engine.plan.links is not None
+        relations = rows.view(np.int32)[:, RELATION]
+        columns = rows[:, COLUMNS : int(engine.arrays.scalars[LINKS])]
+        veiled = np.isin(columns, list(hidden)) & (np.arange(columns.shape[1]) < engine.arities[relations][:, None])
+        # A link is told of the member, who is hidden.
+        veiled[relations == engine.plan.links.number, 0] = False
+        for number, names in self._names.items():
+            veiled[relations == number] &= ~np.isin(columns[relations == number], names)
+        rows = rows[~veiled.any(axis=1)]
+        return rows if len(rows) else None
+
+    def way(self, member: int, representative: int) -> list[tuple[int, int]]:
+        """The pairs of equal things that lead from a member to its representative."""
+        return self._classes.way(member, representative)
+
+
+def _names_in_heads(engine: "Engine") -> dict[int, Rows]:
+    """By relation, the words that rules say themselves: classes and properties, which nothing stands for."""
+    found: dict[int, list[int]] = {}
+    for rule in engine.plan.rules:
+        terms = [arg.term for arg in rule.head.args if isinstance(arg, Constant)]
+        if terms and rule.origin is not None and rule.origin.head.predicate[0] not in "<_":
+            found.setdefault(rule.head.relation.number, []).extend(map(engine.dictionary.code, terms))
+    return {number: np.array(words, dtype=np.int64) for number, words in found.items()}
+
+
+def _both(one: Rows | None, other: Rows | None) -> Rows | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return np.concatenate((one, other))
