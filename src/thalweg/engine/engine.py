@@ -148,6 +148,7 @@ class Engine:
         self._only_derived = (self.program.derived | {name for name, _ in self.program.given}) - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
         self.arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
+        self.unnamed = [number for number, name in self._predicates.items() if name[0] not in "<_"]
         self.equals = Equals(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
@@ -276,6 +277,8 @@ class Engine:
                     self._feed_rows(feeds, signature, batch.stream, words)
         for each in given:
             key = each.signature, each.timed
+            if self.equals is not None and self.plan.given[key] == self.plan.links:
+                self.equals.take(each.begun)
             number, begin = self.plan.given[key].number, FEED_UNTIL if key in self.program.lasting else FEED_FOREVER
             for kind, rows in ((FEED_RETRACT, each.ended), (begin, each.begun)):
                 if len(rows):

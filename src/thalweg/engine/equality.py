@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import BEGUN, COLUMNS, EXPIRING, FEED_UNTIL, LENGTHS, LINKS, LOG, RAISED, RELATION
-from thalweg.ir.nodes import Constant
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ class Classes:
     """
 
     def __init__(self, name: Callable[[int], str]) -> None:
+        self.known: dict[tuple[int, int], int] = {}
         self._name = name
         self._edges: dict[int, dict[int, int]] = {}
         self._members: dict[int, list[int]] = {}
@@ -72,7 +72,7 @@ class Classes:
         for old, strength in others.items():
             self._ends.pop(old, None)
             for each in self._members.pop(old, [old]):
-                until = min(strength, self._links.get(each, (old, FOREVER))[1])
+                until = min(strength, self._links.get(each, (old, FOREVER))[1], self.known.get((each, home), FOREVER))
                 self._links[each] = home, until
                 moved.append((each, home, until))
         self._members.setdefault(home, [home]).extend(each for each, _, _ in moved)
@@ -203,7 +203,8 @@ class Equals:
         self._engine = engine
         self._classes = Classes(engine.dictionary.spell)
         self._veil = Veil()
-        self._names = _names_in_heads(engine)
+        assert engine.program.equality is not None
+        self._names = list(map(engine.dictionary.code, engine.program.equality.names))
 
     # Rounds ---------------------------------------------------------------------------------------------------------
 
@@ -213,19 +214,39 @@ class Equals:
 
     def evaluate(self, tick: int) -> None:
         """Goes on with a tick until the rules find no more edges that matter."""
-        while links := self._classes.add(self._found()):
+        seen = 0
+        while (found := int(self._engine.arrays.scalars[LENGTHS + RAISED])) > seen:
             feeds = Feeds()
-            self._feed(links, feeds)
-            # What these lists say has been done.
-            for which in (LOG, EXPIRING, RAISED):
-                self._engine.arrays.scalars[LENGTHS + which] = 0
-            self._engine.evaluate(tick, *feeds.arrays())
+            self._feed(self._classes.add(self._edges(seen)), feeds)
+            seen = found
+            if feeds.length:
+                # What these lists say has been done.
+                self._engine.arrays.scalars[[LENGTHS + LOG, LENGTHS + EXPIRING]] = 0
+                self._engine.evaluate(tick, *feeds.arrays())
 
-    def _found(self) -> list[Link]:
-        edges = self._engine.plan.edges
-        assert edges is not None
-        rows: list[Link] = self._engine.columns_of(edges, self._engine.arrays.rows_in(RAISED), True).tolist()
-        return rows
+    def _edges(self, seen: int) -> list[Link]:
+        """The edges that have been found since some were seen."""
+        edges, arrays = self._engine.plan.edges, self._engine.arrays
+        if edges is None:
+            return []
+        places = np.unique(arrays.listed(RAISED)[seen:])
+        found: list[Link] = self._engine.columns_of(edges, arrays.rows.take(places, axis=0), True).tolist()
+        return found
+
+    def take(self, links: Rows) -> None:
+        """Hears of links that are given."""
+        self._veil.take(links.tolist())
+
+    def resume(self, tick: int) -> None:
+        """Goes on from facts that were saved, among them links: others may know those and how long they last."""
+        relation, arrays = self._engine.plan.links, self._engine.arrays
+        assert relation is not None
+        known = self._engine.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
+        self.take(known)
+        self._classes.known = {(each, home): until for each, home, until in known.tolist()}
+        self.evaluate(tick)
+        self._classes.known = {}
+        self._veil.settle(tick)
 
     def _feed(self, links: list[Link], feeds: Feeds) -> None:
         relation = self._engine.plan.links
@@ -274,24 +295,15 @@ class Equals:
         veiled = np.isin(columns, list(hidden)) & (np.arange(columns.shape[1]) < engine.arities[relations][:, None])
         # A link is told of the member, who is hidden.
         veiled[relations == engine.plan.links.number, 0] = False
-        for number, names in self._names.items():
-            veiled[relations == number] &= ~np.isin(columns[relations == number], names)
+        others = np.isin(relations, engine.unnamed)
+        if others.any():
+            veiled[others] &= ~np.isin(columns[others], self._names)
         rows = rows[~veiled.any(axis=1)]
         return rows if len(rows) else None
 
     def way(self, member: int, representative: int) -> list[tuple[int, int]]:
         """The pairs of equal things that lead from a member to its representative."""
         return self._classes.way(member, representative)
-
-
-def _names_in_heads(engine: "Engine") -> dict[int, Rows]:
-    """By relation, the words that rules say themselves: classes and properties, which nothing stands for."""
-    found: dict[int, list[int]] = {}
-    for rule in engine.plan.rules:
-        terms = [arg.term for arg in rule.head.args if isinstance(arg, Constant)]
-        if terms and rule.origin is not None and rule.origin.head.predicate[0] not in "<_":
-            found.setdefault(rule.head.relation.number, []).extend(map(engine.dictionary.code, terms))
-    return {number: np.array(words, dtype=np.int64) for number, words in found.items()}
 
 
 def _both(one: Rows | None, other: Rows | None) -> Rows | None:

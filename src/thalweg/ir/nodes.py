@@ -201,12 +201,14 @@ class Equality:
     """Things that are one: two signatures of pairs.
 
     `edges` are derived, and say which things are equal. `links(X,R)` hold of every X that edges connect with something
-    whose name is less, by code point, and R is the least of all: the *representative*. Only representatives are told
-    of; rules decide what else is said of them.
+    whose name is less, by code point, and R is the least of all: the *representative*. What has a link is told of by
+    its links only, apart from the `names` that rules use for other things than individuals. A part of a larger program
+    that has no `edges` is given its links.
     """
 
-    edges: str
+    edges: str | None
     links: str
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

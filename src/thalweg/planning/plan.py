@@ -477,7 +477,8 @@ class _Planner:
             )
         equality = self.plan.program.equality
         if equality is not None:
-            self.plan.edges, self.plan.links = self.derived(equality.edges), self.derived(equality.links)
+            self.plan.links = self.derived(equality.links)
+            self.plan.edges = None if equality.edges is None else self.derived(equality.edges)
         told = self.plan.program.told
         for signature in sorted(self.plan.program.derived if told is None else told):
             self.plan.outputs[signature] = self.output(signature)

@@ -48,7 +48,6 @@ from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.triples import ANY_TRIPLE
 
 _KEPT: Final = ("inconsistent",)
-_EQUALITY: Final = Equality(f"{EQUAL}/2", f"{SAME_AS}/2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,10 @@ def specialised(
         # Its rules find such restrictions to be the same, pair by pair.
         triples = _once(triples)
     schema = close_schema(rules, triples)
-    equality = _EQUALITY if (profile == "rl" if representatives is None else representatives) else None
-    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, equality is not None), window))
+    if representatives is None:
+        representatives = profile == "rl"
+    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, representatives), window))
+    equality = Equality(f"{EQUAL}/2", f"{SAME_AS}/2", _names_of_axioms(found)) if representatives else None
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
     told |= {equality.links} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
@@ -101,6 +102,12 @@ def specialised(
         fixed=True,
         equality=equality,
     )
+
+
+def _names_of_axioms(rules: Iterable[Rule]) -> frozenset[str]:
+    """What contradictions name besides individuals: classes, properties, axioms."""
+    heads = (rule.head for rule in rules if rule.head.predicate in _KEPT)
+    return frozenset(arg.term for head in heads for arg in head.args if isinstance(arg, Constant))
 
 
 def _names_in(rules: Iterable[Rule]) -> Iterator[Fact]:

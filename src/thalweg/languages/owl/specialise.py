@@ -216,9 +216,17 @@ def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
             if all(atom.predicate == SAME_AS for atom in atoms_of(rule)):
                 continue
             rule = replace(rule, head=Atom(EQUAL, rule.head.args))
-        yield replace(each, rule=_by_known_names(rule))
+        if not _asks_for_equals(rule):
+            yield replace(each, rule=_by_known_names(rule))
     yield Specialised(_STATED_EQUALITY, "equality")
     yield Specialised(_RENAMED, "equality")
+
+
+def _asks_for_equals(rule: Rule) -> bool:
+    """Whether two things that other atoms speak of must be equal: then they are one, and another rule says so."""
+    pairs = [set(atom.args) for atom in atoms_of(rule) if atom.predicate == SAME_AS]
+    others = {arg for atom in atoms_of(rule) if atom.predicate != SAME_AS for arg in atom.args}
+    return any(pair <= others for pair in pairs)
 
 
 def _by_known_names(rule: Rule) -> Rule:
