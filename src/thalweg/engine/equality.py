@@ -118,12 +118,22 @@ class Classes:
             self._plan(first, min(reached.values()))
         return made
 
-    def way(self, start: int, end: int) -> list[tuple[int, int]]:
-        """The edges that lead from one member of a class to another, none weaker than it must be."""
+    def home(self, word: int) -> int:
+        """The representative of a word: itself, if it is equal to nothing else."""
+        return self._links.get(word, (word, FOREVER))[0]
+
+    def way(self, start: int, end: int, without: Collection[tuple[int, int]] = ()) -> list[tuple[int, int]] | None:
+        """The edges that lead from one member of a class to another, the strongest there are; None if none are left."""
+        edges = {
+            each: {other: until for other, until in known.items() if (each, other) not in without}
+            for each, known in self._edges.items()
+        }
         before: dict[int, int] = {}
-        _reached(start, self._edges, before)
+        _reached(start, edges if without else self._edges, before)
         steps: list[tuple[int, int]] = []
         while end != start:
+            if end not in before:
+                return None
             steps.append((before[end], end))
             end = before[end]
         return steps[::-1]
@@ -152,7 +162,7 @@ def _reached(
         reached[each] = -weakness
         if before is not None:
             before[each] = came
-        for other, until in edges[each].items():
+        for other, until in edges.get(each, {}).items():
             if other not in reached:
                 heapq.heappush(waiting, (max(weakness, -until), other, each))
     return reached
@@ -201,7 +211,7 @@ class Equals:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self._classes = Classes(engine.dictionary.spell)
+        self.classes = Classes(engine.dictionary.spell)
         self._veil = Veil()
         assert engine.program.equality is not None
         self._names = list(map(engine.dictionary.code, engine.program.equality.names))
@@ -210,14 +220,14 @@ class Equals:
 
     def begin(self, tick: int, feeds: Feeds) -> None:
         """Feeds the links that stand for those that have ended."""
-        self._feed(self._classes.begin(tick), feeds)
+        self._feed(self.classes.begin(tick), feeds)
 
     def evaluate(self, tick: int) -> None:
         """Goes on with a tick until the rules find no more edges that matter."""
         seen = 0
         while (found := int(self._engine.arrays.scalars[LENGTHS + RAISED])) > seen:
             feeds = Feeds()
-            self._feed(self._classes.add(self._edges(seen)), feeds)
+            self._feed(self.classes.add(self._edges(seen)), feeds)
             seen = found
             if feeds.length:
                 # What these lists say has been done.
@@ -243,9 +253,9 @@ class Equals:
         assert relation is not None
         known = self._engine.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
         self.take(known)
-        self._classes.known = {(each, home): until for each, home, until in known.tolist()}
+        self.classes.known = {(each, home): until for each, home, until in known.tolist()}
         self.evaluate(tick)
-        self._classes.known = {}
+        self.classes.known = {}
         self._veil.settle(tick)
 
     def _feed(self, links: list[Link], feeds: Feeds) -> None:
@@ -300,10 +310,6 @@ class Equals:
             veiled[others] &= ~np.isin(columns[others], self._names)
         rows = rows[~veiled.any(axis=1)]
         return rows if len(rows) else None
-
-    def way(self, member: int, representative: int) -> list[tuple[int, int]]:
-        """The pairs of equal things that lead from a member to its representative."""
-        return self._classes.way(member, representative)
 
 
 def _both(one: Rows | None, other: Rows | None) -> Rows | None:

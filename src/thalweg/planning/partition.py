@@ -197,7 +197,7 @@ class _Writer:
     def equality(self, draft: Draft) -> Equality | None:
         """What a stage must know of equal things: who they are, where links are made; links, where they are told of."""
         known = self.program.equality
-        if known is None or (known.links, None) not in draft.roles and known.links not in draft.located:
+        if known is None or not ((known.links, None) in draft.roles or known.links in draft.located):
             return None
         edges, links = (signature_of(name_of((name, None)), name) for name in (known.edges or "/2", known.links))
         return replace(known, edges=edges if known.links in draft.located else None, links=links)
