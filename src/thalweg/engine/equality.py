@@ -17,8 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.engine.arena import mentioning
 from thalweg.engine.feeds import Feeds
-from thalweg.engine.layout import BEGUN, COLUMNS, EXPIRING, FEED_UNTIL, LENGTHS, LINKS, LOG, RAISED, RELATION
+from thalweg.engine.layout import (
+    BEGUN,
+    COLUMNS,
+    ENDED,
+    EXPIRING,
+    FEED_UNTIL,
+    LENGTHS,
+    LINKS,
+    LOG,
+    RAISED,
+    RELATION,
+)
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
@@ -214,6 +226,9 @@ class Equals:
         self.classes = Classes(engine.dictionary.spell)
         self._veil = Veil()
         assert engine.program.equality is not None
+        self._buffer: Rows = np.zeros(64, dtype=np.int64)
+        self._contradictions: set[int] = set()
+        self._rounds = 0
         self._names = list(map(engine.dictionary.code, engine.program.equality.names))
 
     # Rounds ---------------------------------------------------------------------------------------------------------
@@ -224,12 +239,13 @@ class Equals:
 
     def evaluate(self, tick: int) -> None:
         """Goes on with a tick until the rules find no more edges that matter."""
-        seen = 0
+        self._rounds = seen = 0
         while (found := int(self._engine.arrays.scalars[LENGTHS + RAISED])) > seen:
             feeds = Feeds()
             self._feed(self.classes.add(self._edges(seen)), feeds)
             seen = found
             if feeds.length:
+                self._rounds += 1
                 # What these lists say has been done.
                 self._engine.arrays.scalars[[LENGTHS + LOG, LENGTHS + EXPIRING]] = 0
                 self._engine.evaluate(tick, *feeds.arrays())
@@ -257,6 +273,7 @@ class Equals:
         self.evaluate(tick)
         self.classes.known = {}
         self._veil.settle(tick)
+        self._note_contradictions(tick)
 
     def _feed(self, links: list[Link], feeds: Feeds) -> None:
         relation = self._engine.plan.links
@@ -270,9 +287,11 @@ class Equals:
 
     def told(self, tick: int, begun: Rows | None, ended: Rows | None) -> tuple[Rows | None, Rows | None]:
         """Of what began and ended, what is told; with what else begins and ends because others stand for it now."""
+        self._note_contradictions(tick)
         before = self._veil.hidden
         came, shown = self._veil.settle(tick)
-        if ended is not None:
+        if ended is not None and self._rounds:
+            # It ended in one round, and came back in another.
             ended = ended[ended[:, 0] < tick]
         ended = _both(self._visible(ended, before), self._visible(self._lasting(came), before))
         begun = _both(self._visible(begun), self._visible(self._lasting(shown)))
@@ -282,10 +301,36 @@ class Equals:
         """The rows of the output that have held before, and mention one of the words."""
         if not words:
             return None
-        engine, arrays = self._engine, self._engine.arrays
-        rows = engine.living_output()
-        rows = rows[np.isin(arrays.columns[rows], list(words)).any(axis=1)]
-        return arrays.rows[rows[~np.isin(rows, arrays.listed(BEGUN))]]
+        arrays = self._engine.arrays
+        begun = set(arrays.listed(BEGUN).tolist())
+        found = {*self._mentioning(np.array(list(words), dtype=np.int64)), *self._contradictions} - begun
+        rows = arrays.rows[list(found)]
+        return rows[np.isin(rows[:, COLUMNS : int(arrays.scalars[LINKS])], list(words)).any(axis=1)]
+
+    def _mentioning(self, words: Rows) -> list[int]:
+        """Where the rows about the words stand."""
+        table, arrays = self._engine.table.words, self._engine.arrays
+        count = mentioning(table, arrays.scalars, self._engine.table.told, words, self._buffer)
+        if count > len(self._buffer):
+            self._buffer = np.zeros(2 * count, dtype=np.int64)
+            mentioning(table, arrays.scalars, self._engine.table.told, words, self._buffer)
+        found: list[int] = (self._buffer[:count] // arrays.stride).tolist()
+        return found
+
+    def _note_contradictions(self, tick: int) -> None:
+        """Remembers where those stand that are told: they are few, and have no index."""
+        horizons = self._engine.arrays.horizons
+        self._contradictions.difference_update(row for row in self._unnamed(ENDED) if horizons[row] < tick)
+        self._contradictions.update(self._unnamed(BEGUN))
+
+    def _unnamed(self, which: int) -> list[int]:
+        """The rows of a list that are contradictions."""
+        arrays = self._engine.arrays
+        if not arrays.scalars[LENGTHS + which]:
+            return []
+        rows = arrays.listed(which)
+        relations = arrays.relations[rows]
+        return [row for number in self._engine.unnamed for row in rows[relations == number].tolist()]
 
     def visible(self, rows: Rows) -> Rows:
         """The rows that are told."""
@@ -302,7 +347,7 @@ class Equals:
         assert engine.plan.links is not None
         relations = rows.view(np.int32)[:, RELATION]
         columns = rows[:, COLUMNS : int(engine.arrays.scalars[LINKS])]
-        veiled = np.isin(columns, list(hidden)) & (np.arange(columns.shape[1]) < engine.arities[relations][:, None])
+        veiled = _among(columns, hidden) & (np.arange(columns.shape[1]) < engine.arities[relations][:, None])
         # A link is told of the member, who is hidden.
         veiled[relations == engine.plan.links.number, 0] = False
         others = np.isin(relations, engine.unnamed)
@@ -310,6 +355,13 @@ class Equals:
             veiled[others] &= ~np.isin(columns[others], self._names)
         rows = rows[~veiled.any(axis=1)]
         return rows if len(rows) else None
+
+
+def _among(columns: Rows, words: Collection[int]) -> NDArray[np.bool_]:
+    """Which of many words are among some; where they are few, not looking at each of the some."""
+    if columns.size < len(words):
+        return np.array([word in words for word in columns.reshape(-1).tolist()], dtype=bool).reshape(columns.shape)
+    return np.isin(columns, np.fromiter(words, np.int64, len(words)))
 
 
 def _both(one: Rows | None, other: Rows | None) -> Rows | None:

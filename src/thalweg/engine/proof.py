@@ -211,7 +211,10 @@ class _Prover:
     def by_link(self, goal: Goal, claim: str) -> Proof | None:
         """That something has a representative, because of the pairs that lead to it."""
         links = self.engine.plan.links
-        return self.by_way(*goal[1], claim) if links is not None and goal[0] == links.number else None
+        if links is None or goal[0] != links.number:
+            return None
+        one, other = goal[1]
+        return self.by_way(one, other, claim)
 
     def by_way(self, one: int, other: int, claim: str) -> Proof | None:
         """That two things are equal, because some are, one after the other; a pair that cannot be proved is no way."""
