@@ -379,7 +379,7 @@ def _variants(each: Named, schema: Schema) -> Iterator[Named]:
         yield Named(name, rule)
         bound = frozenset(Now(atom) for atom in atoms_of(rule) if _is_static(atom, schema.static))
         predicates = [atom.args[1] for atom in atoms_of(rule) if atom.signature == TRIPLE]
-        for predicate in {arg.name for arg in predicates if isinstance(arg, Variable)} - names(*bound):
+        for predicate in sorted({arg.name for arg in predicates if isinstance(arg, Variable)} - names(*bound)):
             yield Named(name, _replaced(rule, {predicate: Constant(TYPE)}))
 
 
