@@ -171,7 +171,7 @@ def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     """What matters about the rows of each relation."""
     followed = (relation for key, relation in plan.handed_on.items() if key not in plan.program.lasting)
     lasting = [plan.handed_on[key] for key in plan.handed_on.keys() & plan.program.lasting]
-    lasting += [plan.edges] if plan.edges else []
+    lasting += [relation for relation in (plan.edges, plan.alike) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),

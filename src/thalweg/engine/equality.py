@@ -12,7 +12,7 @@ round and come back in the next, and must not be told at all.
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,26 @@ Link = tuple[int, int, int]
 """A member, its representative, and the last tick for which it is guaranteed that they are one."""
 
 
+_LAST: Final = "\U0010ffff"
+
+
+def hub(rule: int, key: int) -> int:
+    """What stands between things that are alike: each of them has an edge to it. It is no word, and comes last.
+
+    >>> hub(8, -5) < 0, of_hub(hub(8, -5))
+    (True, (8, -5))
+    """
+    return -1 - (rule << 65 | key + (1 << 63))
+
+
+def of_hub(word: int) -> tuple[int, int]:
+    """The rule and the key of a hub."""
+    rule, key = divmod(-1 - word, 1 << 65)
+    return rule, key - (1 << 63)
+
+
 class Classes:
-    """Classes of equal words, by the edges between them.
+    """Classes of equal words, by the edges between them; a negative one is a `hub`.
 
     >>> classes = Classes(str)
     >>> classes.add([(3, 2, 9), (2, 1, 5)])
@@ -223,7 +241,7 @@ class Equals:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self.classes = Classes(engine.dictionary.spell)
+        self.classes = Classes(lambda word: engine.dictionary.spell(word) if word >= 0 else _LAST)
         self._veil = Veil()
         assert engine.program.equality is not None
         self._buffer: Rows = np.zeros(64, dtype=np.int64)
@@ -252,11 +270,12 @@ class Equals:
 
     def _edges(self, seen: int) -> list[Link]:
         """The edges that have been found since some were seen."""
-        edges, arrays = self._engine.plan.edges, self._engine.arrays
-        if edges is None:
-            return []
-        places = np.unique(arrays.listed(RAISED)[seen:])
-        found: list[Link] = self._engine.columns_of(edges, arrays.rows.take(places, axis=0), True).tolist()
+        plan, arrays, columns_of = self._engine.plan, self._engine.arrays, self._engine.columns_of
+        rows = arrays.rows.take(np.unique(arrays.listed(RAISED)[seen:]), axis=0)
+        found: list[Link] = [] if plan.edges is None else columns_of(plan.edges, rows, True).tolist()
+        if plan.alike is not None:
+            alike = columns_of(plan.alike, rows, True).tolist()
+            found += [(each, hub(rule, key), until) for rule, key, each, until in alike]
         return found
 
     def take(self, links: Rows) -> None:
@@ -275,7 +294,8 @@ class Equals:
         self._veil.settle(tick)
         self._note_contradictions(tick)
 
-    def _feed(self, links: list[Link], feeds: Feeds) -> None:
+    def _feed(self, made: list[Link], feeds: Feeds) -> None:
+        links = [link for link in made if link[0] >= 0]
         relation = self._engine.plan.links
         assert relation is not None
         if links:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thalweg.engine.equality import of_hub
 from thalweg.ir.nodes import Aggregate, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
@@ -218,28 +219,48 @@ class _Prover:
 
     def by_way(self, one: int, other: int, claim: str) -> Proof | None:
         """That two things are equal, because some are, one after the other; a pair that cannot be proved is no way."""
-        equals, edges = self.engine.equals, self.engine.plan.edges
+        equals = self.engine.equals
         without: set[tuple[int, int]] = set()
-        while equals is not None and edges is not None:
-            way = equals.classes.way(one, other, without)
-            if not way:
-                return None
-            steps = [self.by_edge(edges.number, pair) for pair in way]
-            proved = tuple(step for step in steps if step is not None)
+        while equals is not None and (way := equals.classes.way(one, other, without)):
+            steps = [self.by_edge(pair) for pair in way]
+            proved = [step for step in steps if step is not None]
             if len(proved) == len(steps):
-                return proved[0] if len(proved) == 1 else Proof(claim, _earliest(proved), "equal", because=proved)
+                pairs = list(self.without_hubs(way, proved))
+                return pairs[0] if len(pairs) == 1 else Proof(claim, _earliest(pairs), "equal", because=tuple(pairs))
             lost = (pair for pair, step in zip(way, steps, strict=True) if step is None)
             without |= {each for pair in lost for each in (pair, pair[::-1])}
         return None
 
-    def by_edge(self, relation: int, pair: tuple[int, int]) -> Proof | None:
+    def without_hubs(self, way: list[tuple[int, int]], steps: list[Proof]) -> Iterator[Proof]:
+        """The steps from word to word: two that meet in a hub are one."""
+        walk = iter(zip(way, steps, strict=True))
+        for (start, end), step in walk:
+            if end >= 0:
+                yield step
+            else:
+                (_, end), other = next(walk)
+                because = tuple(dict.fromkeys((*step.because, *other.because)))
+                claim = self.spelled_pair((start, end))
+                yield replace(step, claim=claim, until=_earliest((step, other)), because=because)
+
+    def by_edge(self, pair: tuple[int, int]) -> Proof | None:
         """That two things are equal, because of a rule; what is stated speaks for itself."""
-        claim = f"{self.same}({','.join(map(self.engine.dictionary.spell, pair))})"
-        proof = self.prove((relation, pair), claim) or self.prove((relation, pair[::-1]), claim)
-        if proof is None or len(proof.because) > 1:
-            return proof
-        stated = proof.because[0]
+        edges, alike = self.engine.plan.edges, self.engine.plan.alike
+        if alike is not None and min(pair) < 0:
+            return self.prove((alike.number, (*of_hub(min(pair)), max(pair))), "")
+        claim = self.spelled_pair(pair)
+        for way in (pair, pair[::-1]):
+            proof = None if edges is None else self.prove((edges.number, way), claim)
+            if proof is not None:
+                return self.as_stated(proof) if len(proof.because) == 1 else proof
+        return None
+
+    def as_stated(self, proof: Proof) -> Proof:
+        (stated,) = proof.because
         return replace(stated, claim=f"{self.same}{stated.claim[stated.claim.index('(') :]}")
+
+    def spelled_pair(self, pair: tuple[int, int]) -> str:
+        return f"{self.same}({','.join(map(self.engine.dictionary.spell, pair))})"
 
     @property
     def same(self) -> str:
@@ -258,7 +279,7 @@ class _Prover:
         spell = self.engine.dictionary.spell
         holds = self.prove((relation.number, homes), str(Fact(fact.predicate, tuple(map(spell, homes)))))
         moved = [pair for pair in zip(words, homes, strict=True) if pair[0] != pair[1]]
-        steps = [holds, *(self.by_way(*pair, f"{self.same}({','.join(map(spell, pair))})") for pair in moved)]
+        steps = [holds, *(self.by_way(*pair, self.spelled_pair(pair)) for pair in moved)]
         proved = tuple(step for step in steps if step is not None)
         return Proof(str(fact), _earliest(proved), "equal", because=proved) if len(proved) == len(steps) > 1 else None
 

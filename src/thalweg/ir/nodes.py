@@ -198,15 +198,17 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """Things that are one: two signatures of pairs.
+    """Things that are one: signatures of what says so, and of what it comes to.
 
-    `edges` are derived, and say which things are equal. `links(X,R)` hold of every X that edges connect with something
-    whose name is less, by code point, and R is the least of all: the *representative*. What has a link is told of by
-    its links only, apart from the `names` that rules use for other things than individuals. A part of a larger program
-    that has no `edges` is given its links.
+    `edges(X,Y)`, which are derived, say that X and Y are equal; `alike(A,K,X)` that X is equal to all others for which
+    it is said with the same A and K. `links(X,R)` hold of every X that these connect with something whose name is less,
+    by code point, and R is the least of all: the *representative*. What has a link is told of by its links only, apart
+    from the `names` that rules use for other things than individuals. A part of a larger program that has no `edges` is
+    given its links.
     """
 
     edges: str | None
+    alike: str | None
     links: str
     names: frozenset[str] = frozenset()
 

@@ -11,6 +11,7 @@ twice at one tick (of one stream) is one fact, at the place of the first.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from thalweg.ir.binding import binders
 from thalweg.ir.dependency import strata
@@ -135,11 +136,21 @@ def evaluate(program: Program, first: int, now: int, arrivals: list[tuple[Fact, 
     edges: set[tuple[str, ...]] = set()
     while True:
         timeline = _model(program, first, now, arrivals, _links(edges))
-        found = {args for args, tick in timeline.derived.get(program.equality.edges or "", ()) if tick == now}
+        found = _edges(program.equality, timeline)
         if found <= edges:
             return timeline
         # What was equal is so for good, though a rule may not see it again once both have one name.
         edges |= found
+
+
+def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
+    """The pairs of things that are equal, of many that are alike as many as connect all of them."""
+
+    def holding(signature: str | None) -> list[tuple[str, ...]]:
+        return sorted(args for args, tick in timeline.derived.get(signature or "", ()) if tick == timeline.now)
+
+    alike = pairwise(holding(equality.alike))
+    return {*holding(equality.edges), *((a[-1], b[-1]) for a, b in alike if a[:-1] == b[:-1])}
 
 
 def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:

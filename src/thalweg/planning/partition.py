@@ -199,8 +199,13 @@ class _Writer:
         known = self.program.equality
         if known is None or not ((known.links, None) in draft.roles or known.links in draft.located):
             return None
-        edges, links = (signature_of(name_of((name, None)), name) for name in (known.edges or "/2", known.links))
-        return replace(known, edges=edges if known.links in draft.located else None, links=links)
+        edges, alike, links = (
+            None if name is None else signature_of(name_of((name, None)), name)
+            for name in (known.edges, known.alike, known.links)
+        )
+        assert links is not None
+        here = known.links in draft.located
+        return replace(known, edges=edges if here else None, alike=alike if here else None, links=links)
 
     def renamed(self, draft: Draft, keyed: list[Keyed]) -> Iterator[Rule]:
         for one in keyed:
@@ -218,9 +223,13 @@ def _stand_ins(equality: Equality | None) -> Iterator[Rule]:
     """Rules in the place of what finds representatives: it needs to see all edges at once."""
     if equality is not None and equality.edges is not None:
         x, y, z, r = map(Variable, "XYZR")
-        edges, links = (parts_of(name)[0] for name in (equality.edges, equality.links))
-        yield Rule(Atom(links, (x, r)), (Now(Atom(edges, (x, y))), Now(Atom(edges, (z, r)))))
-        yield Rule(Atom(edges, (x, r)), (Now(Atom(links, (x, r))),))
+        pair = Atom(parts_of(equality.links)[0], (x, r))
+        edges, alike = (parts_of(name)[0] for name in (equality.edges, equality.alike or "/3"))
+        yield Rule(pair, (Now(Atom(edges, (x, y))), Now(Atom(edges, (z, r)))))
+        yield Rule(Atom(edges, (x, r)), (Now(pair),))
+        if equality.alike is not None:
+            yield Rule(pair, (Now(Atom(alike, (y, z, x))), Now(Atom(alike, (z, y, r)))))
+            yield Rule(Atom(alike, (x, x, r)), (Now(pair),))
 
 
 def _lasting(program: Program) -> frozenset[str]:

@@ -150,6 +150,7 @@ class Plan:
     handed_on: dict[tuple[str, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
     edges: Relation | None = None
+    alike: Relation | None = None
     links: Relation | None = None
     strata: list[int] = field(default_factory=list)
     retractable: list[bool] = field(default_factory=list)
@@ -479,6 +480,7 @@ class _Planner:
         if equality is not None:
             self.plan.links = self.derived(equality.links)
             self.plan.edges = None if equality.edges is None else self.derived(equality.edges)
+            self.plan.alike = None if equality.alike is None else self.derived(equality.alike)
         told = self.plan.program.told
         for signature in sorted(self.plan.program.derived if told is None else told):
             self.plan.outputs[signature] = self.output(signature)

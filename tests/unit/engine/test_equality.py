@@ -114,3 +114,12 @@ def test_forgetting_for_want_of_memory_keeps_to_representatives(tmp_path: Path) 
     assert members
     assert others
     assert not [fact for fact in others if fact.args[0] in members]
+
+
+def test_many_values_of_a_functional_property_are_as_many_facts(tmp_path: Path) -> None:
+    engine = Engine(program(tmp_path, ":p a owl:FunctionalProperty ."))
+    values = [f"<y{number:03}>" for number in range(200)]
+    (change,) = engine.advance(1, [said("p", "<x>", value) for value in values])
+    # A link for each but one, and the value that stands for all.
+    assert len(change.begin) == 199 + 1
+    assert engine.live < 10 * len(values)

@@ -32,7 +32,7 @@ from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.door import EDGE, SUPPLIED, about
 from thalweg.languages.owl.literals import DATATYPES
-from thalweg.languages.owl.specialise import EQUAL, KNOWN, Specialised, close_schema, is_told, specialise
+from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, Specialised, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.vocabulary import (
     FILLERS,
@@ -86,7 +86,10 @@ def specialised(
     if representatives is None:
         representatives = profile == "rl"
     found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, representatives), window))
-    equality = Equality(f"{EQUAL}/2", f"{SAME_AS}/2", _names_of_axioms(found)) if representatives else None
+    equality = None
+    if representatives:
+        alike = f"{ALIKE}/3" if any(rule.head.predicate == ALIKE for rule in found) else None
+        equality = Equality(f"{EQUAL}/2", alike, f"{SAME_AS}/2", _names_of_axioms(found))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
     told |= {equality.links} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]

@@ -89,6 +89,8 @@ _IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
 
 EQUAL: Final = "equal'to"
 """Who is equal to whom, as far as it is stated or a rule says so: where representatives stand for equal things."""
+ALIKE: Final = "equal'by"
+"""Who is equal to all others of whom the same rule says it with the same key: all values of a functional property."""
 KNOWN: Final = "known'as"
 """What the individuals that rules name are called by now: themselves, or their representatives."""
 
@@ -210,16 +212,31 @@ def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
 
 def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
     """Rules say who is equal; to which representative that leads is found elsewhere, and told by `owl:sameAs`."""
-    for each in rules:
+    for number, each in enumerate(rules):
         rule = each.rule
         if rule.head.predicate == SAME_AS:
             if all(atom.predicate == SAME_AS for atom in atoms_of(rule)):
                 continue
-            rule = replace(rule, head=Atom(EQUAL, rule.head.args))
+            rule = _by_key(replace(rule, head=Atom(EQUAL, rule.head.args)), number)
         if not _asks_for_equals(rule):
             yield replace(each, rule=_by_known_names(rule))
     yield Specialised(_STATED_EQUALITY, "equality")
     yield Specialised(_RENAMED, "equality")
+
+
+def _by_key(rule: Rule, number: int) -> Rule:
+    """A rule that says the same of both things, and finds them by one other, need not name every two of them.
+
+    `equal'to(Y,Z) :- <p>(X,Y), <p>(X,Z), Y != Z.` becomes `equal'by(7,X,Y) :- <p>(X,Y), <p>(X,Z), Y != Z.`
+    """
+    one, other = rule.head.args
+    first = [atom for atom in atoms_of(rule) if one in atom.args]
+    second = {atom for atom in atoms_of(rule) if other in atom.args}
+    swapped = {Atom(atom.predicate, tuple(other if arg == one else arg for arg in atom.args)) for atom in first}
+    keys = {arg for atom in first for arg in atom.args if isinstance(arg, Variable)} - {one}
+    if not (isinstance(one, Variable) and isinstance(other, Variable)) or second != swapped or len(keys) != 1:
+        return rule
+    return replace(rule, head=Atom(ALIKE, (Constant(str(number)), keys.pop(), one)))
 
 
 def _asks_for_equals(rule: Rule) -> bool:
@@ -616,7 +633,7 @@ def _wanted(rules: list[Specialised], schema: Schema) -> set[str]:
     for each in rules:
         sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
     # Equality is told, too, whoever finds out what it comes to.
-    sources.setdefault(f"{SAME_AS}/2", set()).add(f"{EQUAL}/2")
+    sources.setdefault(f"{SAME_AS}/2", set()).update((f"{EQUAL}/2", f"{ALIKE}/3"))
     waiting = [name for name in sources if is_told(name.rpartition("/")[0], schema)]
     wanted = set(waiting)
     while waiting:
