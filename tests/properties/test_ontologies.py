@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from thalweg.engine import Engine
 from thalweg.ir.nodes import Comparison, Constant, Rule, Variable
+from thalweg.languages.owl import structure
 from thalweg.languages.owl.knowledge import close
 from thalweg.languages.owl.literals import describe
-from thalweg.languages.owl.program import over_triples, specialised
+from thalweg.languages.owl.program import over_triples, rewritten, specialised
 from thalweg.languages.owl.specialise import close_schema, is_told
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple, is_schema
@@ -228,6 +229,22 @@ def test_a_schema_may_come_and_go(
         assert (missing, extra) == ([], []), f"at {tick}"
 
 
+@settings(max_examples=15, deadline=None)
+@given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
+def test_a_window_is_what_ql_answers_about_its_content(
+    ontology: list[Triple], abox: list[Triple], stream: list[tuple[int, Triple]]
+) -> None:
+    """Whether the rules are right is asked elsewhere; here, whether they keep up with a window."""
+    static = [*ontology, *abox]
+    program, alone = (rewritten("x.ttl", static, structure.read(static), window) for window in (WINDOW, 0))
+    engine = Engine(program, first=0)
+    for tick in range(9):
+        engine.advance(tick, [fact_of(*triple) for when, triple in stream if when == tick])
+        anew = Engine(alone, first=0)
+        anew.advance(0, [fact_of(*triple) for when, triple in stream if tick - WINDOW <= when <= tick])
+        assert set(engine.facts()) == set(anew.facts()), f"at {tick}"
+
+
 def from_scratch(profile: str, triples: tuple[Triple, ...], exact: bool = False) -> set[Fact]:
     """All that follows; unless it is to be `exact`, a value is not told in another spelling."""
     known = table(profile)
@@ -257,6 +274,15 @@ def is_news(fact: Fact, schema) -> bool:
     trivial = fact.predicate == SAME_AS and fact.args[0] == fact.args[1]
     about = not any(term.startswith(f"<{space}") for space in (OWL, RDF, RDFS, XSD) for term in fact.args)
     return fact.predicate in names and not trivial and about
+
+
+@pytest.mark.slow
+@settings(max_examples=500, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
+def test_many_windows_are_what_ql_answers_about_their_content(
+    ontology: list[Triple], abox: list[Triple], stream: list[tuple[int, Triple]]
+) -> None:
+    test_a_window_is_what_ql_answers_about_its_content.hypothesis.inner_test(ontology, abox, stream)
 
 
 @pytest.mark.slow
