@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.answer_sets import Listener, Windowed
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner
     from thalweg.runtimes.emit import Answer, Piece
+    from thalweg.runtimes.solving import Solvers
     from thalweg.runtimes.spark.run import Outcome, Place
 
 R = TypeVar("R", bound="Reasoner")
@@ -309,8 +310,9 @@ def ask(
     report: Callable[[Diagnostic], None] = lambda found: None,
     interrupt: "Interrupt | None" = None,
     listen: "Listener" = lambda solution, shares: None,
+    executors: "Callable[[], Solvers] | None" = None,
 ) -> "Job[Windowed]":
-    """The same for an answer set program."""
+    """The same for an answer set program; `executors` solve it elsewhere than on this machine."""
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.runtimes.answer_sets import Inputs, Windowed
     from thalweg.runtimes.embedded import Embedded, Settings
@@ -320,7 +322,7 @@ def ask(
     interrupt = interrupt or Interrupt()
     frame = asking.frame(timing.clock, program)
     names = _named(on)
-    answerer = evaluator(program, asking, frame, background)
+    answerer = evaluator(program, asking, frame, background, executors)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
     windowed = Windowed(answerer, Inputs(program, report), frame, first, report, listen)
     settings = Settings(first, last, delay, on_error=on_error)
@@ -434,9 +436,12 @@ def load_answer_sets(
         raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
     found: list[Diagnostic] = []
     known = [_read_background(name, 1_000, found) for name in _several(background)]
-    source = Source(", ".join(map(str, programs)), "\n".join(read_text(Path(str(name))) for name in programs))
-    program, wrong = read_program(source, inputs)
-    found += wrong
+    sources = [Source(str(name), read_text(Path(str(name)))) for name in programs]
+    # Each is read on its own, so that whatever is wrong has its place; then they are one.
+    found += (one for source in sources for one in read_program(source, inputs)[1])
+    whole = Source(", ".join(one.name for one in sources), "\n".join(one.text for one in sources))
+    program, wrong = read_program(sources[0] if len(sources) == 1 else whole, inputs)
+    found += wrong if len(sources) > 1 and not found else ()
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
@@ -488,6 +493,7 @@ def _united(parts: Sequence[Program]) -> Program:
         streamed=frozenset(name for part in parts for name in part.streamed),
         door=next((part.door for part in parts if part.door != Door()), Door()),
         fixed=any(part.fixed for part in parts),
+        equality=next((part.equality for part in parts if part.equality is not None), None),
     )
 
 

@@ -11,8 +11,9 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
     from thalweg.runtimes.asking import Asking
     from thalweg.runtimes.emit import Spell
+    from thalweg.runtimes.solving import Solvers
 
 app = typer.Typer(
     help="A stream reasoner that knows until when each conclusion holds.",
@@ -215,17 +217,20 @@ def run(
                 "--schema-stream": schema_stream,
                 "--literals": literals,
                 "--witnesses": witnesses,
-                "--runtime spark": runtime == "spark",
-                "--master": master,
-                "--partitions": partitions,
                 "--checkpoint": checkpoint,
-                "--jar": jars,
             }
             _misfits(foreign, "does not go with answer set programs (`.lp`)")
+            on_spark = {"--master": master, "--partitions": partitions, "--jar": jars}
+            _misfits(on_spark if runtime == "embedded" else {}, "goes with `--runtime spark`")
+            in_process = {"--workers": workers, "--solver engine": solver == "engine"}
+            _misfits(in_process if runtime == "spark" else {}, "does not go with `--runtime spark`")
+            if out is not None and out.endswith(".parquet"):
+                _refuse("answer sets are not written as Parquet; write `--out answers.jsonl`")
             if models == "all" and format != "jsonl":
                 _refuse(f"several answer sets are written as `--format jsonl`; `{format}` goes with `--models first`")
             with _usage():
                 timing = api.Timing(tick, from_, to, delay)
+                workers = partitions or 2 if runtime == "spark" else workers
                 asking = Asking(models or "first", window, slide, solve_limit, solver or "auto", workers)
                 first, last, _ = timing.ticks()
                 asking.check(timing.clock)
@@ -233,7 +238,12 @@ def run(
             if not stream and (first is None or last is None):
                 _refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
             asked, facts = api.load_answer_sets(programs, background or (), names, _complain)
-            _ask(asked, facts, stream or (), timing, asking, late, out, format, on_error, report)
+            executors = None
+            if runtime == "spark":
+                from thalweg.runtimes.spark.crew import SparkCrew
+
+                executors = partial(SparkCrew, master, partitions or 2, verbose=verbose, jars=jars or ())
+            _ask(asked, facts, stream or (), timing, asking, late, out, format, on_error, report, executors)
             return
         _misfits(solving, "goes with answer set programs (`.lp`)")
         window = window or "0"
@@ -302,6 +312,7 @@ def _ask(
     format: str,
     on_error: Literal["stop", "skip"],
     report: str | None,
+    executors: "Callable[[], Solvers] | None",
 ) -> None:
     """Runs an answer set program."""
     from thalweg import api
@@ -325,6 +336,7 @@ def _ask(
             _complain,
             interrupt,
             account.take if report else lambda solution, shares: None,
+            executors,
         ) as job:
             channel.open()
             if report != "-":

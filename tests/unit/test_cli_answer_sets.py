@@ -81,7 +81,7 @@ def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
 
 
 def test_a_limit_is_told(folder: Path) -> None:
-    (folder / "hard.lp").write_text("1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q. a :- open(X).")
+    (folder / "hard.lp").write_text("a :- open(X). 1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.")
     result = run("--solve-limit", "100ms", "--to", "1", program="hard.lp")
     # The part that was solved in time is told.
     assert result.stdout == '{"t":1,"window":[1,1],"answers":[["a"]],"incomplete":true}\n'
@@ -142,3 +142,14 @@ def test_without_clingo_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> 
     result = run()
     assert result.exit_code == 1
     assert "error[E406]: answer set programs are read by clingo, which is not installed" in result.stderr
+
+
+def test_several_programs_make_one_and_each_is_told_of_at_its_place(folder: Path) -> None:
+    (folder / "more.lp").write_text("\nstop(X) :- closed(X), not go(X).\n")
+    result = CliRunner().invoke(app, ["run", "gates.lp", "more.lp", "--stream", "gates.facts", "--to", "1"])
+    assert result.exit_code == 0
+    (folder / "more.lp").write_text("\n\nstop(X) :- not go(X).\n")
+    result = CliRunner().invoke(app, ["run", "gates.lp", "more.lp", "--stream", "gates.facts"])
+    assert result.exit_code == 1
+    assert result.stderr.count("error[") == 1
+    assert "more.lp:3:6" in result.stderr

@@ -274,6 +274,34 @@ def find(table: Any, store: Store, relation: int) -> int:
     return -1
 
 
+@entry
+def mentioning(table_words: Any, scalars: Any, indexes: Any, words: Any, found: Any) -> int:
+    """Finds the rows that hold now in which one of some words stands; how many, of which as many as fit are told.
+
+    `indexes` has for each column to be looked at the relation of the rows, a relation that has copies of all of them,
+    the column, and the number of the index of that other relation by that column alone.
+    """
+    table, store = words_at(table_words), view(scalars)
+    count = 0
+    for each in range(len(words)):
+        for index in range(len(indexes)):
+            relation, copies, column, slot = indexes[index]
+            store.scratch[KEY] = words[each]
+            link = 2 * (table[TABLE_LINKS] + slot)
+            copy = store.heads[chain(store, copies, slot, 1)]
+            while copy >= 0:
+                if store.halves[2 * copy + RELATION] == copies and store.words[copy + COLUMNS + column] == words[each]:
+                    for place in range(table[record(table, relation) + ARITY]):
+                        store.scratch[TUPLE + place] = store.words[copy + COLUMNS + place]
+                    row = find(table, store, relation)
+                    if row >= 0 and store.words[row] >= store.scalars[NOW]:
+                        if count < len(found):
+                            found[count] = row
+                        count += 1
+                copy = store.halves[2 * copy + link]
+    return count
+
+
 # The calendar: a heap of ticks, and for each a bucket: a header and chunks of the rows to look at then ---------------
 
 
@@ -438,7 +466,12 @@ def begin(table: Any, store: Store, tick: int) -> bool:
                 _foresee_release(table, store, listed(store, DIED, place + AHEAD))
             row = listed(store, DIED, place)
             at = record(table, store.halves[2 * row + RELATION])
-            if table[at + FLAGS] & IS_COUNTER and store.words[row + COLUMNS + table[at + ARITY]] > 0:
+            if table[at + FLAGS] & IS_COUNTER:
+                stays = store.words[row + COLUMNS + table[at + ARITY]] > 0
+            else:
+                # What ended while a tick was looked at may have come back before it was over.
+                stays = store.words[row] >= scalars[NOW]
+            if stays:
                 store.halves[2 * row + FLAG] &= ~DEAD
             else:
                 release(table, store, row)

@@ -4,7 +4,7 @@ Every rule has one variant for each row that it can be fired from: each positive
 its head can be taken back, the head itself. A variant is the columns of that row, then steps (see `layout`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,10 +65,11 @@ Code = Callable[[str], int]
 
 @dataclass(slots=True)
 class Table:
-    """The integers, and how many words a row has."""
+    """The integers, how many words a row has, and where what is told is found by its columns (see `mentioning`)."""
 
     words: NDArray[np.int64]
     stride: int
+    told: NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -94,10 +95,30 @@ def assemble(plan: Plan, code: Code) -> Table:
             lists[atom.relation.number].negated.append((level, steps))
         if plan.retractable[rule.head.relation.number]:
             lists[rule.head.relation.number].head.append((level, _Variant(slots, code).from_row(rule, rule.head)))
-    return _lay_out(plan, slots, lists)
+    told = [] if plan.links is None else list(_columns_told(plan, slots))
+    return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
 
 
-def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]) -> Table:
+def _columns_told(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
+    """For each column of what is told an index by it.
+
+    Rules look for most by each of its arguments to replace it: if not among the conclusions themselves, then where
+    conclusions and the facts of the streams are together.
+    """
+    copies: dict[int, list[int]] = {}
+    for rule in plan.rules:
+        if rule.origin is None and len(rule.positive) == 1:
+            copies.setdefault(rule.positive[0].relation.number, []).append(rule.head.relation.number)
+    for name, relation in plan.outputs.items():
+        for column in range(relation.arity if name[0] in "<_" else 0):
+            places = [relation.number, *copies.get(relation.number, ())]
+            place = next((each for each in places if (column,) in slots[each]), relation.number)
+            if (column,) not in slots[place]:
+                slots[place].append((column,))
+            yield relation.number, place, column, slots[place].index((column,))
+
+
+def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], told: NDArray[np.int64]) -> Table:
     relations = len(plan.relations)
     counters = {each.counter.number for each in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
@@ -143,13 +164,14 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     extra = counters | runs
     width = max(1, *(each.arity + (each.number in extra) for each in plan.relations), 1)
     table[TABLE_LINKS] = COLUMNS + width
-    return Table(np.array(table, dtype=np.int64), COLUMNS + width + table[TABLE_SLOTS])
+    return Table(np.array(table, dtype=np.int64), COLUMNS + width + table[TABLE_SLOTS], told)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     """What matters about the rows of each relation."""
     followed = (relation for key, relation in plan.handed_on.items() if key not in plan.program.lasting)
-    lasting = (plan.handed_on[key] for key in plan.handed_on.keys() & plan.program.lasting)
+    lasting = [plan.handed_on[key] for key in plan.handed_on.keys() & plan.program.lasting]
+    lasting += [relation for relation in (plan.edges, plan.alike) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),

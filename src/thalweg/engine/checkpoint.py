@@ -80,6 +80,7 @@ def _fed(engine: "Engine") -> set[int]:
     fed = [feed.relation for feeds in plan.feeds.values() for feed in feeds]
     fed += [feed.target for feeds in plan.feeds.values() for feed in feeds if feed.target is not None]
     fed += [*plan.clocks.values(), *plan.beats.values(), *plan.given.values()]
+    fed += [plan.links] if plan.links else []
     fed += [relation for feed in plan.tuples for relation in feed.relations.values()]
     fed += [feed.ticks for feed in plan.tuples if feed.ticks is not None]
     return {relation.number for relation in fed}
@@ -105,6 +106,8 @@ def load(engine: "Engine", state: State) -> None:
             index = np.array([(kind, relation.number, until - state.now, -1, 0, 0, relation.arity)])
             feeds.put(index, rows.reshape(-1), len(rows))
     engine.evaluate(state.now, *feeds.arrays())
+    if engine.equals is not None:
+        engine.equals.resume(state.now)
     for number in _runs(engine):
         _set_starts(engine, number, state.memories[engine.plan.relations[number].name])
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.assemble import assemble
+from thalweg.engine.equality import Equals
 from thalweg.engine.feeds import Feeds, feed_index
 from thalweg.engine.groups import GroupState
 from thalweg.engine.layout import (
@@ -146,7 +147,9 @@ class Engine:
         self._last_stratum = plan.depth - 1
         self._only_derived = (self.program.derived | {name for name, _ in self.program.given}) - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
-        self._arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
+        self.arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
+        self.unnamed = [number for number, name in self._predicates.items() if name[0] not in "<_"]
+        self.equals = Equals(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
         self._plain = not (self._every_tick or plan.tuples)
@@ -186,6 +189,8 @@ class Engine:
             words, feeds = self._feeds_at(tick, *((batches, given) if tick == to else ((), ()))).arrays()
             self.evaluate(tick, words, feeds, until=to - 1 if self._may_idle and self.now is not None else tick)
             self.now = int(self.arrays.scalars[NOW])
+            if self.equals is not None:
+                self.equals.evaluate(self.now)
             self._collect_change(self.now, changes)
             if self.memory is not None and self.size > self.memory // ROOM:
                 self._forget(changes)
@@ -272,11 +277,15 @@ class Engine:
                     self._feed_rows(feeds, signature, batch.stream, words)
         for each in given:
             key = each.signature, each.timed
+            if self.equals is not None and self.plan.given[key] == self.plan.links:
+                self.equals.take(each.begun)
             number, begin = self.plan.given[key].number, FEED_UNTIL if key in self.program.lasting else FEED_FOREVER
             for kind, rows in ((FEED_RETRACT, each.ended), (begin, each.begun)):
                 if len(rows):
                     index = np.array([(kind, number, 0, -1, 0, 0, rows.shape[1])])
                     feeds.put(index, rows.reshape(-1), len(rows))
+        if self.equals is not None:
+            self.equals.begin(tick, feeds)
         if not self._plain:
             self._feed_time(tick, feeds)
             self._feed_tuples(tick, batches, feeds)
@@ -346,6 +355,8 @@ class Engine:
     def _collect_change(self, tick: int, changes: list[Change]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
         raised = self.arrays.rows_in(RAISED) if self.program.lasting else None
+        if self.equals is not None:
+            begun, ended = self.equals.told(tick, begun, ended)
         if begun is not None or ended is not None or raised is not None:
             change = Change(tick, self.partial, self, begun, ended, raised)
             self._changes.add(change)
@@ -358,7 +369,7 @@ class Engine:
         relations = rows.view(np.int32)[:, RELATION]
         for number in np.unique(relations).tolist():
             if number in self._predicates:
-                chosen = rows[relations == number][:, COLUMNS : COLUMNS + self._arities[number]]
+                chosen = rows[relations == number][:, COLUMNS : COLUMNS + self.arities[number]]
                 if self._predicates[number] == ANY_TRIPLE:
                     yield from as_facts(chosen, self.dictionary)
                 else:
@@ -388,8 +399,13 @@ class Engine:
 
     def output_rows(self) -> Rows:
         """The rows of the output at `now`."""
+        rows = self.arrays.rows[self.living_output()]
+        return rows if self.equals is None else self.equals.visible(rows)
+
+    def living_output(self) -> Rows:
+        """Where the rows of the output at `now` stand, told or not."""
         wanted = np.isin(self.arrays.relations, list(self._predicates)) & (self.arrays.horizons >= (self.now or 0))
-        return self.arrays.rows[np.flatnonzero(wanted)]
+        return np.flatnonzero(wanted)
 
     def facts(self) -> list[Fact]:
         """The output at `now`."""
@@ -423,7 +439,7 @@ class Engine:
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""
         relations, columns = self.arrays.relations, self.arrays.columns
-        arity = np.where(relations >= 0, self._arities[relations], 0)
+        arity = np.where(relations >= 0, self.arities[relations], 0)
         held = [columns[arity > column, column] for column in range(columns.shape[1])]
         held.append(self.table.words[self.table.words >= 0])
         others = [word for state in self.tuples for _, words, _ in state.inside for word in words]
@@ -467,7 +483,7 @@ class Engine:
         """Relation and columns of each row, as one value: what makes it the same fact in another arena."""
         relations = rows.view(np.int32)[:, RELATION : RELATION + 1]
         columns = rows[:, COLUMNS : int(self.arrays.scalars[LINKS])]
-        unused = np.arange(columns.shape[1]) >= self._arities[relations]
+        unused = np.arange(columns.shape[1]) >= self.arities[relations]
         facts = np.hstack((relations.astype(np.int64), np.where(unused, 0, columns)))
         return np.ascontiguousarray(facts).view(np.dtype((np.void, facts.itemsize * facts.shape[1]))).reshape(-1)
 

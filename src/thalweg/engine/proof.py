@@ -5,12 +5,13 @@ that live now, the answer with the latest horizon first, and their premises beco
 being proved higher up is no reason, so the next answer is tried: what is shown never argues in a circle.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thalweg.engine.equality import of_hub
 from thalweg.ir.nodes import Aggregate, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
@@ -20,7 +21,7 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import ANY_TRIPLE
 from thalweg.planning.order_joins import order_joins
-from thalweg.planning.plan import PlanRule, RelationAtom
+from thalweg.planning.plan import PlanRule, Relation, RelationAtom
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
@@ -100,8 +101,9 @@ def why(engine: "Engine", fact: Fact) -> Proof | None:
         args = (args[0], fact.predicate, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, fact.predicate)
     if relation is None or engine.now is None:
         return None
-    goal = (relation.number, tuple(map(engine.dictionary.code, args)))
-    return _Prover(engine).prove(goal, str(fact))
+    words = tuple(map(engine.dictionary.code, args))
+    prover = _Prover(engine)
+    return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
 
 
 @dataclass(slots=True)
@@ -136,7 +138,7 @@ class _Prover:
         if horizon is None or goal in self.pending:
             return None
         self.pending.add(goal)
-        proof = self.by_rule(goal, claim, horizon) or self.by_count(goal, claim, horizon)
+        proof = self.by_link(goal, claim) or self.by_rule(goal, claim, horizon) or self.by_count(goal, claim, horizon)
         self.pending.discard(goal)
         return proof or self.given(goal, claim, horizon)
 
@@ -206,6 +208,80 @@ class _Prover:
                 ends = [self.living(grouping.elements.number)[each] for each in elements]
                 return Proof(value, _until(min(ends)), "aggregate", because=tuple(step for step in shown if step))
         return None
+
+    def by_link(self, goal: Goal, claim: str) -> Proof | None:
+        """That something has a representative, because of the pairs that lead to it."""
+        links = self.engine.plan.links
+        if links is None or goal[0] != links.number:
+            return None
+        one, other = goal[1]
+        return self.by_way(one, other, claim)
+
+    def by_way(self, one: int, other: int, claim: str) -> Proof | None:
+        """That two things are equal, because some are, one after the other; a pair that cannot be proved is no way."""
+        equals = self.engine.equals
+        without: set[tuple[int, int]] = set()
+        while equals is not None and (way := equals.classes.way(one, other, without)):
+            steps = [self.by_edge(pair) for pair in way]
+            proved = [step for step in steps if step is not None]
+            if len(proved) == len(steps):
+                pairs = list(self.without_hubs(way, proved))
+                return pairs[0] if len(pairs) == 1 else Proof(claim, _earliest(pairs), "equal", because=tuple(pairs))
+            lost = (pair for pair, step in zip(way, steps, strict=True) if step is None)
+            without |= {each for pair in lost for each in (pair, pair[::-1])}
+        return None
+
+    def without_hubs(self, way: list[tuple[int, int]], steps: list[Proof]) -> Iterator[Proof]:
+        """The steps from word to word: two that meet in a hub are one."""
+        walk = iter(zip(way, steps, strict=True))
+        for (start, end), step in walk:
+            if end >= 0:
+                yield step
+            else:
+                (_, end), other = next(walk)
+                because = tuple(dict.fromkeys((*step.because, *other.because)))
+                claim = self.spelled_pair((start, end))
+                yield replace(step, claim=claim, until=_earliest((step, other)), because=because)
+
+    def by_edge(self, pair: tuple[int, int]) -> Proof | None:
+        """That two things are equal, because of a rule; what is stated speaks for itself."""
+        edges, alike = self.engine.plan.edges, self.engine.plan.alike
+        if alike is not None and min(pair) < 0:
+            return self.prove((alike.number, (*of_hub(min(pair)), max(pair))), "")
+        claim = self.spelled_pair(pair)
+        for way in (pair, pair[::-1]):
+            proof = None if edges is None else self.prove((edges.number, way), claim)
+            if proof is not None:
+                return self.as_stated(proof) if len(proof.because) == 1 else proof
+        return None
+
+    def as_stated(self, proof: Proof) -> Proof:
+        (stated,) = proof.because
+        return replace(stated, claim=f"{self.same}{stated.claim[stated.claim.index('(') :]}")
+
+    def spelled_pair(self, pair: tuple[int, int]) -> str:
+        return f"{self.same}({','.join(map(self.engine.dictionary.spell, pair))})"
+
+    @property
+    def same(self) -> str:
+        """What equality is called."""
+        equality = self.engine.program.equality
+        return equality.links.rpartition("/")[0] if equality else ""
+
+    def by_equals(self, relation: Relation, words: Words, fact: Fact) -> Proof | None:
+        """A fact about things that others stand for: what holds of those holds of them."""
+        equals, links = self.engine.equals, self.engine.plan.links
+        if equals is None or links is None:
+            return None
+        if relation == links:
+            return self.by_way(words[0], words[1], str(fact))
+        homes = tuple(map(equals.classes.home, words))
+        spell = self.engine.dictionary.spell
+        holds = self.prove((relation.number, homes), str(Fact(fact.predicate, tuple(map(spell, homes)))))
+        moved = [pair for pair in zip(words, homes, strict=True) if pair[0] != pair[1]]
+        steps = [holds, *(self.by_way(*pair, self.spelled_pair(pair)) for pair in moved)]
+        proved = tuple(step for step in steps if step is not None)
+        return Proof(str(fact), _earliest(proved), "equal", because=proved) if len(proved) == len(steps) > 1 else None
 
     def by_rule(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
         relation, row = goal
@@ -323,6 +399,11 @@ def _names(atom: RelationAtom) -> set[str]:
 
 def _names_of(arg: Expression) -> set[str]:
     return {arg.name} if isinstance(arg, Variable) else set()
+
+
+def _earliest(steps: Iterable[Proof]) -> int | None:
+    """Until when all of some steps hold."""
+    return min((step.until for step in steps if step.until is not None), default=None)
 
 
 def _until(horizon: int) -> int | None:

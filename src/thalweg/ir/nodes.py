@@ -198,6 +198,23 @@ class Door:
 
 
 @dataclass(frozen=True, slots=True)
+class Equality:
+    """Things that are one: signatures of what says so, and of what it comes to.
+
+    `edges(X,Y)`, which are derived, say that X and Y are equal; `alike(A,K,X)` that X is equal to all others for which
+    it is said with the same A and K. `links(X,R)` hold of every X that these connect with something whose name is less,
+    by code point, and R is the least of all: the *representative*. What has a link is told of by its links only, apart
+    from the `names` that rules use for other things than individuals. A part of a larger program that has no `edges` is
+    given its links.
+    """
+
+    edges: str | None
+    alike: str | None
+    links: str
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """Rules, and the facts that hold at every tick.
 
@@ -206,7 +223,7 @@ class Program:
     other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
-    `fixed`: the rules were made for a schema, which streams cannot change.
+    `fixed`: the rules were made for a schema, which streams cannot change. `equality`: which things are one.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -218,6 +235,7 @@ class Program:
     streamed: frozenset[str] = frozenset()
     door: Door = Door()
     fixed: bool = False
+    equality: Equality | None = None
 
     @property
     def derived(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ twice at one tick (of one stream) is one fact, at the place of the first.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from thalweg.ir.binding import binders
 from thalweg.ir.dependency import strata
@@ -20,6 +21,7 @@ from thalweg.ir.nodes import (
     At,
     Comparison,
     Constant,
+    Equality,
     Expression,
     Formula,
     InWindow,
@@ -118,20 +120,71 @@ def answers(
 def output(program: Program, first: int, now: int, arrivals: list[tuple[Fact, int, str | None]]) -> frozenset[Fact]:
     """The intensional facts that hold at tick `now`."""
     derived = evaluate(program, first, now, arrivals).derived
-    return frozenset(
+    facts = (
         Fact(signature.rpartition("/")[0], args)
         for signature, pairs in derived.items()
         for args, tick in pairs
         if tick == now
     )
+    return frozenset(facts if program.equality is None else _told(facts, program.equality, derived))
 
 
 def evaluate(program: Program, first: int, now: int, arrivals: list[tuple[Fact, int, str | None]]) -> Timeline:
-    """The least model at tick `now`, stratum by stratum."""
+    """The least model at tick `now`; with more links, until no rule finds things equal that have none."""
+    if program.equality is None:
+        return _model(program, first, now, arrivals)
+    edges: set[tuple[str, ...]] = set()
+    while True:
+        timeline = _model(program, first, now, arrivals, _links(edges))
+        found = _edges(program.equality, timeline)
+        if found <= edges:
+            return timeline
+        # What was equal is so for good, though a rule may not see it again once both have one name.
+        edges |= found
+
+
+def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
+    """The pairs of things that are equal, of many that are alike as many as connect all of them."""
+
+    def holding(signature: str | None) -> list[tuple[str, ...]]:
+        return sorted(args for args, tick in timeline.derived.get(signature or "", ()) if tick == timeline.now)
+
+    alike = pairwise(holding(equality.alike))
+    return {*holding(equality.edges), *((a[-1], b[-1]) for a, b in alike if a[:-1] == b[:-1])}
+
+
+def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Each thing that edges connect with one of a lesser name, and the least of them all."""
+    classes: dict[str, set[str]] = {}
+    for one, other in edges:
+        members = classes.get(one, {one}) | classes.get(other, {other})
+        classes |= dict.fromkeys(members, members)
+    return {(each, min(members)) for each, members in classes.items() if each != min(members)}
+
+
+def _told(facts: Iterable[Fact], equality: Equality, derived: dict[str, set[Pair]]) -> Iterator[Fact]:
+    """Without what is said of things that have links, which stand for them."""
+    hidden = {args[0] for args, _ in derived.get(equality.links, ())}
+    for fact in facts:
+        kept = frozenset() if fact.predicate[0] in "<_" else equality.names
+        if fact.signature == equality.links or hidden.isdisjoint(set(fact.args) - kept):
+            yield fact
+
+
+def _model(
+    program: Program,
+    first: int,
+    now: int,
+    arrivals: list[tuple[Fact, int, str | None]],
+    links: Iterable[tuple[str, ...]] = (),
+) -> Timeline:
+    """The least model, stratum by stratum."""
     background: dict[str, set[tuple[str, ...]]] = {}
     for fact in program.background:
         background.setdefault(fact.signature, set()).add(fact.args)
     timeline = Timeline(first, now, arrivals, background)
+    if program.equality is not None:
+        timeline.derived[program.equality.links] = {(args, now) for args in links}
     level = strata(program)
     assert level is not None, "an unstratified program has no meaning here"
     for stratum in sorted(set(level.values())):

@@ -48,9 +48,11 @@ class _Stages:
                 self.reading(stage, reading)
 
     def arrival(self, stage: "ExplainedStage", arrival: "Arrival") -> None:
-        source = f"derived {arrival.signature}" if arrival.kind == "derived" else f"{arrival.kind} {arrival.signature}"
+        source = f"{arrival.kind} {arrival.signature}"
         label = in_lines(self.brief(arrival.signature))
-        if arrival.kind != "derived":
+        if arrival.stage is not None:
+            self.derived(arrival.signature, arrival.stage)
+        else:
             self.boxes.setdefault(source, Box(arrival.kind, label, (arrival.kind,), source, 0))
         place = f"by argument {arrival.argument}" if arrival.argument else "in every bucket" if stage.split else "all"
         more = (place, *(("parts merged",) if arrival.merged else ()))
@@ -64,9 +66,13 @@ class _Stages:
         rule = self.explanation.rules[number - 1]
         title, label = f"rule {number}", f"rule {number}" if key is None else f"rule {number} · by {key}"
         self.boxes[title] = Box("rule", (label,), in_lines(self.brief(rule.text), LONGEST), rule.text, stage.number + 1)
-        box = Box("derived", in_lines(self.brief(rule.head)), (), rule.head, stage.number + 1)
-        self.boxes.setdefault(f"derived {rule.head}", box)
-        self.arrows[Arrow(title, f"derived {rule.head}")] = None
+        self.arrows[Arrow(title, self.derived(rule.head, stage.number))] = None
+
+    def derived(self, signature: str, stage: int) -> str:
+        """The box of what a stage concludes; most have rules, and representatives of equal things have none."""
+        title = f"derived {signature}"
+        self.boxes.setdefault(title, Box("derived", in_lines(self.brief(signature)), (), signature, stage + 1))
+        return title
 
     def reason(self, stage: "ExplainedStage") -> None:
         if stage.why:
@@ -76,7 +82,7 @@ class _Stages:
     def reading(self, stage: "ExplainedStage", reading: "StageReading") -> None:
         """What did not arrive is derived by the stage itself."""
         arrived = f"{stage.number} {reading.name}"
-        start = arrived if arrived in self.boxes else f"derived {reading.signature}"
+        start = arrived if arrived in self.boxes else self.derived(reading.signature, stage.number)
         self.arrows[Arrow(start, f"rule {reading.rule}", reading.role)] = None
 
 

@@ -61,8 +61,7 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
     yield from ((relation.number, FOREVER) for relation in plan.given.values())
     yield from ((relation.number, size) for size, relation in plan.clocks.items())
     yield from ((relation.number, 0) for relation in plan.beats.values())
-    if plan.truth is not None:
-        yield plan.truth.number, FOREVER
+    yield from ((relation.number, FOREVER) for relation in (plan.truth, plan.links) if relation is not None)
 
 
 def _passed_on(plan: Plan, kept: list[int]) -> Iterator[tuple[int, int]]:

@@ -27,6 +27,7 @@ from thalweg.ir.nodes import (
     At,
     Atom,
     Comparison,
+    Equality,
     Formula,
     InWindow,
     Literal,
@@ -119,7 +120,8 @@ class _Writer:
     """Writes the stages of rules that have been placed."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.stand_ins = tuple(_stand_ins(program.equality))
+        self.program = program = replace(program, rules=(*program.rules, *self.stand_ins))
         self.placing = place_rules(program)
         self.order = {id(rule): number for number, rule in enumerate(program.rules)}
         self.background: dict[str, list[Fact]] = {}
@@ -152,7 +154,8 @@ class _Writer:
             yield Route(signature, name_of(role) + suffix, place, home.number, timed, union, lasting)
 
     def stage(self, draft: Draft, routes: tuple[Route, ...], wanted: list[tuple[int | None, str, bool]]) -> Stage:
-        keyed = sorted(draft.rules, key=lambda one: self.order[id(one.rule)])
+        rules = [one for one in draft.rules if not any(one.rule is each for each in self.stand_ins)]
+        keyed = sorted(rules, key=lambda one: self.order[id(one.rule)])
         supplies = tuple(
             (signature_of(draft.head(signature), signature), signature, timed)
             for stage, signature, timed in wanted
@@ -175,6 +178,7 @@ class _Writer:
                 for route in routes
                 if route.stage is None and route.signature in self.program.streamed
             ),
+            equality=self.equality(draft),
         )
         return Stage(
             number=draft.number,
@@ -190,6 +194,19 @@ class _Writer:
             why="; ".join(draft.why),
         )
 
+    def equality(self, draft: Draft) -> Equality | None:
+        """What a stage must know of equal things: who they are, where links are made; links, where they are told of."""
+        known = self.program.equality
+        if known is None or not ((known.links, None) in draft.roles or known.links in draft.located):
+            return None
+        edges, alike, links = (
+            None if name is None else signature_of(name_of((name, None)), name)
+            for name in (known.edges, known.alike, known.links)
+        )
+        assert links is not None
+        here = known.links in draft.located
+        return replace(known, edges=edges if here else None, alike=alike if here else None, links=links)
+
     def renamed(self, draft: Draft, keyed: list[Keyed]) -> Iterator[Rule]:
         for one in keyed:
             called = iter([name_of(role) for _, role in one.roles()])
@@ -200,6 +217,19 @@ class _Writer:
         """All facts under the name of each role; those that do not belong into a bucket are left out there."""
         for role in draft.roles:
             yield from (fact._replace(predicate=name_of(role)) for fact in self.background.get(role[0], ()))
+
+
+def _stand_ins(equality: Equality | None) -> Iterator[Rule]:
+    """Rules in the place of what finds representatives: it needs to see all edges at once."""
+    if equality is not None and equality.edges is not None:
+        x, y, z, r = map(Variable, "XYZR")
+        pair = Atom(parts_of(equality.links)[0], (x, r))
+        edges, alike = (parts_of(name)[0] for name in (equality.edges, equality.alike or "/3"))
+        yield Rule(pair, (Now(Atom(edges, (x, y))), Now(Atom(edges, (z, r)))))
+        yield Rule(Atom(edges, (x, r)), (Now(pair),))
+        if equality.alike is not None:
+            yield Rule(pair, (Now(Atom(alike, (y, z, x))), Now(Atom(alike, (z, y, r)))))
+            yield Rule(Atom(alike, (x, x, r)), (Now(pair),))
 
 
 def _lasting(program: Program) -> frozenset[str]:

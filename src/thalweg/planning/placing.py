@@ -14,6 +14,7 @@ from thalweg.ir.nodes import Program, Rule
 from thalweg.planning.locality import IN_PARTS, Component, Fit, Keyed, Role, components, rests_on
 
 _TOGETHER: Final = "other rules read only what is in one bucket anyway"
+_EQUAL: Final = "to know which things are equal is to see all that says so"
 _FOLLOWING: Final = "rules without a key follow each fact within its bucket"
 
 
@@ -81,6 +82,7 @@ class Placing:
         for signature in self.rules:
             if program.told is None or signature in program.told:
                 self.tell(signature)
+        self.veil()
         if not self.drafts:
             # Without rules there is still somebody who hears that the streams have ended.
             self.keep(Draft(0, split=False))
@@ -92,7 +94,7 @@ class Placing:
         gathered = first >= 0 and self.drafts[first].has_all(component, self.program.streamed)
         if component.fit({}) is None:
             if not (self.carry(component, first) or self.set_apart(component)):
-                self.settle(self.at_or_after(first, split=False), component.whole(), component.why())
+                self.settle(self.at_or_after(first, split=False), component.whole(), self.why(component))
         elif gathered and not self.is_told(component):
             self.settle(self.drafts[first], component.whole(), _TOGETHER)
         elif not self.settled(self.split(first), component.fit):
@@ -105,6 +107,11 @@ class Placing:
     def is_told(self, component: Component) -> bool:
         """Whether the world hears of any of its conclusions."""
         return self.program.told is None or not self.program.told.isdisjoint(component.arities)
+
+    def why(self, component: Component) -> str:
+        """Why a component is in one bucket."""
+        equality = self.program.equality
+        return _EQUAL if equality and equality.links in component.arities else component.why()
 
     def after(self, rules: Iterable[Rule]) -> int:
         """The last stage that rules rest on; -1 where they rest on none."""
@@ -193,6 +200,14 @@ class Placing:
         self.keep(draft)
         draft.merged[signature, place] = None
         draft.told[signature_of(name_of((signature, place)), signature)] = signature
+
+    def veil(self) -> None:
+        """Whoever tells of things must know which of them have representatives."""
+        equality = self.program.equality
+        home = self.home.get(equality.links) if equality else None
+        for draft in self.drafts:
+            if equality and home and draft.told and draft.number > home.number:
+                draft.roles[equality.links, None] = True
 
     def gathering(self, signature: str) -> tuple[Draft, int | None]:
         """A stage that puts the parts of a predicate together anyway, or else one that might as well."""

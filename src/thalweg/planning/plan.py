@@ -149,6 +149,9 @@ class Plan:
     given: dict[tuple[str, bool], Relation] = field(default_factory=dict)
     handed_on: dict[tuple[str, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
+    edges: Relation | None = None
+    alike: Relation | None = None
+    links: Relation | None = None
     strata: list[int] = field(default_factory=list)
     retractable: list[bool] = field(default_factory=list)
     memories: dict[str, Relation] = field(default_factory=dict)
@@ -174,6 +177,8 @@ class _Planner:
         self.background = Counter(fact.signature for fact in program.background)
         self.heads_now = {rule.head.signature for rule in self.rules if rule.time is None}
         self.heads_now |= {signature for signature, timed in program.given if not timed}
+        if program.equality is not None:
+            self.heads_now.add(program.equality.links)
         self.heads_at = {rule.head.signature for rule in self.rules if rule.time is not None}
         self.heads_at |= {signature for signature, timed in program.given if timed}
         self.values = {group.value: group for group in self.groups}
@@ -471,6 +476,11 @@ class _Planner:
                     binds=binders(rule.body),
                 )
             )
+        equality = self.plan.program.equality
+        if equality is not None:
+            self.plan.links = self.derived(equality.links)
+            self.plan.edges = None if equality.edges is None else self.derived(equality.edges)
+            self.plan.alike = None if equality.alike is None else self.derived(equality.alike)
         told = self.plan.program.told
         for signature in sorted(self.plan.program.derived if told is None else told):
             self.plan.outputs[signature] = self.output(signature)

@@ -1,7 +1,7 @@
 """How an answer set program is asked: over which windows, for which answer sets, by whom, and for how long."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,7 @@ from thalweg.runtimes.windows import Frame, read_frame
 if TYPE_CHECKING:
     from thalweg.languages.asp import AspProgram
     from thalweg.runtimes.answer_sets import Evaluator
+    from thalweg.runtimes.solving import Solvers
 
 MODELS: Final = ("first", "all", "brave", "cautious")
 SOLVERS: Final = ("auto", "clingo", "engine")
@@ -66,9 +67,15 @@ class Asking:
         return read_frame(window, slide, clock)
 
 
-def evaluator(program: "AspProgram", asking: Asking, frame: Frame, background: Iterable[Fact] = ()) -> "Evaluator":
-    """Who answers: the engine where it can and nobody says otherwise, or clingo."""
-    rules = None if asking.solver == "clingo" else program.lowered(frame.panes)
+def evaluator(
+    program: "AspProgram",
+    asking: Asking,
+    frame: Frame,
+    background: Iterable[Fact] = (),
+    executors: "Callable[[], Solvers] | None" = None,
+) -> "Evaluator":
+    """Who answers: the engine where it can and nobody says otherwise, or clingo, here or on executors."""
+    rules = None if asking.solver == "clingo" or executors else program.lowered(frame.panes)
     if rules is not None:
         from thalweg.runtimes.lowering import Lowered
 
@@ -79,7 +86,8 @@ def evaluator(program: "AspProgram", asking: Asking, frame: Frame, background: I
     from thalweg.solvers.crew import Crew
 
     workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
-    return Solving(program, Crew(workers), asking.models, asking.seconds, background, buckets=workers)
+    crew = executors() if executors else Crew(workers)
+    return Solving(program, crew, asking.models, asking.seconds, background, buckets=workers)
 
 
 def _obstacle(reason: str, span: Span) -> Diagnostic:

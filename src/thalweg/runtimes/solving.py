@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from typing import Final
+from typing import Final, Protocol
 from zlib import crc32
 
 import numpy as np
@@ -27,7 +27,6 @@ from thalweg.runtimes.answer_sets import Answered, Share
 from thalweg.runtimes.late import facts
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
-from thalweg.solvers.crew import Crew
 
 _ARGUMENT: Final = re.compile(r'-?[A-Za-z0-9_\']+|"(?:[^"\\]|\\.)*"|#inf|#sup')
 _ATOM: Final = re.compile(
@@ -41,13 +40,23 @@ Symbols = tuple[str, tuple[str, ...]]
 """A fact as clingo reads it, and its arguments."""
 
 
+class Solvers(Protocol):
+    """Whoever solves tasks: processes on this machine, or executors elsewhere."""
+
+    def solve(self, tasks: Sequence[Task]) -> list[Solved]:
+        """What the tasks give, in their order."""
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+
+
 class Solving:
     """An answer set program on clingo; the background is part of every window."""
 
     def __init__(
         self,
         program: AspProgram,
-        crew: Crew,
+        crew: Solvers,
         models: str = "first",
         limit: float | None = None,
         background: Iterable[Fact] = (),

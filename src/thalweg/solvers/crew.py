@@ -12,10 +12,13 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import repeat
 from queue import SimpleQueue
 from threading import Timer
+from time import perf_counter
 from typing import IO, Final
 
 from thalweg.diagnostics import Diagnostic, Failed
@@ -45,17 +48,18 @@ class Crew:
             self._idle.put(worker)
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
-        """What the tasks give, in their order."""
+        """What the tasks give, in their order; the time that one has waited for another is part of its limit."""
+        began = perf_counter()
         if not self._size:
-            return [_here(task) for task in tasks]
+            return [_in_time(task, began, _here) for task in tasks]
         if len(tasks) == 1:
-            return [self._ask(tasks[0])]
-        return list(self._threads.map(self._ask, tasks))
+            return [self._ask(tasks[0], began)]
+        return list(self._threads.map(self._ask, tasks, repeat(began)))
 
-    def _ask(self, task: Task) -> Solved:
+    def _ask(self, task: Task, began: float) -> Solved:
         worker = self._idle.get()
         try:
-            return worker.ask(task)
+            return _in_time(task, began, worker.ask)
         finally:
             self._idle.put(worker)
 
@@ -66,7 +70,9 @@ class Crew:
         self.close()
 
     def close(self) -> None:
-        """Ends the processes."""
+        """Ends the processes, whatever they are doing."""
+        for worker in self._workers:
+            worker.kill()
         self._threads.shutdown()
         for worker in self._workers:
             worker.end()
@@ -105,12 +111,25 @@ class Worker:
         process.stdout.read(1)
         return process
 
+    def kill(self) -> None:
+        """Ends the process, perhaps in the middle of a task."""
+        if self._process is not None:
+            self._process.kill()
+
     def end(self) -> None:
         """Ends the process; the next task begins another one."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
+
+
+def _in_time(task: Task, began: float, solver: Callable[[Task], Solved]) -> Solved:
+    """Solves a task in what is left of its time."""
+    if task.limit is None:
+        return solver(task)
+    left = task.limit - (perf_counter() - began)
+    return solver(replace(task, limit=left)) if left > 0 else Solved((), complete=False)
 
 
 def _exchange(process: "subprocess.Popen[bytes]", task: Task) -> Solved | str | None:

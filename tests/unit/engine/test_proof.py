@@ -1,7 +1,10 @@
 """Why a fact holds."""
 
+from pathlib import Path
+
 from thalweg import api
-from thalweg.engine import Engine
+from thalweg.engine import Engine, Proof
+from thalweg.languages.owl.vocabulary import SAME_AS
 from thalweg.model.fact import Fact
 
 
@@ -82,3 +85,34 @@ def test_a_tuple_window_holds_until_it_is_pushed_out():
 def test_a_fact_that_does_not_hold_has_no_proof():
     assert api.why("q(X) :- p(X) in [1].", "q(a)", at=5, on=[(3, "p(a)")]) is None
     assert api.why("q(X) :- p(X) in [1].", "p(a)", at=3, on=[(3, "p(a)")]) is None
+
+
+def test_what_is_said_of_equal_things_rests_on_what_makes_them_equal(tmp_path: Path):
+    ontology = tmp_path / "x.ttl"
+    ontology.write_text(
+        "@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+        ":A rdfs:subClassOf :B . :mail a owl:InverseFunctionalProperty ."
+    )
+    stream = [
+        (0, f"{SAME_AS}(<y>,<z>)"),
+        (1, ["<http://e/mail>(<z>,<m>)", "<http://e/mail>(<x>,<m>)"]),
+        (2, "<http://e/A>(<y>)"),
+    ]
+
+    def reasons(fact: str) -> set[str]:
+        proof = api.why(ontology, fact, at=2, on=stream, reading=api.Reading("rl", window=5))
+        assert proof is not None
+        assert proof.until == 5
+        return {leaf.claim.replace(SAME_AS, "same").replace("http://e/", "") for leaf in leaves(proof)}
+
+    everything = {"same(<y>,<z>) in [5] at 0", "<mail>(<z>,<m>) in [5] at 1", "<mail>(<x>,<m>) in [5] at 1"}
+    assert reasons("<http://e/B>(<x>)") == everything | {"<A>(<y>) in [5] at 2"}
+    # What nothing was derived of itself holds because of who stands for it.
+    assert reasons("<http://e/B>(<z>)") == everything | {"<A>(<y>) in [5] at 2"}
+    assert reasons(f"{SAME_AS}(<x>,<y>)") == everything
+    assert api.why(ontology, "<http://e/B>(<m>)", at=2, on=stream, reading=api.Reading("rl", window=5)) is None
+
+
+def leaves(proof: Proof) -> list[Proof]:
+    return [leaf for step in proof.because for leaf in leaves(step)] if proof.because else [proof]

@@ -13,6 +13,7 @@ from thalweg.diagnostics import Source
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
+from thalweg.languages.owl.program import specialised
 from thalweg.planning.explain import Explanation, explain
 from thalweg.planning.stratify import stratify
 from thalweg.planning.tell import WIDTH
@@ -320,3 +321,14 @@ def test_the_page_about_plans_shows_what_is_printed() -> None:
     (program,) = re.findall(r"```lars\n(.*?)```", page, re.DOTALL)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert explain(read(Source("traffic.lars", program))).as_text() == shown.rstrip()
+
+
+def test_equal_things_are_drawn_in_their_stage() -> None:
+    below = ("<A>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<B>")
+    explained = explain(specialised("x.ttl", [below], "rl", 5), partitions=2)
+    assert "sameAs" in explained.as_svg()
+    assert explained.stages is not None
+    assert "to know which things are equal" in explained.stages[0].why
+    assert not any(
+        "sameAs" in each.signature for stage in explained.stages for each in stage.arrivals if each.stage is None
+    )

@@ -18,6 +18,7 @@ from thalweg.ir.text import show
 from thalweg.languages.lars import read
 from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.program import over_triples, specialised
+from thalweg.languages.owl.specialise import EQUAL
 from thalweg.languages.owl.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.explain import Explanation, explain
@@ -475,6 +476,20 @@ def test_equality_alone_is_in_one_bucket() -> None:
     assert {rule.head.predicate for rule in together.rules} == {EDGE, SAME_AS}
     assert {route.signature for route in spread.routes if route.key is None} == {f"{SAME_AS}/2"}
     assert (spread.split, spread.outputs, merged.rules) == (True, (), ())
+
+
+def test_representatives_are_found_in_one_bucket_and_known_to_all_that_tell() -> None:
+    together, spread, merged = partition(specialised("x.ttl", SCHEMA, "rl", 5)).stages
+    assert (together.split, together.why) == (False, "to know which things are equal is to see all that says so")
+    assert [
+        (known and (known.edges, known.links)) for known in (each.program.equality for each in (together, merged))
+    ] == [
+        (f"{EQUAL}'all/2", f"{SAME_AS}'all/2"),
+        (None, f"{SAME_AS}'all/2"),
+    ]
+    assert {route.signature for route in spread.routes if route.key is None} == {f"{SAME_AS}/2"}
+    assert spread.split
+    assert merged.outputs
 
 
 def test_rules_over_triples_say_why_they_are_in_one_bucket() -> None:

@@ -73,3 +73,17 @@ def test_a_process_that_dies_is_a_failure() -> None:
         with pytest.raises(Failed, match="has ended"):
             workers.solve([Task("a.")])
         assert workers.solve([Task("a.")])[0].answers == (("a",),)
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_waiting_is_part_of_the_limit(size: int) -> None:
+    with Crew(size) as workers:
+        slow, waiting = workers.solve([Task(PIGEONS, limit=0.3), Task(PIGEONS, limit=0.3)])
+    assert not slow.complete
+    assert not waiting.complete
+    assert waiting.seconds < slow.seconds
+
+
+def test_a_crew_that_fails_does_not_wait_for_what_never_ends() -> None:
+    with pytest.raises(Failed, match="unsafe"), Crew(2) as workers:
+        workers.solve([Task("a(X)."), Task(ENDLESS)])

@@ -39,7 +39,9 @@ def compile(
     elif schema:
         program = beside(over_triples(triples, profile, window, options), others)
     else:
-        program = specialised(name, triples, profile, window, options)
+        # Rules beside an ontology may ask for anything by any of its names.
+        alone = not any(other.rules for other in others)
+        program = specialised(name, triples, profile, window, options, profile == "rl" and alone)
     return program, list(_outside(name, ontology, profile))
 
 

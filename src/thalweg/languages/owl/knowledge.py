@@ -20,7 +20,8 @@ class Knowledge:
     """
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self.facts: dict[str, set[Row]] = defaultdict(set)
+        # In the order in which they were found, so that the same ontology always becomes the same program.
+        self.facts: dict[str, dict[Row, None]] = defaultdict(dict)
         self._indexes: dict[str, dict[tuple[int, ...], dict[Row, list[Row]]]] = defaultdict(dict)
         for fact in facts:
             self.add(fact.signature, fact.args)
@@ -32,7 +33,7 @@ class Knowledge:
         """Whether the fact is new."""
         if row in self.facts[signature]:
             return False
-        self.facts[signature].add(row)
+        self.facts[signature][row] = None
         for places, index in self._indexes[signature].items():
             index.setdefault(tuple(row[place] for place in places), []).append(row)
         return True

@@ -16,6 +16,7 @@ from thalweg.ir.nodes import (
     Comparison,
     Constant,
     Door,
+    Equality,
     Formula,
     InWindow,
     Literal,
@@ -31,7 +32,7 @@ from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.door import EDGE, SUPPLIED, about
 from thalweg.languages.owl.literals import DATATYPES
-from thalweg.languages.owl.specialise import Specialised, close_schema, is_told, specialise
+from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, Specialised, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.vocabulary import (
     FILLERS,
@@ -60,9 +61,16 @@ class Options:
 
 
 def specialised(
-    name: str, triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()
+    name: str,
+    triples: Sequence[Triple],
+    profile: str,
+    window: int = 0,
+    options: Options = Options(),
+    representatives: bool | None = None,
 ) -> Program:
     """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
+
+    Equal things have `representatives` in `rl`, unless it is asked for all that is said of each of them.
 
     >>> subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     >>> from thalweg.ir.text import show
@@ -75,15 +83,42 @@ def specialised(
         # Its rules find such restrictions to be the same, pair by pair.
         triples = _once(triples)
     schema = close_schema(rules, triples)
-    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema), window))
+    if representatives is None:
+        representatives = profile == "rl"
+    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, representatives), window))
+    equality = None
+    if representatives:
+        alike = f"{ALIKE}/3" if any(rule.head.predicate == ALIKE for rule in found) else None
+        equality = Equality(f"{EQUAL}/2", alike, f"{SAME_AS}/2", _names_of_axioms(found))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
+    told |= {equality.links} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
     door = _door(triples, options)
-    background = (*map(as_fact, data), *_about_data(data, door, found))
+    background = (*map(as_fact, data), *_about_data(data, door, found), *_names_in(found))
     streamed = (frozenset(name for name in told if name[0] == "<") - {f"{SAME_AS}/2"}) | {f"{EDGE}/2"}
     return Program(
-        found, tuple(dict.fromkeys(background)), told=frozenset(told), streamed=streamed, door=door, fixed=True
+        found,
+        tuple(dict.fromkeys(background)),
+        told=frozenset(told),
+        streamed=streamed,
+        door=door,
+        fixed=True,
+        equality=equality,
     )
+
+
+def _names_of_axioms(rules: Iterable[Rule]) -> frozenset[str]:
+    """What contradictions name besides individuals: classes, properties, axioms."""
+    heads = (rule.head for rule in rules if rule.head.predicate in _KEPT)
+    return frozenset(arg.term for head in heads for arg in head.args if isinstance(arg, Constant))
+
+
+def _names_in(rules: Iterable[Rule]) -> Iterator[Fact]:
+    """The individuals that rules name; at first they are known as themselves."""
+    atoms = (part.atom for rule in rules for part in rule.body if isinstance(part, Now | InWindow))
+    for atom in atoms:
+        if atom.predicate == KNOWN and isinstance(atom.args[0], Constant):
+            yield Fact(KNOWN, (atom.args[0].term,) * 2)
 
 
 def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()) -> Program:

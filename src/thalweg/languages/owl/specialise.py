@@ -86,6 +86,24 @@ _EQUALITY: Final = (
     Rule(Atom(SAME_AS, (_X, _Z)), (Now(Atom(SAME_AS, (_X, _Y))), Now(Atom(EDGE, (_Y, _Z))), Comparison("!=", _X, _Z))),
 )
 _IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
+
+EQUAL: Final = "equal'to"
+"""Who is equal to whom, as far as it is stated or a rule says so: where representatives stand for equal things."""
+ALIKE: Final = "equal'by"
+"""Who is equal to all others of whom the same rule says it with the same key: all values of a functional property."""
+KNOWN: Final = "known'as"
+"""What the individuals that rules name are called by now: themselves, or their representatives."""
+
+_STATED_EQUALITY: Final = Rule(
+    Atom(EQUAL, (_X, _Y)),
+    (
+        Now(Atom(EDGE, (_X, _Y))),
+        Comparison("is", _X, _IS_RESOURCE),
+        Comparison("is", _Y, _IS_RESOURCE),
+        Comparison("!=", _X, _Y),
+    ),
+)
+_RENAMED: Final = Rule(Atom(KNOWN, (_X, _Z)), (Now(Atom(KNOWN, (_X, _Y))), Now(Atom(SAME_AS, (_Y, _Z)))))
 # What literals are by themselves contradicts nothing; only what axioms say of them can.
 _BY_THEMSELVES: Final = frozenset({"dt-type2", "dt-sub", "dt-meet"})
 _ABOUT_CLAIMS: Final = frozenset({"dt-not-type", "dt-diff", "dt-apart"})
@@ -161,8 +179,8 @@ def _kind(atom: Atom) -> str:
     return f"{predicate} {thing}" if predicate == TYPE else predicate
 
 
-def specialise(table: Table, schema: Schema) -> list[Specialised]:
-    """The rules over data."""
+def specialise(table: Table, schema: Schema, representatives: bool = False) -> list[Specialised]:
+    """The rules over data; of equal things they speak of each, or of the `representatives` only."""
     found: dict[Rule, Specialised] = {}
     for each in table.rules:
         if each.name in _TRIVIAL or _is_static(each.rule.head, schema.static):
@@ -171,7 +189,8 @@ def specialise(table: Table, schema: Schema) -> list[Specialised]:
             for rule in (rule for kind in _sorted_by_kind(made.rule, schema) for rule in _by_value(kind, schema)):
                 if rule.head not in (literal.atom for literal in rule.body if isinstance(literal, Now)):
                     found.setdefault(rule, Specialised(rule, made.name, made.axioms))
-    return _relevant([*_by_edges(found.values())], schema)
+    equal = _by_representatives if representatives else _by_edges
+    return _relevant([*equal(found.values())], schema)
 
 
 def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
@@ -189,6 +208,78 @@ def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
         needed |= any(atom.predicate == SAME_AS for atom in atoms)
     if needed:
         yield from (Specialised(rule, "equality") for rule in _EQUALITY)
+
+
+def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
+    """Rules say who is equal; to which representative that leads is found elsewhere, and told by `owl:sameAs`."""
+    for number, each in enumerate(rules):
+        rule = each.rule
+        if rule.head.predicate == SAME_AS:
+            if all(atom.predicate == SAME_AS for atom in atoms_of(rule)):
+                continue
+            rule = _by_key(replace(rule, head=Atom(EQUAL, rule.head.args)), number)
+        if not _asks_for_equals(rule):
+            yield replace(each, rule=_by_known_names(rule))
+    yield Specialised(_STATED_EQUALITY, "equality")
+    yield Specialised(_RENAMED, "equality")
+
+
+def _by_key(rule: Rule, number: int) -> Rule:
+    """A rule that says the same of both things, and finds them by one other, need not name every two of them.
+
+    `equal'to(Y,Z) :- <p>(X,Y), <p>(X,Z), Y != Z.` becomes `equal'by(7,X,Y) :- <p>(X,Y), <p>(X,Z), Y != Z.`
+    """
+    one, other = rule.head.args
+    first = [atom for atom in atoms_of(rule) if one in atom.args]
+    second = {atom for atom in atoms_of(rule) if other in atom.args}
+    swapped = {Atom(atom.predicate, tuple(other if arg == one else arg for arg in atom.args)) for atom in first}
+    keys = {arg for atom in first for arg in atom.args if isinstance(arg, Variable)} - {one}
+    if not (isinstance(one, Variable) and isinstance(other, Variable)) or second != swapped or len(keys) != 1:
+        return rule
+    return replace(rule, head=Atom(ALIKE, (Constant(str(number)), keys.pop(), one)))
+
+
+def _asks_for_equals(rule: Rule) -> bool:
+    """Whether two things that other atoms speak of must be equal: then they are one, and another rule says so."""
+    pairs = [set(atom.args) for atom in atoms_of(rule) if atom.predicate == SAME_AS]
+    others = {arg for atom in atoms_of(rule) if atom.predicate != SAME_AS for arg in atom.args}
+    return any(pair <= others for pair in pairs)
+
+
+def _by_known_names(rule: Rule) -> Rule:
+    """The rule with what its individuals are called by now in their place.
+
+    `inconsistent(…,<a>,<b>) :- sameAs(<a>,<b>)` becomes `inconsistent(…,A,A) :- known'as(<a>,A), known'as(<b>,A)`.
+    """
+    found = (arg for atom in atoms_of(rule) if atom.signature not in _HIDDEN_TERMS for arg in atom.args)
+    named = dict.fromkeys(arg.term for arg in found if isinstance(arg, Constant) and not is_literal(arg.term))
+    if not named:
+        return rule
+    variables = {term: Variable(f"N'{number}") for number, term in enumerate(named)}
+    same: dict[Expression, Expression] = {}
+    body: list[Literal] = [Now(Atom(KNOWN, (Constant(term), variables[term]))) for term in named]
+    for part in rule.body:
+        atom = part.atom if isinstance(part, Now) else None
+        if atom and atom.predicate == SAME_AS and all(isinstance(arg, Constant) for arg in atom.args):
+            left, right = (variables[arg.term] for arg in atom.args if isinstance(arg, Constant))
+            same[right] = left
+        else:
+            body.append(part)
+
+    def called(arg: Expression) -> Expression:
+        known = variables.get(arg.term, arg) if isinstance(arg, Constant) else arg
+        return same.get(known, known)
+
+    def renamed(part: Literal) -> Literal:
+        if isinstance(part, Comparison):
+            return Comparison(part.operator, called(part.left), called(part.right))
+        assert isinstance(part, Now)
+        first, *rest = part.atom.args
+        kept = (first,) if part.atom.predicate == KNOWN else (called(first),)
+        return Now(Atom(part.atom.predicate, (*kept, *map(called, rest))))
+
+    head = Atom(rule.head.predicate, tuple(map(called, rule.head.args)))
+    return Rule(head, tuple(map(renamed, body)))
 
 
 def static_predicates(table: Table) -> frozenset[str]:
@@ -305,7 +396,7 @@ def _variants(each: Named, schema: Schema) -> Iterator[Named]:
         yield Named(name, rule)
         bound = frozenset(Now(atom) for atom in atoms_of(rule) if _is_static(atom, schema.static))
         predicates = [atom.args[1] for atom in atoms_of(rule) if atom.signature == TRIPLE]
-        for predicate in {arg.name for arg in predicates if isinstance(arg, Variable)} - names(*bound):
+        for predicate in sorted({arg.name for arg in predicates if isinstance(arg, Variable)} - names(*bound)):
             yield Named(name, _replaced(rule, {predicate: Constant(TYPE)}))
 
 
@@ -541,6 +632,8 @@ def _wanted(rules: list[Specialised], schema: Schema) -> set[str]:
     sources: dict[str, set[str]] = {}
     for each in rules:
         sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
+    # Equality is told, too, whoever finds out what it comes to.
+    sources.setdefault(f"{SAME_AS}/2", set()).update((f"{EQUAL}/2", f"{ALIKE}/3"))
     waiting = [name for name in sources if is_told(name.rpartition("/")[0], schema)]
     wanted = set(waiting)
     while waiting:

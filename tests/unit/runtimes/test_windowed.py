@@ -1,7 +1,9 @@
 """Windows of a stream and their answer sets, in the embedded runtime."""
 
 import json
+import os
 import re
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import thalweg
 from thalweg import Asking
 from thalweg.model.time import Clock
 from thalweg.runtimes.windows import read_frame
+from thalweg.solvers import crew
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"
 TRAFFIC = """
@@ -225,3 +228,30 @@ def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
         for _ in job.pieces():
             pass
         assert len(job.runtime.engine.dictionary) < 100_000
+
+
+def resident() -> int:
+    """Megabytes of this process and of those that it started."""
+    mine = Path(f"/proc/{os.getpid()}")
+    children = [child for task in (mine / "task").iterdir() for child in (task / "children").read_text().split()]
+    pages = [int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in (os.getpid(), *children)]
+    return sum(pages) * resource.getpagesize() >> 20
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+def test_ever_new_names_do_not_fill_the_memory(ask: Ask, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "RENEWAL", 200_000)
+
+    def events() -> Any:
+        for tick in range(6_000):
+            yield tick, [f"p(x{tick}_{number},{number})" for number in range(100)]
+
+    ask._program.write_text("q(X) :- p(X,Y), Y < 50, not r(X). #show q/1.")
+    sizes = []
+    for answer in thalweg.run(ask._program, events(), asking=Asking(window=3, slide=1, solver=solver, workers=1)):
+        if answer.t % 100 == 0:  # type: ignore[union-attr]
+            sizes.append(resident())
+    # A process is at its largest just before it is replaced.
+    assert max(sizes[35:]) < max(sizes[10:35]) * 1.1
