@@ -21,12 +21,17 @@ from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.stratify import check_strata
+from thalweg.planning.topology import TOPOLOGIES, Choice, lay_out
+from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Transport
     from thalweg.engine import Engine, Proof
+    from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.owl.consistency import Bolt
+    from thalweg.languages.owl.negative import Taxonomy
     from thalweg.runtimes.embedded import Embedded, Items
     from thalweg.runtimes.emit import Answer, Piece
     from thalweg.runtimes.spark.run import Outcome, Place
@@ -38,6 +43,7 @@ On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
 
 
 PROFILES: Final = ("rdfs", "pd", "rl", "ql")
+TASKS: Final = ("entailment", "consistency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,9 @@ class Reading:
 
     `schema`: triples about classes and properties may come on streams too, and what follows about them is told. To pD*
     can be added: `literals`, blank nodes that stand for them; `witnesses`, for values that restrictions promise.
+
+    `task` says what for: `entailment`, what follows is told; `consistency`, who breaks which axiom of DL-Lite. That is
+    checked by a `topology` (`ntm`, `ltm` or `auto`), which `ltm` lays out on so many `bolts`, and `auto` on at most so many.
     """
 
     profile: str = "rl"
@@ -53,6 +62,9 @@ class Reading:
     schema: bool = False
     literals: bool = False
     witnesses: bool = False
+    task: str = "entailment"
+    topology: str | None = None
+    bolts: int | None = None
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -61,6 +73,21 @@ class Reading:
             raise ValueError("`--literals` and `--witnesses` go with `--profile pd`")
         if self.profile == "ql" and self.schema:
             raise ValueError("`--profile ql` is made for a schema: `--schema-stream` goes with the others")
+        if self.task not in TASKS:
+            raise ValueError(f"an ontology is not read as `{self.task}`; there is {', '.join(TASKS)}")
+        self._check_topology()
+
+    def _check_topology(self) -> None:
+        if self.task != "consistency":
+            if self.topology is not None or self.bolts is not None:
+                raise ValueError("`--topology` and `--bolts` go with `--as consistency`")
+            return
+        if self.topology not in (None, *TOPOLOGIES):
+            raise ValueError(f"there is no topology `{self.topology}`; there is {', '.join(TOPOLOGIES)}")
+        if self.bolts is not None and (self.topology == "ntm" or self.bolts < 1):
+            raise ValueError("`--bolts` is a number from 1 on, for `--topology ltm` or `auto`: `ntm` has one bolt")
+        if self.schema or self.profile not in ("rl", "ql"):
+            raise ValueError("consistency is checked against a schema that stays, by DL-Lite: leave the profile out")
 
 
 PROGRAM_ENDINGS: Final = (".lars",)
@@ -139,7 +166,7 @@ def alone(
         return timing, reading
     first = 0 if timing.first is None else timing.first
     timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
-    return timing, replace(reading, schema=reading.profile != "ql")
+    return timing, replace(reading, schema=reading.profile != "ql" and reading.task == "entailment")
 
 
 def why(
@@ -352,6 +379,8 @@ def analyse(
     # What a document says about classes and properties matters to an ontology, whichever option brings it.
     documents = [*ontologies, *(name for name in facts if ontologies and is_ontology(name))]
     parts += [_read_background(name, length, found) for name in facts if name not in documents]
+    if not ontologies and reading.task == "consistency":
+        found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
     if ontologies:
         parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, parts, found))
     program = _united(parts)
@@ -378,15 +407,49 @@ def _united(parts: Sequence[Program]) -> Program:
         streamed=frozenset(name for part in parts for name in part.streamed),
         door=next((part.door for part in parts if part.door != Door()), Door()),
         fixed=any(part.fixed for part in parts),
-        equality=next((part.equality for part in parts if part.equality is not None), None),
+        reasons=next((part.reasons for part in parts if part.reasons is not None), None),
     )
 
 
 def _read_ontology(
     names: list[str], timing: Timing, reading: Reading, others: Sequence[Program], found: list[Diagnostic]
 ) -> Program:
-    from thalweg.connectors.ontologies import read_triples
     from thalweg.languages import owl
+
+    if reading.task == "consistency":
+        if any(part.rules for part in others):
+            found.append(Diagnostic("E403", "`--as consistency` checks an ontology, without rules beside it"))
+        checked, _ = check_ontology(names, timing, reading, found)
+        return checked.program
+    triples = _triples(names, found)
+    window = replace(timing, delay=reading.window).ticks()[2]
+    options = owl.Options(reading.literals, reading.witnesses)
+    name = ", ".join(names)
+    program, warnings = owl.compile(name, triples, reading.profile, window, reading.schema, options, others)
+    found += warnings
+    return program
+
+
+def check_ontology(
+    names: list[str], timing: Timing, reading: Reading, found: list[Diagnostic]
+) -> "tuple[Checked, Choice]":
+    """The checks of an ontology, and the topology by which they are made."""
+    from thalweg.languages import owl
+
+    chosen: list[Choice] = []
+
+    def bolts(known: "Taxonomy") -> "Sequence[Bolt] | None":
+        chosen.append(lay_out(Known(*known), reading.topology or "auto", reading.bolts))
+        return chosen[-1].topology
+
+    window = replace(timing, delay=reading.window).ticks()[2]
+    checked = owl.checked(", ".join(names), _triples(names, found), window, bolts)
+    found += checked.warnings
+    return checked, chosen[-1]
+
+
+def _triples(names: list[str], found: list[Diagnostic]) -> list[tuple[str, str, str]]:
+    from thalweg.connectors.ontologies import read_triples
 
     triples: list[tuple[str, str, str]] = []
     for name in names:
@@ -394,12 +457,7 @@ def _read_ontology(
             triples += read_triples(name)
         except Rejected as error:
             found += error.diagnostics
-    window = replace(timing, delay=reading.window).ticks()[2]
-    options = owl.Options(reading.literals, reading.witnesses)
-    name = ", ".join(names)
-    program, warnings = owl.compile(name, triples, reading.profile, window, reading.schema, options, others)
-    found += warnings
-    return program
+    return triples
 
 
 def _warn(found: Diagnostic) -> None:

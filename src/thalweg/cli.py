@@ -78,6 +78,20 @@ From = Annotated[
     str | None,
     typer.Option("--from", metavar="T", help="First tick, or a timestamp; else that of the first event."),
 ]
+As = Annotated[
+    Literal["entailment", "consistency", "abstraction"],
+    typer.Option("--as", help="For ontologies: tell what follows, or who contradicts them and why."),
+]
+Topology = Annotated[
+    Literal["ntm", "ltm", "auto"] | None,
+    typer.Option(
+        help="For `--as consistency`: every disjoint pair in one bolt, classes rising through bolts, or the cheapest way; "
+        "else `auto`.",
+    ),
+]
+Bolts = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="For `ltm`: on how many bolts; for `auto`: on how many at most.")
+]
 Literals = Annotated[
     bool, typer.Option("--literals", help="For `pd`: literals get blank nodes that stand for them (rules lg-*).")
 ]
@@ -110,6 +124,9 @@ def run(
     schema_stream: SchemaStream = False,
     literals: Literals = False,
     witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
     late: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where late facts go, as lines of JSON; else they are counted.")
     ] = None,
@@ -157,7 +174,7 @@ def run(
 
     with _outcome():
         with _usage():
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
             timing, reading = api.alone(programs, stream, api.Timing(tick, from_, to, delay), reading)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=window).ticks()
@@ -169,6 +186,8 @@ def run(
             _refuse(f"{' and '.join(given)} goes with `--runtime spark`")
         if runtime == "embedded" and out is not None and out.endswith(".parquet"):
             _refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
+        if as_ == "consistency" and format != "jsonl":
+            _refuse("clashes are told as lines of JSON: leave `--format` out")
         if runtime == "spark" and memory is not None:
             _refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
         program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
@@ -216,6 +235,7 @@ def check(
     background: Background = None,
     tick: Tick = "1s",
     profile: Profile = "rl",
+    as_: As = "entailment",
     format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
 ) -> None:
     """Parse and analyse programs; tell all that is wrong, and run nothing."""
@@ -224,7 +244,8 @@ def check(
     with _outcome():
         with _usage():
             api.Timing(tick).clock  # noqa: B018
-        program, found = api.analyse(programs, background or (), tick, api.Reading(profile))
+            reading = api.Reading(profile, task=as_)
+        program, found = api.analyse(programs, background or (), tick, reading)
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
@@ -246,6 +267,9 @@ def explain(
     schema_stream: SchemaStream = False,
     literals: Literals = False,
     witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
     runtime: Annotated[
         Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
@@ -260,7 +284,7 @@ def explain(
 
         with _usage():
             api.Timing(tick, delay=window).ticks()
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
         program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
         plan = explain_program(program, partitions if runtime == "spark" else None)
         if format == "json":
@@ -283,6 +307,9 @@ def why(
     schema_stream: SchemaStream = False,
     literals: Literals = False,
     witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
 ) -> None:
     """Show the derivation of a fact, and until when each step of it holds."""
@@ -295,7 +322,7 @@ def why(
         if not programs:
             _refuse("both a program and a fact are needed")
         with _usage():
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
             timing, reading = api.alone(programs, stream, api.Timing(tick, from_, at, delay), reading)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()

@@ -222,7 +222,8 @@ class Program:
     other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
-    `fixed`: the rules were made for a schema, which streams cannot change. `equality`: which things are one.
+    `fixed`: the rules were made for a schema, which streams cannot change. `reasons`: what is told are clashes, and comes
+    with a smallest set of facts behind it; these rules, which know no windows, say whether some facts suffice.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -234,7 +235,7 @@ class Program:
     streamed: frozenset[str] = frozenset()
     door: Door = Door()
     fixed: bool = False
-    equality: Equality | None = None
+    reasons: "Program | None" = None
 
     @property
     def derived(self) -> frozenset[str]:

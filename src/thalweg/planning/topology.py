@@ -343,6 +343,30 @@ class Choice:
     cost: float
 
 
+def lay_out(known: Taxonomy, name: str, bolts: int | None = None, frequencies: Mapping[str, float] | None = None) -> Choice:
+    """The topology of a name: `ntm`, `ltm` on so many bolts, or `auto`, the cheapest way there is.
+
+    >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
+    >>> [lay_out(staff, name).method for name in TOPOLOGIES]
+    ['ntm', 'ltm', 'sides']
+    """
+    rates = evenly(known) if frequencies is None else frequencies
+    if name == "auto":
+        return choose(known, rates, bolts=bolts or AT_MOST)
+    topology = ntm(known) if name == "ntm" else ltm(known, bolts or len(_groups(known)))
+    return Choice(name, topology, cost_of(topology, rates))
+
+
+def evenly(known: Taxonomy) -> dict[str, float]:
+    """Every class as frequent as any other, for want of a stream to look at."""
+    return dict.fromkeys(known.classes, 1 / max(1, len(known.classes)))
+
+
+TOPOLOGIES: Final = ("ntm", "ltm", "auto")
+# Longer pipelines are not looked at unless they are asked for.
+AT_MOST: Final = 8
+
+
 def choose(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL, bolts: int = 1) -> Choice:
     """The cheapest way to check a stream in which classes are so frequent; one that is not mentioned, not at all.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.event import Batch
+from thalweg.runtimes.clashes import Explaining, as_clashes
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
@@ -69,10 +70,16 @@ class Embedded:
         self._interrupt = interrupt or Interrupt()
         self._buffer = Reorder(settings.delay)
         self._emitter: Emitter = EMITTERS[settings.emit]()
+        self._explains = engine.program.reasons is not None
+        self._source = Explaining(engine, settings.emit) if self._explains else engine
         self._schema = _watch(report) if engine.program.fixed else None
 
     def answers(self, items: Items) -> Iterator[Piece | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
+        pieces = self._answers(items)
+        return (piece and as_clashes(piece) for piece in pieces) if self._explains else pieces
+
+    def _answers(self, items: Items) -> Iterator[Piece | None]:
         malformed = None
         for item in items:
             if item is None:
@@ -111,7 +118,7 @@ class Embedded:
         if (first is not None and tick < first) or (last is not None and tick > last):
             return
         now = self.engine.now
-        deltas = self.engine.advance(tick, batches)
+        deltas = self._source.advance(tick, batches)
         start = self.engine.first if now is None else now + 1
         assert start is not None
         yield from self._emitter.step(deltas, start, tick, self.engine.partial)
