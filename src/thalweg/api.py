@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
     from thalweg.languages.owl.consistency import Bolt
     from thalweg.languages.owl.negative import Taxonomy
+    from thalweg.planning.explain_topology import ExplainedTopology
     from thalweg.runtimes.embedded import Embedded, Items
     from thalweg.runtimes.emit import Answer, Piece
     from thalweg.runtimes.spark.run import Outcome, Place
@@ -54,7 +55,7 @@ class Reading:
     can be added: `literals`, blank nodes that stand for them; `witnesses`, for values that restrictions promise.
 
     `task` says what for: `entailment`, what follows is told; `consistency`, who breaks which axiom of DL-Lite. That is
-    checked by a `topology` (`ntm`, `ltm` or `auto`), which `ltm` lays out on so many `bolts`, and `auto` on at most so many.
+    checked by a `topology`: `ntm`, `ltm` on so many `bolts`, or `auto`, which takes the cheapest way there is.
     """
 
     profile: str = "rl"
@@ -317,6 +318,8 @@ def run_on_spark(
     from uuid import uuid4
 
     from thalweg.connectors.interrupt import Interrupt
+    from thalweg.planning.reasons import keep_reasons
+    from thalweg.runtimes.clashes import as_clashes
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.emit import spelling
     from thalweg.runtimes.inputs import Streams, Values, open_all
@@ -330,7 +333,9 @@ def run_on_spark(
     settings = Settings(*timing.ticks(), emit, on_error)
     names = _named(on)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
-    job = SparkJob(program, settings, partitions, name=uuid4().hex)
+    job = SparkJob(keep_reasons(program), settings, partitions, name=uuid4().hex)
+    spell = spelling(format, timing.clock)
+    say = spell if program.reasons is None else lambda piece: spell(as_clashes(piece))
 
     def items(words: "Dictionary") -> "Items":
         if names is None:
@@ -343,7 +348,7 @@ def run_on_spark(
             job,
             items,
             place,
-            lambda ledger: Delivery(ledger, out, late, emit, spelling(format, timing.clock)),
+            lambda ledger: Delivery(ledger, out, late, emit, say),
             interrupt or Interrupt(),
             report,
             options={
@@ -407,6 +412,7 @@ def _united(parts: Sequence[Program]) -> Program:
         streamed=frozenset(name for part in parts for name in part.streamed),
         door=next((part.door for part in parts if part.door != Door()), Door()),
         fixed=any(part.fixed for part in parts),
+        pinned=frozenset(pin for part in parts for pin in part.pinned),
         reasons=next((part.reasons for part in parts if part.reasons is not None), None),
     )
 
@@ -446,6 +452,26 @@ def check_ontology(
     checked = owl.checked(", ".join(names), _triples(names, found), window, bolts)
     found += checked.warnings
     return checked, chosen[-1]
+
+
+def explain_checks(
+    programs: Iterable[Text],
+    background: Background = (),
+    tick: str = "1s",
+    reading: Reading = Reading(),
+    partitions: int | None = None,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+) -> "ExplainedTopology":
+    """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
+    from thalweg.planning.explain import explain
+    from thalweg.planning.explain_topology import explain_topology
+    from thalweg.planning.reasons import keep_reasons
+
+    program = load(*programs, background=background, tick=tick, reading=reading, report=report)
+    documents = [str(name) for name in (*programs, *_several(background)) if is_ontology(name)]
+    checked, chosen = check_ontology(documents, Timing(tick), reading, [])
+    plan = None if partitions is None else explain(keep_reasons(program), partitions)
+    return explain_topology(Known(*checked.closed.taxonomy()), checked.closed.closure(), chosen, plan)
 
 
 def _triples(names: list[str], found: list[Diagnostic]) -> list[tuple[str, str, str]]:

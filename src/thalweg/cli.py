@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from thalweg.connectors.transport import Sink
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.fact import Fact
+    from thalweg.planning.explain import Explanation
+    from thalweg.planning.explain_topology import ExplainedTopology
     from thalweg.runtimes.emit import Spell
 
 app = typer.Typer(
@@ -85,8 +87,8 @@ As = Annotated[
 Topology = Annotated[
     Literal["ntm", "ltm", "auto"] | None,
     typer.Option(
-        help="For `--as consistency`: every disjoint pair in one bolt, classes rising through bolts, or the cheapest way; "
-        "else `auto`.",
+        help="For `--as consistency`: every disjoint pair in one bolt, classes that rise through bolts, or the "
+        "cheapest way there is, which is the default.",
     ),
 ]
 Bolts = Annotated[
@@ -285,8 +287,13 @@ def explain(
         with _usage():
             api.Timing(tick, delay=window).ticks()
             reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
-        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
-        plan = explain_program(program, partitions if runtime == "spark" else None)
+        spread = partitions if runtime == "spark" else None
+        plan: Explanation | ExplainedTopology
+        if as_ == "consistency":
+            plan = api.explain_checks(programs, background or (), tick, reading, spread, _complain)
+        else:
+            program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
+            plan = explain_program(program, spread)
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:

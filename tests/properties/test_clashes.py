@@ -7,15 +7,20 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_consistency import AXIOM, DECLARED, FACT, Definition
+from test_partitioned import Answers, answers, cuts, kept, loaded, replayed
 
 from thalweg import api
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.owl import checked, graph, structure
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
+from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.planning.reasons import keep_reasons
 from thalweg.planning.topology import Taxonomy, lay_out
 from thalweg.runtimes.clashes import Clash, ClashChange, ClashInterval, Inconsistent
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.job import Job
 
 Stream = list[tuple[int, list[Fact]]]
 Named = set[tuple[str, str, str]]
@@ -118,3 +123,30 @@ def test_intervals_tell_from_when_to_when(case: Case, topology: tuple[str, int |
         for tick in range(answer.start, (LAST if answer.until is None else answer.until) + 1):
             found[tick].add(named(answer.clash))
     assert found == {tick: case.expected(tick) for tick in range(LAST + 1)}
+
+
+def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
+    """What one process tells, in the rows that buckets tell."""
+    found: Answers = []
+    for answer in api.run(case.program(*topology), on=case.stream, emit=emit, first=0, last=LAST):  # type: ignore[arg-type]
+        match answer:
+            case Inconsistent(tick, clashes):
+                found += [(tick, text) for text in clashes]
+            case ClashChange(tick, begun, ended):
+                found += [(tick, 0, text) for text in begun] + [(tick, 1, text) for text in ended]
+            case ClashInterval(text, start, until):
+                found.append((start, -1 if until is None else until, text))
+    return sorted(found)
+
+
+@settings(max_examples=60)
+@given(cases(), st.sampled_from(TOPOLOGIES), st.sampled_from(("changes", "intervals", "snapshot")), st.data())
+def test_buckets_tell_what_one_process_tells(
+    case: Case, topology: tuple[str, int | None], emit: str, data: st.DataObject
+) -> None:
+    program = keep_reasons(case.program(*topology))
+    job = Job(program, Settings(0, LAST, emit=emit), data.draw(st.integers(1, 3), label="partitions"))
+    assert all(stage.split for stage in job.stages) or not program.rules
+    events = [Event(tick, tuple(facts)) for tick, facts in case.stream]
+    ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
+    assert answers(job, events, cuts(data, events), ways) == rows(case, topology, emit)

@@ -49,7 +49,9 @@ def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[Dated]:
 def _sizes(engine: "Engine") -> dict[int, tuple[str, int]]:
     """The relations that streams are fed into: whose facts, and for how long."""
     feeds = engine.plan.feeds.items()
-    return {feed.relation.number: (name, feed.size) for (name, _), each in feeds for feed in each if feed.kind == "seen"}
+    return {
+        feed.relation.number: (name, feed.size) for (name, _), each in feeds for feed in each if feed.kind == "seen"
+    }
 
 
 def _mentioning(engine: "Engine", words: list[int]) -> NDArray[np.intp]:

@@ -222,7 +222,8 @@ class Program:
     other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
-    `fixed`: the rules were made for a schema, which streams cannot change. `reasons`: what is told are clashes, and comes
+    `fixed`: the rules were made for a schema, which streams cannot change. `pinned` are derived signatures that come
+    about, where work is spread, in the stage of that number at the earliest. `reasons`: what is told are clashes, each
     with a smallest set of facts behind it; these rules, which know no windows, say whether some facts suffice.
     """
 
@@ -235,6 +236,7 @@ class Program:
     streamed: frozenset[str] = frozenset()
     door: Door = Door()
     fixed: bool = False
+    pinned: frozenset[tuple[str, int]] = frozenset()
     reasons: "Program | None" = None
 
     @property

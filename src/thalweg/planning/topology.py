@@ -343,12 +343,14 @@ class Choice:
     cost: float
 
 
-def lay_out(known: Taxonomy, name: str, bolts: int | None = None, frequencies: Mapping[str, float] | None = None) -> Choice:
+def lay_out(
+    known: Taxonomy, name: str, bolts: int | None = None, frequencies: Mapping[str, float] | None = None
+) -> Choice:
     """The topology of a name: `ntm`, `ltm` on so many bolts, or `auto`, the cheapest way there is.
 
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
-    >>> [lay_out(staff, name).method for name in TOPOLOGIES]
-    ['ntm', 'ltm', 'sides']
+    >>> [(choice := lay_out(staff, name)).method + str(len(choice.topology)) for name in TOPOLOGIES]
+    ['ntm1', 'ltm2', 'ntm1']
     """
     rates = evenly(known) if frequencies is None else frequencies
     if name == "auto":
@@ -381,7 +383,7 @@ def choices(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bol
     """Every way to check, with its expected cost: NTM, the best LTM of each length, and by sides."""
     yield Choice("sides", None, cost_of_sides(known, frequencies, costs))
     if _pairs_in(known) <= _TOO_MANY:
-        for count in range(1, bolts + 1):
+        for count in range(1, max(1, min(bolts, len(_groups(known)))) + 1):
             topology = ltm(known, count) if count > 1 else ntm(known)
             yield Choice("ltm" if count > 1 else "ntm", topology, cost_of(topology, frequencies, costs))
 

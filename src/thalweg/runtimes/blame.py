@@ -1,9 +1,9 @@
 """Which facts a clash comes from: a smallest set of them.
 
-All facts about an individual lead to a clash, so some of them do. They are left out one by one, those that end first
-first, as long as the clash remains; what is left cannot be made smaller, and lasts as long as any reason does. Whether a
-clash remains is asked of a small engine of its own, with rules that know no windows. It is made when it is first needed,
-and what it once found is not asked again: of an individual nothing matters but which classes and properties it is in.
+All facts about an individual lead to a clash, so some of them do. They are left out one by one, the oldest first, as
+long as the clash remains; what is left cannot be made smaller, and lasts as long as any reason does. Whether the clash
+remains is asked of a small engine with rules that know no windows. It is made when it is first needed, and what it once
+found is not asked again: of an individual nothing matters but which classes and properties it is in.
 """
 
 from collections.abc import Sequence

@@ -30,8 +30,8 @@ About = Callable[[Sequence[str]], Iterable[Dated]]
 class Clash:
     """Who breaks an axiom, alone or together with an `other`, and the facts behind it; left out where it ends.
 
-    >>> print(Clash("<bob>", "DisjointClasses(<Person> <Work>)", ("<Person>(<bob>) at 5", "<Work>(<bob>) at 7")))
-    {"individual":"<bob>","axiom":"DisjointClasses(<Person> <Work>)","because":["<Person>(<bob>) at 5","<Work>(<bob>) at 7"]}
+    >>> print(Clash("<bob>", "DisjointClasses(<Man> <Work>)", ("<Man>(<bob>) at 5", "<Work>(<bob>) at 7")))
+    {"individual":"<bob>","axiom":"DisjointClasses(<Man> <Work>)","because":["<Man>(<bob>) at 5","<Work>(<bob>) at 7"]}
     """
 
     individual: str
@@ -49,9 +49,7 @@ class Clash:
         """The clash that a text stands for."""
         data = json.loads(text)
         because = data.get("because")
-        return cls(
-            data["individual"], data["axiom"], None if because is None else tuple(because), data.get("other")
-        )
+        return cls(data["individual"], data["axiom"], None if because is None else tuple(because), data.get("other"))
 
 
 # What is told -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """An ontology as a program that finds what contradicts it.
 
-Rules come from `consistency`, laid out as somebody else decides who knows about costs; here they get the window in which
+Rules come from `consistency`, laid out as somebody decides who knows about costs. Here they get the window in which
 facts of the stream count, the ontology's own data, and the rules that say whether some facts suffice for a clash.
 """
 
@@ -44,14 +44,15 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     ontology = structure.read(triples)
     closed = close(ontology.axioms, ontology.declarations)
     bolts = lay_out(closed.taxonomy())
-    plain = by_sides(closed, name)
-    checks = plain if bolts is None else by_bolts(closed, bolts, name)
+    plain = by_sides(closed, f"{name}#axioms")
+    checks = plain if bolts is None else by_bolts(closed, bolts, f"{name}#axioms")
     data = (fact_of(*triple) for triple in triples if not is_schema(triple))
     program = Program(
         tuple(_windowed(rule, window) for rule in checks.rules),
         tuple(dict.fromkeys((*data, *closed.facts, *checks.background))),
         told=TOLD,
         fixed=True,
+        pinned=checks.pinned,
         reasons=_reasons(plain),
     )
     return Checked(program, closed, (*_outside(name, ontology, closed), *_empty(name, closed)))

@@ -51,7 +51,7 @@ class Checks:
 
     `front` makes class assertions of role assertions and conjunctions, `bolts` are the rules of each bolt, `pairs` are
     about roles, and `back` looks for the axioms that bolts have lost sight of. Each rule that is about one axiom has
-    its line in `source` as its place.
+    its line in `source` as its place. `pinned` says which bolt each signature comes about in.
     """
 
     front: tuple[Rule, ...]
@@ -60,6 +60,7 @@ class Checks:
     back: tuple[Rule, ...]
     background: tuple[Fact, ...]
     source: Source
+    pinned: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -317,22 +318,30 @@ class _Pipeline(_Writer):
         self.made = {sup for _, inferences, _ in bolts for _, sup in inferences}
         self.lost = list(self.lost_pairs())
         self.watched = {axiom for _, _, _, seen in self.lost for axiom in seen}
-        self.sets: dict[tuple[str, ...], str] = {}
+        self.sets: dict[tuple[int, tuple[str, ...]], str] = {}
 
     def checks(self) -> Checks:
-        bolts = [tuple(self.operations(*bolt[:2])) for bolt in self.bolts]
+        bolts = [tuple(self.operations(number, *bolt[:2])) for number, bolt in enumerate(self.bolts)]
         forward = (Rule(Atom(f"in'{name}", (_X,)), (Now(Atom(name, (_X,))),)) for name in sorted(self.made))
         bolts[0] = (*self.alone(), *forward, *bolts[0])
         back, background = self.back()
-        told = tuple(rule for axioms, name in self.sets.items() for rule in self.told(axioms, name))
+        told = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.told(axioms, name))
         every = [rule for bolt in bolts for rule in bolt]
         roles = self.roles_pairwise() if len(bolts) == 1 else self.roles_upwards()
         front = self.front([*every, *back])
-        return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source)
+        pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[str, int]]()
+        return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source, pinned)
 
-    def operations(self, conjunctions: Iterable[Pair], inferences: Iterable[Pair]) -> Iterator[Rule]:
+    def pinned(self) -> Iterator[tuple[str, int]]:
+        """Classes come about in the last bolt that makes something a member; what is told is told by the last one."""
+        yield f"{INCONSISTENT}/3", len(self.bolts) - 1
+        yield from ((f"{name}/1", number) for (number, _), name in self.sets.items())
+        last = {sup: number for number, (_, inferences, _) in enumerate(self.bolts) for _, sup in inferences}
+        yield from ((f"in'{sup}/1", number) for sup, number in last.items())
+
+    def operations(self, number: int, conjunctions: Iterable[Pair], inferences: Iterable[Pair]) -> Iterator[Rule]:
         for one, other in conjunctions:
-            yield self.conjunction(one, other)
+            yield self.conjunction(number, one, other)
         for sub, sup in inferences:
             yield Rule(Atom(f"in'{sup}", (_X,)), (self.arrived(sub),))
 
@@ -340,13 +349,13 @@ class _Pipeline(_Writer):
         """What is in a class when it comes to the bolt that looks at it."""
         return Now(Atom(f"in'{name}" if name in self.made else name, (_X,)))
 
-    def conjunction(self, one: str, other: str) -> Rule:
-        """One check for a pair, whatever the number of axioms that it breaks."""
+    def conjunction(self, number: int, one: str, other: str) -> Rule:
+        """One check for a pair, whatever the number of axioms that it breaks; where bolts follow, they hear of it."""
         axioms = self.broken(self.hits[self.place[one]], self.hits[self.place[other]])
         body = (self.arrived(one), self.arrived(other))
-        if len(axioms) == 1 and self.watched.isdisjoint(axioms):
+        if len(self.bolts) == len(axioms) == 1 and self.watched.isdisjoint(axioms):
             return self.clash(axioms[0], _X, _X, *body)
-        predicate = self.sets.setdefault(axioms, f"both'{len(self.sets)}")
+        predicate = self.sets.setdefault((number, axioms), f"both'{len(self.sets)}")
         return Rule(Atom(predicate, (_X,)), body, span=self.spans[self.lines[axioms[0]]])
 
     def told(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
