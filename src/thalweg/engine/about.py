@@ -40,8 +40,8 @@ def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[Dated]:
     ):
         if relation in sizes:
             signature, size = sizes[relation]
-            predicate, _, arity = signature.rpartition("/")
-            fact = Fact(predicate, tuple(map(spell, words[: int(arity)])))
+            arity = int(signature.rpartition("/")[2])
+            fact = engine.gathering.origin(signature, tuple(map(spell, words[:arity])))
             forever = horizon >= FOREVER
             yield Dated(fact, None if forever else horizon - size, None if forever else horizon)
 

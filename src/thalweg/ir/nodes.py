@@ -223,7 +223,8 @@ class Program:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
     `fixed`: the rules were made for a schema, which streams cannot change. `pinned` are derived signatures that come
-    about, where work is spread, in the stage of that number at the earliest. `reasons`: what is told are clashes, each
+    about, where work is spread, in the stage of that number at the earliest; `gathered` ones repeat what streams bring,
+    each fact with a constant that says what it was. `reasons`: what is told are clashes, each
     with a smallest set of facts behind it; these rules, which know no windows, say whether some facts suffice.
     """
 
@@ -237,6 +238,7 @@ class Program:
     door: Door = Door()
     fixed: bool = False
     pinned: frozenset[tuple[str, int]] = frozenset()
+    gathered: frozenset[str] = frozenset()
     reasons: "Program | None" = None
 
     @property

@@ -173,6 +173,9 @@ class _Writer:
                 ]
             ),
             told=frozenset(draft.told),
+            gathered=frozenset(
+                signature_of(draft.head(name), name) for name in self.program.gathered & draft.located.keys()
+            ),
             streamed=frozenset(
                 f"{route.name}/{route.arity}"
                 for route in routes

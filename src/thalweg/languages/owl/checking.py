@@ -53,13 +53,14 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
         told=TOLD,
         fixed=True,
         pinned=checks.pinned,
+        gathered=checks.gathered,
         reasons=_reasons(plain),
     )
     return Checked(program, closed, (*_outside(name, ontology, closed), *_empty(name, closed)))
 
 
 def _reasons(checks: Checks) -> Program:
-    return Program(checks.rules, checks.background, told=TOLD)
+    return Program(checks.rules, checks.background, told=TOLD, gathered=checks.gathered)
 
 
 def _windowed(rule: Rule, window: int) -> Rule:

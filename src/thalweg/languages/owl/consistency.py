@@ -12,8 +12,8 @@
 
     or, classes being told apart by nothing but the sides that they are on, one rule for all pairs:
 
-        kind'(X,0) :- <Person>(X).    kind'(X,0) :- <Student>(X).    kind'(X,1) :- <Work>(X).
-        inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), apart'(K,L,A).                     apart'(0,1,"Disjoint…").
+        kind'(X,0) :- <Person>(X).    kind'(X,1) :- <Student>(X).    kind'(X,2) :- <Work>(X).
+        inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), K != L, apart'(K,L,A).    apart'(0,2,"Disjoint…").  apart'(1,2,…
 
 All of them derive the same: `inconsistent` for each asserted axiom, and each individual that breaks it (twice) or pair
 that does. An axiom that another one makes superfluous is reported all the same. Where members have become members of
@@ -23,7 +23,7 @@ another class by then, rules look back at what they were; they do so for individ
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Source, Span
@@ -34,6 +34,8 @@ from thalweg.model.fact import Fact
 from thalweg.model.term import quote
 
 INCONSISTENT: Final = "inconsistent"
+KIND: Final = "kind'"
+_MADE: Final = "made'"
 Pair = tuple[str, str]
 # A bolt: its conjunctions, its inferences, and the classes that it passes on.
 Bolt = tuple[tuple[Pair, ...], tuple[Pair, ...], tuple[str, ...]]
@@ -61,6 +63,7 @@ class Checks:
     background: tuple[Fact, ...]
     source: Source
     pinned: frozenset[tuple[str, int]] = frozenset()
+    gathered: frozenset[str] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -89,12 +92,13 @@ def by_sides(found: Negative, name: str = "ontology") -> Checks:
     >>> print(*map(show, by_sides(close([DisjointClasses(("<A>", "<B>"))])).rules), sep="\\n")
     kind'(X,0) :- <A>(X).
     kind'(X,1) :- <B>(X).
-    inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), apart'(K,L,A).
+    inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), K != L, apart'(K,L,A).
     """
     writer = _Writer(found, name)
     rules, background = writer.by_kind()
     bolt = (*writer.alone(), *rules)
-    return Checks(writer.front(bolt), (bolt,), tuple(writer.roles_upwards()), (), background, writer.source)
+    roles = tuple(writer.roles_upwards())
+    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=frozenset({f"{KIND}/2"}))
 
 
 class _Writer:
@@ -169,22 +173,34 @@ class _Writer:
     # By kind
 
     def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """Classes on the same sides are of one kind; what is of two kinds that do not go together clashes."""
-        sides: dict[frozenset[tuple[int, int]], int] = {}
-        kind_of = {concept: sides.setdefault(frozenset(hit.items()), len(sides)) for concept, hit in self.hits.items()}
-        kinds = {kind: dict(key) for key, kind in sides.items()}
-        rules = [self.kind(concept, kind) for concept, kind in sorted(kind_of.items())]
+        """Every concept is a kind; what is of two kinds that do not go together clashes.
+
+        Kinds that streams tell are kept apart from those that follow: they need not be derived.
+        """
+        rules = [self.kind(self.predicate(concept), concept) for concept in sorted(self.hits)]
         if not rules:
             return (), ()
-        if self.table_size(kinds) > _TABLE:
-            more, background = self.by_side(kinds)
+        predicates = sorted({rule.head.predicate for rule in rules})
+        if self.table_size(self.hits) > _TABLE:
+            more, background = self.by_side(self.hits, predicates)
             return (*rules, *more), background
-        pairs = ((one, other, self.broken(kinds[one], kinds[other])) for one, other in self.meeting(kinds))
-        facts = tuple(_fact("apart'", str(k), str(m), quote(axiom)) for k, m, axioms in pairs for axiom in axioms)
-        return (*rules, _apart("kind'")), facts
+        pairs = ((one, other, self.broken(self.hits[one], self.hits[other])) for one, other in self.meeting(self.hits))
+        facts = tuple(
+            _fact("apart'", *map(str, self.in_order(k, m)), quote(a)) for k, m, axioms in pairs for a in axioms
+        )
+        return (*rules, *(_apart(*two) for two in combinations_with_replacement(predicates, 2))), facts
 
-    def kind(self, concept: int, kind: int, *guard: Literal) -> Rule:
-        return Rule(Atom("kind'", (_X, Constant(str(kind)))), (*guard, self.member(concept)))
+    def predicate(self, concept: int) -> str:
+        return KIND if self.found.name(concept)[0] == "<" else _MADE
+
+    def in_order(self, one: int, other: int) -> tuple[int, int]:
+        """What streams tell before what follows."""
+        return (one, other) if (self.predicate(one), one) < (self.predicate(other), other) else (other, one)
+
+    def kind(self, predicate: str, concept: int, *guard: Literal) -> Rule:
+        basic = self.found.concepts[concept]
+        body = self.value(concept).body if isinstance(basic, Some) and not guard else (self.member(concept),)
+        return Rule(Atom(predicate, (_X, Constant(str(concept)))), (*guard, *body))
 
     def on_sides(self, kinds: dict[int, dict[int, int]]) -> dict[int, list[list[int]]]:
         """For each group the kinds below each of its members."""
@@ -207,19 +223,21 @@ class _Writer:
                 found |= {(min(k, m), max(k, m)): None for k in ones for m in others if k != m}
         return found
 
-    def by_side(self, kinds: dict[int, dict[int, int]]) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
+    def by_side(
+        self, kinds: dict[int, dict[int, int]], predicates: Iterable[str]
+    ) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
         """Kinds become the sides that they are on, where there are too many pairs of kinds."""
         rules: list[Rule] = []
         facts: dict[Fact, None] = {}
         groups = list(enumerate(self.found.disjoint))
         small = [(number, group) for number, group in groups if len(group.members) < _MANY]
         if small:
-            rules += _BY_SIDE
+            rules += _by_side(*predicates)
             pairs = [(*pair, group.axiom) for _, group in small for pair in combinations(group.members, 2)]
             numbers = {number for number, _ in small}
             facts |= dict.fromkeys(self.side_facts(pairs, kinds, numbers))
         if len(small) < len(groups):
-            rules += _BY_PLACE
+            rules += _by_place(*predicates)
             facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small], kinds))
         return tuple(rules), tuple(facts)
 
@@ -404,25 +422,29 @@ class _Pipeline(_Writer):
         below = {side: self.found.order.below[side] & self.found.streams for side in sides}
         concepts = sorted({concept for found in below.values() for concept in bits(found)})
         clashing = Now(Atom("clashing'", (_X,)))
-        rules = [self.kind(concept, concept, clashing) for concept in concepts]
+        rules = [self.kind(KIND, concept, clashing) for concept in concepts]
         facts = [_fact("apart'", str(one), str(other), quote(axiom)) for one, other, axiom in pairs]
         facts += [_fact("under'", str(concept), str(side)) for side in sorted(sides) for concept in bits(below[side])]
-        return (*rules, *_BY_SIDE), tuple(facts)
+        return (*rules, *_by_side(KIND)), tuple(facts)
 
 
-def _apart(predicate: str) -> Rule:
-    """Whatever is of two sorts that do not go together is inconsistent."""
-    one, other = (Now(Atom(predicate, (_X, sort))) for sort in (_K, _L))
-    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (one, other, Now(Atom("apart'", (_K, _L, _A)))))
+def _apart(first: str, second: str) -> Rule:
+    """Whatever is of two sorts that do not go together is inconsistent. A sort goes together with itself."""
+    one, other = Now(Atom(first, (_X, _K))), Now(Atom(second, (_X, _L)))
+    differ = (Comparison("!=", _K, _L),) if first == second else ()
+    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (one, other, *differ, Now(Atom("apart'", (_K, _L, _A)))))
 
 
-_BY_SIDE: Final = (
-    Rule(Atom("side'", (_X, _L)), (Now(Atom("kind'", (_X, _K))), Now(Atom("under'", (_K, _L))))),
-    _apart("side'"),
-)
-_BY_PLACE: Final = (
-    Rule(Atom("place'", (_X, _G, _L)), (Now(Atom("kind'", (_X, _K))), Now(Atom("inside'", (_K, _G, _L))))),
-    Rule(
+def _by_side(*predicates: str) -> Iterator[Rule]:
+    for predicate in predicates:
+        yield Rule(Atom("side'", (_X, _L)), (Now(Atom(predicate, (_X, _K))), Now(Atom("under'", (_K, _L)))))
+    yield _apart("side'", "side'")
+
+
+def _by_place(*predicates: str) -> Iterator[Rule]:
+    for predicate in predicates:
+        yield Rule(Atom("place'", (_X, _G, _L)), (Now(Atom(predicate, (_X, _K))), Now(Atom("inside'", (_K, _G, _L)))))
+    yield Rule(
         Atom(INCONSISTENT, (_A, _X, _X)),
         (
             Now(Atom("place'", (_X, _G, _K))),
@@ -430,8 +452,7 @@ _BY_PLACE: Final = (
             Comparison("<", _K, _L),
             Now(Atom("axiom'", (_G, _A))),
         ),
-    ),
-)
+    )
 
 
 def _related(role: Role, one: Variable, other: Variable) -> Now:
