@@ -12,8 +12,9 @@ from thalweg.ir.nodes import InWindow, Literal, Now, Program, Rule, TimeWindow
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
-from thalweg.languages.owl.consistency import INCONSISTENT, Bolt, Checks, by_bolts, by_sides
+from thalweg.languages.owl.consistency import INCONSISTENT, Bolt, Checks, by_bolts
 from thalweg.languages.owl.negative import Negative, Taxonomy, close
+from thalweg.languages.owl.sides import by_sides
 from thalweg.languages.owl.vocabulary import Triple, is_schema, short
 from thalweg.model.rdf import fact_of
 

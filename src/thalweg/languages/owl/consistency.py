@@ -10,10 +10,7 @@
         in'<Person>(X) :- <Student>(X).    in'<Person>(X) :- <Person>(X).
         inconsistent("Disjoint…",X,X) :- in'<Person>(X), <Work>(X).
 
-    or, classes being told apart by nothing but the sides that they are on, one rule for all pairs:
-
-        kind'(X,0) :- <Person>(X).    kind'(X,1) :- <Student>(X).    kind'(X,2) :- <Work>(X).
-        inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), K != L, apart'(K,L,A).    apart'(0,2,"Disjoint…").  apart'(1,2,…
+    or with one rule for all pairs (`sides`).
 
 All of them derive the same: `inconsistent` for each asserted axiom, and each individual that breaks it (twice) or pair
 that does. An axiom that another one makes superfluous is reported all the same. Where members have become members of
@@ -23,28 +20,23 @@ another class by then, rules look back at what they were; they do so for individ
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Source, Span
-from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
+from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Operation, Rule, Variable
 from thalweg.languages.owl.dl_lite import Role, Some
-from thalweg.languages.owl.negative import SELF, Group, Negative, bits
+from thalweg.languages.owl.negative import SELF, Negative, bits
 from thalweg.model.fact import Fact
 from thalweg.model.term import quote
 
 INCONSISTENT: Final = "inconsistent"
 KIND: Final = "kind'"
-_MADE: Final = "made'"
 Pair = tuple[str, str]
 # A bolt: its conjunctions, its inferences, and the classes that it passes on.
 Bolt = tuple[tuple[Pair, ...], tuple[Pair, ...], tuple[str, ...]]
 
-_X, _Y, _K, _L, _A, _G = map(Variable, "XYKLAG")
-# So many pairs of kinds are kept as a table; for more, sides are looked at one by one.
-_TABLE: Final = 100_000
-# From here on the members of a group are numbered instead of paired.
-_MANY: Final = 6
+_X, _Y, _K, _L, _A = map(Variable, "XYKLA")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +75,7 @@ def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> 
     return _Pipeline(found, bolts, name).checks()
 
 
-def by_sides(found: Negative, name: str = "ontology") -> Checks:
-    """The rules that know of a class nothing but which sides of disjointness axioms it is on.
-
-    >>> from thalweg.ir.text import show
-    >>> from thalweg.languages.owl.axioms import DisjointClasses
-    >>> from thalweg.languages.owl.negative import close
-    >>> print(*map(show, by_sides(close([DisjointClasses(("<A>", "<B>"))])).rules), sep="\\n")
-    kind'(X,0) :- <A>(X).
-    kind'(X,1) :- <B>(X).
-    inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), K != L, apart'(K,L,A).
-    """
-    writer = _Writer(found, name)
-    rules, background = writer.by_kind()
-    bolt = (*writer.alone(), *rules)
-    roles = tuple(writer.roles_upwards())
-    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=frozenset({f"{KIND}/2"}))
-
-
-class _Writer:
+class Writer:
     """Writes the rules that all topologies share."""
 
     def __init__(self, found: Negative, name: str) -> None:
@@ -170,96 +144,6 @@ class _Writer:
                 for concept in bits(self.found.order.below[part] & self.found.streams & ~(1 << meet)):
                     yield Rule(Atom(predicate, (_X,)), (self.member(concept),))
 
-    # By kind
-
-    def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """Every concept is a kind; what is of two kinds that do not go together clashes.
-
-        Kinds that streams tell are kept apart from those that follow: they need not be derived.
-        """
-        rules = [self.kind(self.predicate(concept), concept) for concept in sorted(self.hits)]
-        if not rules:
-            return (), ()
-        predicates = sorted({rule.head.predicate for rule in rules})
-        if self.table_size(self.hits) > _TABLE:
-            more, background = self.by_side(self.hits, predicates)
-            return (*rules, *more), background
-        pairs = ((one, other, self.broken(self.hits[one], self.hits[other])) for one, other in self.meeting(self.hits))
-        facts = tuple(
-            _fact("apart'", *map(str, self.in_order(k, m)), quote(a)) for k, m, axioms in pairs for a in axioms
-        )
-        return (*rules, *(_apart(*two) for two in combinations_with_replacement(predicates, 2))), facts
-
-    def predicate(self, concept: int) -> str:
-        return KIND if self.found.name(concept)[0] == "<" else _MADE
-
-    def in_order(self, one: int, other: int) -> tuple[int, int]:
-        """What streams tell before what follows."""
-        return (one, other) if (self.predicate(one), one) < (self.predicate(other), other) else (other, one)
-
-    def kind(self, predicate: str, concept: int, *guard: Literal) -> Rule:
-        basic = self.found.concepts[concept]
-        body = self.value(concept).body if isinstance(basic, Some) and not guard else (self.member(concept),)
-        return Rule(Atom(predicate, (_X, Constant(str(concept)))), (*guard, *body))
-
-    def on_sides(self, kinds: dict[int, dict[int, int]]) -> dict[int, list[list[int]]]:
-        """For each group the kinds below each of its members."""
-        found = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
-        for kind, hit in kinds.items():
-            for number, positions in hit.items():
-                for position in bits(positions):
-                    found[number][position].append(kind)
-        return found
-
-    def table_size(self, kinds: dict[int, dict[int, int]]) -> int:
-        lengths = ([len(side) for side in sides] for sides in self.on_sides(kinds).values())
-        return sum((sum(each) ** 2 - sum(n * n for n in each)) // 2 for each in lengths)
-
-    def meeting(self, kinds: dict[int, dict[int, int]]) -> Iterable[tuple[int, int]]:
-        """Pairs of kinds that do not go together."""
-        found: dict[tuple[int, int], None] = {}
-        for sides in self.on_sides(kinds).values():
-            for ones, others in combinations(sides, 2):
-                found |= {(min(k, m), max(k, m)): None for k in ones for m in others if k != m}
-        return found
-
-    def by_side(
-        self, kinds: dict[int, dict[int, int]], predicates: Iterable[str]
-    ) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """Kinds become the sides that they are on, where there are too many pairs of kinds."""
-        rules: list[Rule] = []
-        facts: dict[Fact, None] = {}
-        groups = list(enumerate(self.found.disjoint))
-        small = [(number, group) for number, group in groups if len(group.members) < _MANY]
-        if small:
-            rules += _by_side(*predicates)
-            pairs = [(*pair, group.axiom) for _, group in small for pair in combinations(group.members, 2)]
-            numbers = {number for number, _ in small}
-            facts |= dict.fromkeys(self.side_facts(pairs, kinds, numbers))
-        if len(small) < len(groups):
-            rules += _by_place(*predicates)
-            facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small], kinds))
-        return tuple(rules), tuple(facts)
-
-    def side_facts(
-        self, pairs: Iterable[tuple[int, int, str]], kinds: dict[int, dict[int, int]], groups: Iterable[int]
-    ) -> Iterator[Fact]:
-        for one, other, axiom in pairs:
-            yield _fact("apart'", str(one), str(other), quote(axiom))
-        wanted = set(groups)
-        for kind, hit in kinds.items():
-            for number in wanted & hit.keys():
-                for position in bits(hit[number]):
-                    yield _fact("under'", str(kind), str(self.found.disjoint[number].members[position]))
-
-    def place_facts(self, groups: list[tuple[int, Group]], kinds: dict[int, dict[int, int]]) -> Iterator[Fact]:
-        for number, group in groups:
-            yield _fact("axiom'", str(number), quote(group.axiom))
-        wanted = {number for number, _ in groups}
-        for kind, hit in kinds.items():
-            for number in wanted & hit.keys():
-                yield from (_fact("inside'", str(kind), str(number), str(place)) for place in bits(hit[number]))
-
     # Roles
 
     def roles_pairwise(self) -> Iterator[Rule]:
@@ -327,7 +211,7 @@ class _Writer:
         return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[self.lines[axiom]])
 
 
-class _Pipeline(_Writer):
+class _Pipeline(Writer):
     """Writes the rules of bolts."""
 
     def __init__(self, found: Negative, bolts: Sequence[Bolt], name: str) -> None:
@@ -422,37 +306,39 @@ class _Pipeline(_Writer):
         below = {side: self.found.order.below[side] & self.found.streams for side in sides}
         concepts = sorted({concept for found in below.values() for concept in bits(found)})
         clashing = Now(Atom("clashing'", (_X,)))
-        rules = [self.kind(KIND, concept, clashing) for concept in concepts]
-        facts = [_fact("apart'", str(one), str(other), quote(axiom)) for one, other, axiom in pairs]
-        facts += [_fact("under'", str(concept), str(side)) for side in sorted(sides) for concept in bits(below[side])]
-        return (*rules, *_by_side(KIND)), tuple(facts)
+        rules = [Rule(Atom(KIND, (_X, Constant(str(each)))), (clashing, self.member(each))) for each in concepts]
+        facts = [fact("apart'", str(one), str(other), quote(axiom)) for one, other, axiom in pairs]
+        facts += [fact("under'", str(concept), str(side)) for side in sorted(sides) for concept in bits(below[side])]
+        return (*rules, *by_side([KIND])), tuple(facts)
 
 
-def _apart(first: str, second: str) -> Rule:
-    """Whatever is of two sorts that do not go together is inconsistent. A sort goes together with itself."""
+def apart(first: str, second: str, kinds: int | None = None) -> Rule:
+    """Whatever is of two sorts that do not go together is inconsistent. A sort goes together with itself.
+
+    Where there are so many `kinds`, sorts are told by numbers, and one of a kind by the rest of a division.
+    """
     one, other = Now(Atom(first, (_X, _K))), Now(Atom(second, (_X, _L)))
     differ = (Comparison("!=", _K, _L),) if first == second else ()
-    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (one, other, *differ, Now(Atom("apart'", (_K, _L, _A)))))
+    left, (k, m) = rests(kinds, (_K, _L))
+    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (one, other, *differ, *left, Now(Atom("apart'", (k, m, _A)))))
 
 
-def _by_side(*predicates: str) -> Iterator[Rule]:
+def by_side(predicates: Iterable[str], kinds: int | None = None) -> Iterator[Rule]:
+    """The sides that each kind is on, and whatever is on two that do not go together."""
+    left, (kind,) = rests(kinds, (_K,))
     for predicate in predicates:
-        yield Rule(Atom("side'", (_X, _L)), (Now(Atom(predicate, (_X, _K))), Now(Atom("under'", (_K, _L)))))
-    yield _apart("side'", "side'")
+        body: tuple[Literal, ...] = (Now(Atom(predicate, (_X, _K))), *left, Now(Atom("under'", (kind, _L))))
+        yield Rule(Atom("side'", (_X, _L)), body)
+    yield apart("side'", "side'")
 
 
-def _by_place(*predicates: str) -> Iterator[Rule]:
-    for predicate in predicates:
-        yield Rule(Atom("place'", (_X, _G, _L)), (Now(Atom(predicate, (_X, _K))), Now(Atom("inside'", (_K, _G, _L)))))
-    yield Rule(
-        Atom(INCONSISTENT, (_A, _X, _X)),
-        (
-            Now(Atom("place'", (_X, _G, _K))),
-            Now(Atom("place'", (_X, _G, _L))),
-            Comparison("<", _K, _L),
-            Now(Atom("axiom'", (_G, _A))),
-        ),
-    )
+def rests(kinds: int | None, sorts: tuple[Variable, ...]) -> tuple[tuple[Comparison, ...], tuple[Variable, ...]]:
+    """What is left of numbers divided by how many kinds there are, and the variables that have it."""
+    if kinds is None:
+        return (), sorts
+    left = tuple(Variable(f"{sort.name}'") for sort in sorts)
+    pairs = zip(left, sorts, strict=True)
+    return tuple(Comparison("=", rest, Operation("mod", sort, Constant(str(kinds)))) for rest, sort in pairs), left
 
 
 def _related(role: Role, one: Variable, other: Variable) -> Now:
@@ -467,7 +353,7 @@ def _predicates(rule: Rule) -> Iterator[str]:
     return (literal.atom.predicate for literal in rule.body if isinstance(literal, Now))
 
 
-def _fact(predicate: str, *args: str) -> Fact:
+def fact(predicate: str, *args: str) -> Fact:
     return Fact(predicate, args)
 
 
