@@ -145,6 +145,10 @@ class Engine:
         self._fed = frozenset(signature for signature, _ in self._feeds)
         self._asks = self._asked_at_the_door()
         self._takes_triples = (f"{ANY_TRIPLE}/3", None) in self._feeds
+        self._gathers = {
+            name: (into, np.array([self.dictionary.code(term) for term in constants], dtype=np.int64))
+            for name, (into, constants) in self.gathering.into.items()
+        }
         self._last_stratum = plan.depth - 1
         self._only_derived = (program.derived | {name for name, _ in self.program.given}) - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
@@ -175,8 +179,8 @@ class Engine:
         batches = self._batches(facts)
         if self._takes_triples:
             batches = [as_triples(batch, self.dictionary, self._fed) for batch in batches]
-        if self.gathering.into:
-            batches = [gathered(batch, self.dictionary, self.gathering, self._fed) for batch in batches]
+        if self._gathers:
+            batches = [gathered(batch, self._gathers, self._fed) for batch in batches]
         if self._asks:
             from thalweg.languages.owl.door import supply
 

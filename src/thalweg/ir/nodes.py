@@ -224,7 +224,7 @@ class Program:
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
     `fixed`: the rules were made for a schema, which streams cannot change. `pinned` are derived signatures that come
     about, where work is spread, in the stage of that number at the earliest; `gathered` ones repeat what streams bring,
-    each fact with a constant that says what it was. `reasons`: what is told are clashes, each
+    each fact with constants that say what it was. `reasons`: what is told are clashes, each
     with a smallest set of facts behind it; these rules, which know no windows, say whether some facts suffice.
     """
 

@@ -12,25 +12,26 @@ from functools import cached_property
 
 from thalweg.ir.nodes import Constant, InWindow, Literal, Now, Program, Rule, TimeWindow, Variable
 from thalweg.model.fact import Fact
+from thalweg.model.term import is_number
 
 
 @dataclass(frozen=True)
 class Gathering:
-    """For each signature that is fed as another one: that one, and the constant behind its argument."""
+    """For each signature that is fed as another one: that one, and the constants behind its argument."""
 
-    into: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    into: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @cached_property
-    def back(self) -> dict[tuple[str, str], str]:
+    def back(self) -> dict[tuple[str, tuple[str, ...]], str]:
         return {made: source for source, made in self.into.items()}
 
     def origin(self, signature: str, args: tuple[str, ...]) -> Fact:
         """The fact that came as another one.
 
-        >>> str(Gathering({"<Work>/1": ("kind'/2", "4")}).origin("kind'/2", ("bob", "4")))
+        >>> str(Gathering({"<Work>/1": ("kind'/2", ("4",))}).origin("kind'/2", ("bob", "4")))
         '<Work>(bob)'
         """
-        source = self.back.get((signature, args[-1])) if args else None
+        source = self.back.get((signature, args[1:]))
         return Fact(signature.rpartition("/")[0], args) if source is None else Fact(source.rpartition("/")[0], args[:1])
 
 
@@ -44,9 +45,9 @@ def gather(program: Program) -> tuple[Program, Gathering]:
     >>> rule = Rule(Atom("q", (x,)), (Now(made.head),))
     >>> rest, found = gather(Program((made, rule), gathered=frozenset({"kind'/2"})))
     >>> show(rest), dict(found.into)
-    ("q(X) :- kind'(X,3) in [9].", {'p/1': ("kind'/2", '3')})
+    ("q(X) :- kind'(X,3) in [9].", {'p/1': ("kind'/2", ('3',))})
     """
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
     windows: dict[str, int] = {}
     for signature in sorted(program.gathered):
         rules = [rule for rule in program.rules if rule.head.signature == signature]
@@ -55,7 +56,7 @@ def gather(program: Program) -> tuple[Program, Gathering]:
         ]
         if len({source for source, _, _ in copied}) == len(rules) and len({size for _, _, size in copied}) == 1:
             windows[signature] = copied[0][2]
-            found |= {source: (signature, constant) for source, constant, _ in copied}
+            found |= {source: (signature, constants) for source, constants, _ in copied}
     if not found:
         return program, Gathering()
     left = (rule for rule in program.rules if rule.head.signature not in windows)
@@ -67,8 +68,8 @@ def gather(program: Program) -> tuple[Program, Gathering]:
     return rest, Gathering(found)
 
 
-def _copied(rule: Rule) -> tuple[str, str, int] | None:
-    """The signature that a rule copies, the constant that it adds, and its window; None where it does not just copy."""
+def _copied(rule: Rule) -> tuple[str, tuple[str, ...], int] | None:
+    """The signature that a rule copies, the numbers that it adds, and its window; None where it does anything else."""
     match rule:
         case Rule(head, (InWindow(atom, TimeWindow(size, None), None),), None):
             pass
@@ -76,10 +77,9 @@ def _copied(rule: Rule) -> tuple[str, str, int] | None:
             size = 0
         case _:
             return None
-    match atom.args, head.args:
-        case (Variable(name),), (Variable(same), Constant(term)) if name == same:
-            return atom.signature, term, size
-    return None
+    added = [arg.term for arg in head.args[1:] if isinstance(arg, Constant) and is_number(arg.term)]
+    is_copy = len(atom.args) == 1 and isinstance(atom.args[0], Variable) and head.args[:1] == atom.args
+    return (atom.signature, tuple(added), size) if is_copy and len(added) == len(head.args) - 1 else None
 
 
 def _seen(body: Iterable[Literal], windows: Mapping[str, int]) -> Iterator[Literal]:
@@ -90,8 +90,8 @@ def _seen(body: Iterable[Literal], windows: Mapping[str, int]) -> Iterator[Liter
             yield literal
 
 
-def _gathered(background: Iterable[Fact], found: Mapping[str, tuple[str, str]]) -> Iterator[Fact]:
+def _gathered(background: Iterable[Fact], found: Mapping[str, tuple[str, tuple[str, ...]]]) -> Iterator[Fact]:
     for fact in background:
         if fact.signature in found:
-            signature, constant = found[fact.signature]
-            yield Fact(signature.rpartition("/")[0], (*fact.args, constant))
+            signature, constants = found[fact.signature]
+            yield Fact(signature.rpartition("/")[0], (*fact.args, *constants))

@@ -24,7 +24,7 @@ from itertools import combinations
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Source, Span
-from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Operation, Rule, Variable
+from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.dl_lite import Role, Some
 from thalweg.languages.owl.negative import SELF, Negative, bits
 from thalweg.model.fact import Fact
@@ -309,36 +309,19 @@ class _Pipeline(Writer):
         rules = [Rule(Atom(KIND, (_X, Constant(str(each)))), (clashing, self.member(each))) for each in concepts]
         facts = [fact("apart'", str(one), str(other), quote(axiom)) for one, other, axiom in pairs]
         facts += [fact("under'", str(concept), str(side)) for side in sorted(sides) for concept in bits(below[side])]
-        return (*rules, *by_side([KIND])), tuple(facts)
+        return (*rules, *by_side(Atom(KIND, (_X, _K)))), tuple(facts)
 
 
-def apart(first: str, second: str, kinds: int | None = None) -> Rule:
-    """Whatever is of two sorts that do not go together is inconsistent. A sort goes together with itself.
-
-    Where there are so many `kinds`, sorts are told by numbers, and one of a kind by the rest of a division.
-    """
-    one, other = Now(Atom(first, (_X, _K))), Now(Atom(second, (_X, _L)))
-    differ = (Comparison("!=", _K, _L),) if first == second else ()
-    left, (k, m) = rests(kinds, (_K, _L))
-    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (one, other, *differ, *left, Now(Atom("apart'", (k, m, _A)))))
+def apart(one: Atom, other: Atom) -> Rule:
+    """Whatever is of two sorts that do not go together is inconsistent: of sort K, and of sort L."""
+    differ = () if one.predicate != other.predicate else (Comparison("!=", _K, _L),)
+    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (Now(one), Now(other), *differ, Now(Atom("apart'", (_K, _L, _A)))))
 
 
-def by_side(predicates: Iterable[str], kinds: int | None = None) -> Iterator[Rule]:
+def by_side(*kinds: Atom) -> Iterator[Rule]:
     """The sides that each kind is on, and whatever is on two that do not go together."""
-    left, (kind,) = rests(kinds, (_K,))
-    for predicate in predicates:
-        body: tuple[Literal, ...] = (Now(Atom(predicate, (_X, _K))), *left, Now(Atom("under'", (kind, _L))))
-        yield Rule(Atom("side'", (_X, _L)), body)
-    yield apart("side'", "side'")
-
-
-def rests(kinds: int | None, sorts: tuple[Variable, ...]) -> tuple[tuple[Comparison, ...], tuple[Variable, ...]]:
-    """What is left of numbers divided by how many kinds there are, and the variables that have it."""
-    if kinds is None:
-        return (), sorts
-    left = tuple(Variable(f"{sort.name}'") for sort in sorts)
-    pairs = zip(left, sorts, strict=True)
-    return tuple(Comparison("=", rest, Operation("mod", sort, Constant(str(kinds)))) for rest, sort in pairs), left
+    yield from (Rule(Atom("side'", (_X, _L)), (Now(kind), Now(Atom("under'", (_K, _L))))) for kind in kinds)
+    yield apart(Atom("side'", (_X, _K)), Atom("side'", (_X, _L)))
 
 
 def _related(role: Role, one: Variable, other: Variable) -> Now:

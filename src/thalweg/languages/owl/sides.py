@@ -1,11 +1,11 @@
 """One rule for all disjoint pairs: of a class nothing matters but which sides of disjointness axioms it is on.
 
-    kind'(X,0) :- <Person>(X).    kind'(X,2) :- <Student>(X).    kind'(X,1) :- <Work>(X).    apart'(0,1,"Disjoint…").
-    inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), K != L, K' = K mod 2, L' = L mod 2, apart'(K',L',A).
+    kind'(X,0,0) :- <Person>(X).    kind'(X,0,1) :- <Student>(X).    kind'(X,1,2) :- <Work>(X).
+    inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).        apart'(0,1,"Disjoint…").
 
-Classes on the same sides are of one kind. Each has a number of its own all the same, so that it is known what a fact
-said; the rest of its division by the number of kinds is the kind. Which kinds do not go together is a table, small where
-a hierarchy is deep; where it would be large, kinds become the sides that they are on.
+Classes on the same sides are of one kind; each has a number of its own as well, which tells what a fact said. Which
+kinds do not go together is a table, small where a hierarchy is deep; where it would be large, kinds become the sides
+that they are on.
 
 Kinds that streams tell are kept apart from those that follow: they need not be derived (see `gather`).
 """
@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from typing import Final
 
-from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
-from thalweg.languages.owl.consistency import INCONSISTENT, KIND, Checks, Writer, apart, by_side, fact, rests
+from thalweg.ir.nodes import Atom, Comparison, Constant, Now, Rule, Variable
+from thalweg.languages.owl.consistency import INCONSISTENT, KIND, Checks, Writer, apart, by_side, fact
 from thalweg.languages.owl.dl_lite import Some
 from thalweg.languages.owl.negative import Group, Negative, bits
 from thalweg.model.fact import Fact
@@ -40,15 +40,15 @@ def by_sides(found: Negative, name: str = "ontology") -> Checks:
     >>> from thalweg.languages.owl.axioms import DisjointClasses
     >>> from thalweg.languages.owl.negative import close
     >>> print(*map(show, by_sides(close([DisjointClasses(("<A>", "<B>"))])).rules), sep="\\n")
-    kind'(X,0) :- <A>(X).
-    kind'(X,1) :- <B>(X).
-    inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), K != L, K' = K mod 2, L' = L mod 2, apart'(K',L',A).
+    kind'(X,0,0) :- <A>(X).
+    kind'(X,1,1) :- <B>(X).
+    inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).
     """
     writer = _Sides(found, name)
     rules, background = writer.by_kind()
     bolt = (*writer.alone(), *rules)
     roles = tuple(writer.roles_upwards())
-    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=frozenset({f"{KIND}/2"}))
+    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=frozenset({f"{KIND}/3"}))
 
 
 class _Sides(Writer):
@@ -65,17 +65,9 @@ class _Sides(Writer):
             found.setdefault(frozenset(hit.items()), len(found))
         return found
 
-    def numbers(self) -> Iterator[tuple[int, int]]:
-        """Each concept, and its number: the kind is what is left of it."""
-        used = [0] * len(self._numbered)
-        for concept, hit in sorted(self.hits.items()):
-            kind = self._numbered[frozenset(hit.items())]
-            yield concept, used[kind] * len(used) + kind
-            used[kind] += 1
-
     def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
         """What is of two kinds that do not go together clashes."""
-        rules = [self.kind(*numbered) for numbered in self.numbers()]
+        rules = [self.kind(concept) for concept in sorted(self.hits)]
         if not rules:
             return (), ()
         predicates = sorted({rule.head.predicate for rule in rules})
@@ -89,14 +81,16 @@ class _Sides(Writer):
             for axiom in axioms
             for one, other in ((k, m), (m, k))
         )
-        looking = (apart(*two, len(self.kinds)) for two in combinations_with_replacement(predicates, 2))
+        twice = combinations_with_replacement(predicates, 2)
+        looking = (apart(_sort(one, _K, "_'1"), _sort(other, _L, "_'2")) for one, other in twice)
         return (*rules, *looking), facts
 
-    def kind(self, concept: int, number: int) -> Rule:
+    def kind(self, concept: int) -> Rule:
         streamed = self.found.name(concept)[0] == "<"
         is_value = isinstance(self.found.concepts[concept], Some)
         body = self.value(concept).body if is_value else (self.member(concept),)
-        return Rule(Atom(KIND if streamed else _MADE, (_X, Constant(str(number)))), body)
+        numbers = (self._numbered[frozenset(self.hits[concept].items())], concept)
+        return Rule(Atom(KIND if streamed else _MADE, (_X, *(Constant(str(each)) for each in numbers))), body)
 
     def on_sides(self) -> dict[int, list[list[int]]]:
         """For each group the kinds below each of its members."""
@@ -126,12 +120,12 @@ class _Sides(Writer):
         groups = list(enumerate(self.found.disjoint))
         small = [(number, group) for number, group in groups if len(group.members) < _MANY]
         if small:
-            rules += by_side(predicates, len(self.kinds))
+            rules += by_side(*(_sort(predicate, _K) for predicate in predicates))
             pairs = [(*pair, group.axiom) for _, group in small for pair in combinations(group.members, 2)]
             numbers = {number for number, _ in small}
             facts |= dict.fromkeys(self.side_facts(pairs, numbers))
         if len(small) < len(groups):
-            rules += _by_place(predicates, len(self.kinds))
+            rules += _by_place(predicates)
             facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small]))
         return tuple(rules), tuple(facts)
 
@@ -153,12 +147,16 @@ class _Sides(Writer):
                 yield from (fact("inside'", str(kind), str(number), str(place)) for place in bits(hit[number]))
 
 
-def _by_place(predicates: Iterable[str], kinds: int) -> Iterator[Rule]:
+def _by_place(predicates: Iterable[str]) -> Iterator[Rule]:
     """The members of groups that each kind is below, and whatever is below two of one group."""
-    left, (kind,) = rests(kinds, (_K,))
     for predicate in predicates:
-        body: tuple[Literal, ...] = (Now(Atom(predicate, (_X, _K))), *left, Now(Atom("inside'", (kind, _G, _L))))
+        body = (Now(_sort(predicate, _K)), Now(Atom("inside'", (_K, _G, _L))))
         yield Rule(Atom("place'", (_X, _G, _L)), body)
     places = (Now(Atom("place'", (_X, _G, place))) for place in (_K, _L))
     axiom = Now(Atom("axiom'", (_G, _A)))
     yield Rule(Atom(INCONSISTENT, (_A, _X, _X)), (*places, Comparison("<", _K, _L), axiom))
+
+
+def _sort(predicate: str, kind: Variable, any_concept: str = "_'1") -> Atom:
+    """X is of a kind, whatever the concept that tells."""
+    return Atom(predicate, (_X, kind, Variable(any_concept)))
