@@ -376,7 +376,10 @@ def demo(
 @app.command(epilog="Example: `thalweg bench laser --quick`")
 def bench(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which benchmark: `laser`, `spark`, `coror` or `conformance`.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="Which benchmark: `laser`, `spark`, `coror`, `consistency` or `conformance`."
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
     quick: Annotated[bool, typer.Option("--quick", help="A short version, to see that it works.")] = False,
@@ -391,7 +394,7 @@ def bench(
         import_module(f"thalweg.bench.{name}").main(out, quick)
 
 
-BENCHMARKS = ("laser", "spark", "coror", "conformance")
+BENCHMARKS = ("laser", "spark", "coror", "consistency", "conformance")
 
 
 class Channel:

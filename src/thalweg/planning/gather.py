@@ -49,14 +49,14 @@ def gather(program: Program) -> tuple[Program, Gathering]:
     """
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     windows: dict[str, int] = {}
+    derived = program.derived
     for signature in sorted(program.gathered):
         rules = [rule for rule in program.rules if rule.head.signature == signature]
-        copied = [
-            part for part in map(_copied, rules) if part is not None and part[0] not in program.derived | found.keys()
-        ]
-        if len({source for source, _, _ in copied}) == len(rules) and len({size for _, _, size in copied}) == 1:
-            windows[signature] = copied[0][2]
-            found |= {source: (signature, constants) for source, constants, _ in copied}
+        copies = [copy for copy in map(_copied, rules) if copy is not None]
+        sources = {source for source, _, _ in copies} - derived - found.keys()
+        if len(sources) == len(rules) and len({size for _, _, size in copies}) == 1:
+            windows[signature] = copies[0][2]
+            found |= {source: (signature, constants) for source, constants, _ in copies}
     if not found:
         return program, Gathering()
     left = (rule for rule in program.rules if rule.head.signature not in windows)
