@@ -156,7 +156,7 @@ class Checked(Protocol):
 
 
 def draw_consistency(results: Sequence[Checked], out: Path) -> None:
-    """Throughput by topology and cores (the paper's figure 5), conjunctions of each bolt and cached tuples (figure 6)."""
+    """Throughput by topology and cores (the paper's figure 5); conjunctions by bolt, and cached tuples (figure 6)."""
     names = list(dict.fromkeys(each.ontology for each in results))
     figure, panels = pyplot.subplots(3, len(names), figsize=(6 * len(names), 10), squeeze=False)
     for column, name in enumerate(names):

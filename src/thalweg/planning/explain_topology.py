@@ -123,13 +123,20 @@ class ExplainedTopology:
 
 
 class Brief:
-    """Shortens names, except where two would become one."""
+    """Shortens names, except where two would become one; what has a value by a role is written as in DL-Lite.
+
+    >>> Brief(("<http://ex.org/wrote>",))("some_inverse'<http://ex.org/wrote>")
+    '∃wrote⁻'
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._shorten = briefly(names)
 
     def __call__(self, name: str) -> str:
-        return self._shorten(name).removeprefix(":")
+        before, _, role = name.partition("'")
+        if before not in ("some", "some_inverse"):
+            return self._shorten(name).removeprefix(":")
+        return f"∃{self._shorten(role).removeprefix(':')}{'⁻' if before == 'some_inverse' else ''}"
 
 
 def explain_topology(
