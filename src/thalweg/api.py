@@ -20,8 +20,8 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.planning.check_safety import check_safety
+from thalweg.planning.choose_topology import TOPOLOGIES, Choice, lay_out
 from thalweg.planning.stratify import check_strata
-from thalweg.planning.topology import TOPOLOGIES, Choice, lay_out
 from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:

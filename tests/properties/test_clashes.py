@@ -16,8 +16,9 @@ from thalweg.languages.owl import checked, graph, structure
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.reasons import keep_reasons
-from thalweg.planning.topology import Taxonomy, lay_out
+from thalweg.planning.topology import Taxonomy
 from thalweg.runtimes.clashes import Clash, ClashChange, ClashInterval, Inconsistent
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job

@@ -32,7 +32,8 @@ from thalweg.ir.nodes import Program
 from thalweg.languages.owl import checked
 from thalweg.languages.owl.vocabulary import OWL, RDFS, Triple
 from thalweg.model.event import Batch
-from thalweg.planning.topology import Choice, Taxonomy, Topology, assigned, groups, lay_out, ltm, ntm
+from thalweg.planning.choose_topology import Choice, lay_out
+from thalweg.planning.topology import Taxonomy, Topology, assigned, bits, groups, ltm, ntm
 
 AUTO: Final = "auto"
 NTM: Final = "NTM"
@@ -116,7 +117,7 @@ class Stream:
         wanted = [place for place, name in enumerate(self.known.classes) if name[0] == "<"]
         number = {place: n for n, place in enumerate(wanted)}
         self.names = [self.known.classes[place] for place in wanted]
-        above = ([number[n] for n in wanted if self.known.above[place] >> n & 1] for place in wanted)
+        above = ([number[n] for n in bits(self.known.above[place]) if n in number] for place in wanted)
         self.ways = [np.array(each, dtype=np.int64) for each in above]
 
     def tick(self, tick: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

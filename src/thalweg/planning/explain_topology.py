@@ -11,11 +11,12 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Final
 
+from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, choices, evenly
 from thalweg.planning.draw import Arrow, Box, Drawing
 from thalweg.planning.explain import Explanation
 from thalweg.planning.explain_stages import ExplainedStage
 from thalweg.planning.tell import TIGHT, WIDTH, briefly
-from thalweg.planning.topology import AT_MOST, USUAL, Bolt, Choice, Pair, Taxonomy, choices, evenly, groups
+from thalweg.planning.topology import Bolt, Pair, Taxonomy, groups
 
 _SHOWN: Final = 12
 _DRAWN: Final = 6
@@ -144,18 +145,19 @@ def explain_topology(
 ) -> ExplainedTopology:
     """A topology explained; with the stages of a plan, where it has some.
 
-    >>> from thalweg.planning.topology import lay_out, taxonomy
-    >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
-    >>> print(explain_topology(staff, (3, 0), lay_out(staff, "ltm", 2)).as_text().partition("costs")[0].rstrip())
-    closure   3 pairs of classes, 0 pairs with a role's domain or range
-    topology  ltm on 2 bolts, about 0.74 µs a fact
-    <BLANKLINE>
-    bolt 1    1 conjunction, 1 inference, 2 forwarded
-              Student – Employee
-              Student → Person
-    <BLANKLINE>
-    bolt 2    1 conjunction, 0 inferences
-              Person – Work
+        >>> from thalweg.planning.choose_topology import lay_out
+    >>> from thalweg.planning.topology import taxonomy
+        >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
+        >>> print(explain_topology(staff, (3, 0), lay_out(staff, "ltm", 2)).as_text().partition("costs")[0].rstrip())
+        closure   3 pairs of classes, 0 pairs with a role's domain or range
+        topology  ltm on 2 bolts, about ... µs a fact
+        <BLANKLINE>
+        bolt 1    1 conjunction, 1 inference, 2 forwarded
+                  Student – Employee
+                  Student → Person
+        <BLANKLINE>
+        bolt 2    1 conjunction, 0 inferences
+                  Person – Work
     """
     texts = () if plan is None else tuple(rule.text for rule in plan.rules)
     return ExplainedTopology(known, *closure, chosen, evenly(known), None if plan is None else plan.stages, texts)
