@@ -5,7 +5,7 @@ is a path, `-`, a URI, text, or any iterable of events: `Event` values or pairs 
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -55,7 +55,8 @@ class Reading:
     can be added: `literals`, blank nodes that stand for them; `witnesses`, for values that restrictions promise.
 
     `task` says what for: `entailment`, what follows is told; `consistency`, who breaks which axiom of DL-Lite. That is
-    checked by a `topology`: `ntm`, `ltm` on so many `bolts`, or `auto`, which takes the cheapest way there is.
+    checked by a `topology`: `ntm`, `ltm` on so many `bolts`, or `auto`, which takes the cheapest way for classes and
+    properties that are as frequent as `frequencies` says.
     """
 
     profile: str = "rl"
@@ -66,6 +67,7 @@ class Reading:
     task: str = "entailment"
     topology: str | None = None
     bolts: int | None = None
+    frequencies: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -151,6 +153,7 @@ def run(
     {"t":5,"facts":[]}
     """
     timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
+    reading = measured(reading, on, timing)
     known = load(program, background=background, tick=tick, reading=reading, report=report or (lambda found: None))
     with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
@@ -168,6 +171,18 @@ def alone(
     first = 0 if timing.first is None else timing.first
     timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
     return timing, replace(reading, schema=reading.profile != "ql" and reading.task == "entailment")
+
+
+def measured(reading: Reading, on: On | None, timing: "Timing") -> Reading:
+    """How to read: where it matters, with what recorded streams are about."""
+    names = _named(on or ()) or []
+    asks = reading.task == "consistency" and reading.topology in (None, "auto") and reading.frequencies is None
+    if not (asks and names and all(_is_text(name) or Path(name).is_file() for name in names)):
+        return reading
+    from thalweg.runtimes.frequencies import frequencies
+
+    found = frequencies([(name, _is_text(name)) for name in names], timing.clock)
+    return replace(reading, frequencies=found or None)
 
 
 def why(
@@ -446,7 +461,7 @@ def check_ontology(
     chosen: list[Choice] = []
 
     def bolts(known: "Taxonomy") -> "Sequence[Bolt] | None":
-        chosen.append(lay_out(Known(*known), reading.topology or "auto", reading.bolts))
+        chosen.append(lay_out(Known(*known), reading.topology or "auto", reading.bolts, reading.frequencies))
         return chosen[-1].topology
 
     window = replace(timing, delay=reading.window).ticks()[2]

@@ -192,6 +192,7 @@ def run(
             _refuse("clashes are told as lines of JSON: leave `--format` out")
         if runtime == "spark" and memory is not None:
             _refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
+        reading = api.measured(reading, stream, timing)
         program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
         interrupt = Interrupt()
         _announce_compilation()

@@ -194,9 +194,9 @@ def _operations(topology: Topology | None) -> tuple[str, str]:
     return " + ".join(str(one) for one, _ in counts), " + ".join(str(other) for _, other in counts)
 
 
-def contest(subject: Subject, window: int, ticks: int, rate: int) -> list[Result]:
+def contest(subject: Subject, window: int, ticks: int, rate: int, people: int = _PEOPLE) -> list[Result]:
     """All topologies on one core, tick by tick in turn."""
-    stream = Stream(subject.known, rate)
+    stream = Stream(subject.known, rate, people)
     contenders = [Contender(name, topology, subject, window) for name, topology in subject.topologies().items()]
     for tick in range(1, ticks + 1):
         for contender in contenders:
@@ -276,7 +276,7 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
     engine.advance(0)
     planned = time.perf_counter()
     closed, known, _ = marks[0]
-    stream = Stream(known, 1_000, people=max(10, facts // 10))
+    stream = Stream(known, 1_000, people=max(10, facts // 100))
     clashes, spent = 0, 0.0
     for tick in range(1, facts // 1_000 + 1):
         batch = stream.batch(tick, engine)

@@ -26,7 +26,7 @@ from typing import Final
 from thalweg.diagnostics import NOWHERE, Source, Span
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.dl_lite import Role, Some
-from thalweg.languages.owl.negative import SELF, Negative, bits
+from thalweg.languages.owl.negative import SELF, Negative, bits, name_of
 from thalweg.model.fact import Fact
 from thalweg.model.term import quote
 
@@ -73,6 +73,17 @@ def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> 
     inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X), <B>(X).
     """
     return _Pipeline(found, bolts, name).checks()
+
+
+def concepts_of(predicate: str, arity: int) -> tuple[str, ...]:
+    """The names of the concepts that a fact puts things in.
+
+    >>> concepts_of("<Person>", 1), concepts_of("<likes>", 2)
+    (('<Person>',), ("some'<likes>", "some_inverse'<likes>"))
+    """
+    if arity != 2:
+        return (predicate,) if arity == 1 else ()
+    return tuple(name_of(Some(Role(predicate, inverse=inverse))) for inverse in (False, True))
 
 
 class Writer:
