@@ -428,6 +428,7 @@ def _united(parts: Sequence[Program]) -> Program:
         door=next((part.door for part in parts if part.door != Door()), Door()),
         fixed=any(part.fixed for part in parts),
         gathered=frozenset(name for part in parts for name in part.gathered),
+        static=frozenset(name for part in parts for name in part.static),
         pinned=frozenset(pin for part in parts for pin in part.pinned),
         reasons=next((part.reasons for part in parts if part.reasons is not None), None),
     )

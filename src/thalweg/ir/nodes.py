@@ -224,8 +224,9 @@ class Program:
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
     `fixed`: the rules were made for a schema, which streams cannot change. `pinned` are derived signatures that come
     about, where work is spread, in the stage of that number at the earliest; `gathered` ones repeat what streams bring,
-    each fact with constants that say what it was. `reasons`: what is told are clashes, each
-    with a smallest set of facts behind it; these rules, which know no windows, say whether some facts suffice.
+    each fact with constants that say what it was. `static` is background that no stream adds to. `reasons`: what is
+    told are clashes, each with a smallest set of facts behind it; these rules, which know no windows, say whether some
+    facts suffice.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -239,6 +240,7 @@ class Program:
     fixed: bool = False
     pinned: frozenset[tuple[str, int]] = frozenset()
     gathered: frozenset[str] = frozenset()
+    static: frozenset[str] = frozenset()
     reasons: "Program | None" = None
 
     @property

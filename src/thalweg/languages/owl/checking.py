@@ -55,13 +55,18 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
         fixed=True,
         pinned=checks.pinned,
         gathered=checks.gathered,
+        static=_tables(checks),
         reasons=_reasons(plain),
     )
     return Checked(program, closed, (*_outside(name, ontology, closed), *_empty(name, closed)))
 
 
 def _reasons(checks: Checks) -> Program:
-    return Program(checks.rules, checks.background, told=TOLD, gathered=checks.gathered)
+    return Program(checks.rules, checks.background, told=TOLD, gathered=checks.gathered, static=_tables(checks))
+
+
+def _tables(checks: Checks) -> frozenset[str]:
+    return frozenset(fact.signature for fact in checks.background)
 
 
 def _windowed(rule: Rule, window: int) -> Rule:
