@@ -427,6 +427,7 @@ def _united(parts: Sequence[Program]) -> Program:
         streamed=frozenset(name for part in parts for name in part.streamed),
         door=next((part.door for part in parts if part.door != Door()), Door()),
         fixed=any(part.fixed for part in parts),
+        equality=next((part.equality for part in parts if part.equality is not None), None),
         gathered=frozenset(name for part in parts for name in part.gathered),
         static=frozenset(name for part in parts for name in part.static),
         pinned=frozenset(pin for part in parts for pin in part.pinned),

@@ -85,11 +85,11 @@ def assemble(plan: Plan, code: Code) -> Table:
     """The table of a plan; `code` gives the word of a term."""
     slots: list[list[tuple[int, ...]]] = [[tuple(range(each.arity))] for each in plan.relations]
     lists = [_Lists() for _ in plan.relations]
-    lasting = _only_background(plan)
+    static = _static(plan)
     for rule in plan.rules:
         level = plan.strata[rule.head.relation.number]
         # Background is there before anything else comes, so that a rule is set going by what comes.
-        moving = [atom for atom in rule.positive if atom.relation.number not in lasting]
+        moving = [atom for atom in rule.positive if atom.relation.number not in static]
         for atom in moving or rule.positive:
             steps = _Variant(slots, code).from_row(rule, atom)
             lists[atom.relation.number].growth.append((level, steps))
@@ -102,16 +102,32 @@ def assemble(plan: Plan, code: Code) -> Table:
     return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
 
 
-def _only_background(plan: Plan) -> set[int]:
+def _columns_told(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
+    """For each column of what is told an index by it.
+
+    Rules look for most by each of its arguments to replace it: if not among the conclusions themselves, then where
+    conclusions and the facts of the streams are together.
+    """
+    copies: dict[int, list[int]] = {}
+    for rule in plan.rules:
+        if rule.origin is None and len(rule.positive) == 1:
+            copies.setdefault(rule.positive[0].relation.number, []).append(rule.head.relation.number)
+    for name, relation in plan.outputs.items():
+        for column in range(relation.arity if name[0] in "<_" else 0):
+            places = [relation.number, *copies.get(relation.number, ())]
+            place = next((each for each in places if (column,) in slots[each]), relation.number)
+            if (column,) not in slots[place]:
+                slots[place].append((column,))
+            yield relation.number, place, column, slots[place].index((column,))
+
+
+def _static(plan: Plan) -> set[int]:
     """The relations whose rows are all there from the start."""
-    fed = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds}
-    fed |= {feed.target.number for feeds in plan.feeds.values() for feed in feeds if feed.target is not None}
     derived = {rule.head.relation.number for rule in plan.rules}
-    given = {relation.number for relation in plan.given.values()}
-    return {relation.number for relation, _ in plan.background} - fed - derived - given
+    return {relation.number for relation, name in plan.background if name in plan.program.static} - derived
 
 
-def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]) -> Table:
+def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], told: NDArray[np.int64]) -> Table:
     relations = len(plan.relations)
     counters = {each.counter.number for each in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}

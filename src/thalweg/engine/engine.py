@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.assemble import assemble
+from thalweg.engine.equality import Equals
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
 from thalweg.engine.layout import (
