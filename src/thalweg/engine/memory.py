@@ -37,6 +37,7 @@ ROOM: Final = 3
 _BEFORE_TIME = -(2**62)
 _MMAP_THRESHOLD: Final = -3
 _ROWS = 256
+_MANY: Final = 20_000
 _LINE = 8
 
 
@@ -99,7 +100,9 @@ def enlarge(table: Table, arrays: Arrays) -> Arrays:
 def _larger(table: Table, arrays: Arrays) -> Arrays:
     need = int(arrays.scalars[NEED])
     if need == NEEDS_ROWS:
-        rows = _rows(len(arrays.rows) * 3 // 2, arrays.stride)
+        # The larger the arena, the dearer is room that nothing needs.
+        many = len(arrays.rows)
+        rows = _rows(many * 3 // 2 if many < _MANY else many * 5 // 4, arrays.stride)
         rows[: len(arrays.rows)] = arrays.rows
         return arrays._replace(rows=rows)
     if need == NEEDS_HEADS:
