@@ -428,15 +428,16 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Bytes held: the arrays, and the terms."""
-        return size_of(self.arrays) + self.dictionary.size
+        """Bytes held: the arrays, the terms, and which of them are equal."""
+        return size_of(self.arrays) + self.dictionary.size + (self.equals.size if self.equals is not None else 0)
 
     @property
     def needed(self) -> int:
         """Bytes that would be held if the terms that nothing uses were given back."""
         used = np.unique(self.words_in_use())
         share = np.count_nonzero(used & 3 == 0) / max(1, len(self.dictionary))
-        return size_of(self.arrays) + int(self.dictionary.size * min(1.0, share))
+        unused = self.dictionary.size * (1 - min(1.0, share))
+        return self.size - int(unused)
 
     @property
     def live(self) -> int:
