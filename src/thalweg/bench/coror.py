@@ -375,7 +375,7 @@ def _sampled(command: list[str], out: str, triples: list[Triple], blocks: int = 
 
 
 def _answered(out: str) -> bool:
-    """Whether it is at work; it is given time to start, and more triples in case that nothing follows from the first."""
+    """Whether it is at work; it is given time to start, and more triples if nothing follows from the first."""
     for _ in range(_PATIENCE):
         if Path(out).exists() and Path(out).stat().st_size > 0:
             return True
