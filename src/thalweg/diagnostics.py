@@ -76,6 +76,9 @@ CATALOGUE: Final = {
     "E507": "program is not for the engine",
 }
 
+# A person reads so many notes; the others are counted.
+MOST_NOTES: Final = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -110,7 +113,9 @@ class Diagnostic:
                 f"  {line} | {written}",
                 f"  {margin} | {indent}{'^' * width}",
             ]
-        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  note: {note}" for note in self.notes[:MOST_NOTES]]
+        if len(self.notes) > MOST_NOTES:
+            lines.append(f"  note: and {len(self.notes) - MOST_NOTES} more; `thalweg check --format json` has all")
         if self.help:
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)

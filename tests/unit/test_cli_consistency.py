@@ -145,3 +145,48 @@ def test_rules_beside_it_are_refused() -> None:
     Path("more.lars").write_text("q(X) :- p(X).")
     assert thalweg("run", "staff.ttl", "more.lars", "--as", "consistency", "--stream", "records.tnt").exit_code == 1
     assert thalweg("run", "more.lars", "--as", "consistency", "--stream", "records.tnt").exit_code == 1
+
+
+NOTHING = "<http://www.w3.org/2002/07/owl#Nothing>"
+
+
+@pytest.mark.parametrize("topology", ["ntm", "ltm", "auto"])
+def test_a_member_of_nothing_is_a_clash_by_itself(topology: str) -> None:
+    Path("records.tnt").write_text(f"5 <http://ex.org/bob> {TYPE} {NOTHING} .\n")
+    Path("known.ttl").write_text(f"{PREFIXES} :ann a owl:Nothing .")
+    (told,) = lines(run("--topology", topology, "--background", "known.ttl", "--emit", "changes"))
+    axiom = f"DisjointClasses({NOTHING} {NOTHING.replace('Nothing', 'Thing')})"
+    assert told["begin"] == [
+        {"individual": f"<http://ex.org/{who}>", "axiom": axiom, "because": [f"{NOTHING}(<http://ex.org/{who}>){when}"]}
+        for who, when in (("ann", ""), ("bob", " at 5"))
+    ]
+
+
+def complaints(text: str) -> list[dict[str, str]]:
+    Path("staff.ttl").write_text(f"{PREFIXES} {text}")
+    found: list[dict[str, str]] = json.loads(
+        thalweg("check", "staff.ttl", "--as", "consistency", "--format", "json").stdout
+    )
+    return found
+
+
+def test_that_there_cannot_be_anything_is_told() -> None:
+    (found,) = complaints("owl:Thing rdfs:subClassOf [owl:intersectionOf (:A :B)] . :A owl:disjointWith :B .")[:1]
+    assert (found["code"], "whatever is said contradicts" in found["message"]) == ("W411", True)
+    assert "does not name is not reported" in found["notes"][-1]
+    assert found["help"]
+
+
+def test_an_empty_property_relates_nothing() -> None:
+    found = complaints(":r a owl:ObjectProperty ; rdfs:domain :A , :B . :A owl:disjointWith :B .")
+    assert [one["message"].partition(": ")[2] for one in found] == ["nothing can be related by `<http://ex.org/r>`"]
+
+
+def test_what_is_left_out_for_one_reason_is_told_at_once() -> None:
+    functional = " ".join(f":p{n} a owl:ObjectProperty , owl:FunctionalProperty ." for n in range(9))
+    (found,) = complaints(f"{functional} :v a owl:DatatypeProperty ; rdfs:range rdfs:Literal .")
+    assert (found["code"], len(found["notes"]), bool(found["help"])) == ("W409", 9, True)
+    told = thalweg("check", "staff.ttl", "--as", "consistency").stderr
+    assert "9 axioms" in told
+    assert "and 5 more" in told
+    assert len(told.splitlines()) == 7

@@ -13,6 +13,7 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
 from thalweg.languages.owl.consistency import INCONSISTENT, Bolt, Checks, by_bolts
+from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.negative import Negative, Taxonomy, close
 from thalweg.languages.owl.sides import by_sides
 from thalweg.languages.owl.vocabulary import Triple, is_schema, short
@@ -21,6 +22,7 @@ from thalweg.model.rdf import fact_of
 LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
 """The bolts of a taxonomy; None where classes are told apart by the sides that they are on, and by nothing else."""
 
+_CORRECT = "correct one of these axioms, or leave it: each fact that breaks one will be told as a clash"
 TOLD = frozenset({f"{INCONSISTENT}/3"})
 
 
@@ -39,7 +41,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     >>> from thalweg.ir.text import show
     >>> from thalweg.languages.owl.vocabulary import OWL
     >>> disjoint = ("<A>", f"<{OWL}disjointWith>", "<B>")
-    >>> print(show(checked("x.ttl", [disjoint], 5, lambda known: [(known.disjoint, (), ())]).program))
+    >>> print(show(checked("x.ttl", [disjoint], 5, lambda known: [(known.disjoint, (), ())]).program.rules[-1]))
     inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X) in [5], <B>(X) in [5].
     """
     ontology = structure.read(triples)
@@ -80,17 +82,39 @@ def _seen(literal: Literal, window: int) -> Literal:
 
 
 def _outside(name: str, ontology: Ontology, closed: Negative) -> Iterator[Diagnostic]:
-    """What the checks do not look at, by name."""
-    sentences = [f"`{axiom_text(axiom)}`: {reason}" for axiom, reason in closed.skipped]
-    sentences += (f"`{imported}` is imported and not read: give it, too" for imported in ontology.imports)
-    sentences += (f"`{' '.join(map(short, triple))}` is part of no axiom" for triple in ontology.leftovers)
-    for number, sentence in enumerate(sentences, 1):
-        way_out = "the rest is checked: what DL-Lite can say" if number == len(sentences) else ""
-        yield Diagnostic("W409", f"{name}: {sentence}", help=way_out)
+    """What the checks do not look at, by name; what is left out for one reason is told together."""
+    by_reason: dict[str, list[str]] = {}
+    for axiom, reason in closed.skipped:
+        by_reason.setdefault(reason, []).append(axiom_text(axiom))
+    for reason, axioms in by_reason.items():
+        yield _left_out(name, reason, axioms, "nothing has to be done: the rest is checked, what DL-Lite can say")
+    for imported in ontology.imports:
+        yield _left_out(name, "it is imported and not read", [imported], "give its file, too")
+    if ontology.leftovers:
+        triples = [" ".join(map(short, triple)) for triple in ontology.leftovers]
+        yield _left_out(name, "it is part of no axiom", triples, "complete the axiom, or leave it: the rest is checked")
+
+
+def _left_out(name: str, reason: str, texts: list[str], way_out: str) -> Diagnostic:
+    if len(texts) == 1:
+        return Diagnostic("W409", f"{name}: `{texts[0]}`: {reason}", help=way_out)
+    notes = tuple(f"`{text}`" for text in texts)
+    message = f"{name}: {len(texts)} axioms or triples are left out: {reason}"
+    return Diagnostic("W409", message, help=way_out, notes=notes)
 
 
 def _empty(name: str, closed: Negative) -> Iterator[Diagnostic]:
     """What nothing can be in: every fact about it will clash."""
-    for empty, axioms in closed.unsatisfiable().items():
+    properties = {role.name for role in closed.roles}
+    found = closed.unsatisfiable()
+    # Where there cannot be anything, every class is empty for that reason alone.
+    for empty, axioms in ({THING: found[THING]} if THING in found else found).items():
         notes = tuple(f"because of `{axiom}`" for axiom in axioms)
-        yield Diagnostic("W411", f"{name}: nothing can be in `{empty}`", notes=notes)
+        if empty == THING:
+            message = f"there cannot be anything (`{short(THING)}` is empty): whatever is said contradicts the ontology"
+            notes += ("a fact whose class or property the ontology does not name is not reported",)
+        elif empty in properties:
+            message = f"nothing can be related by `{empty}`"
+        else:
+            message = f"nothing can be in `{empty}`"
+        yield Diagnostic("W411", f"{name}: {message}", notes=notes, help=_CORRECT)

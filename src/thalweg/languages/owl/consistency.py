@@ -69,7 +69,7 @@ def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> 
     >>> from thalweg.languages.owl.axioms import DisjointClasses
     >>> from thalweg.languages.owl.negative import close
     >>> checks = by_bolts(close([DisjointClasses(("<A>", "<B>"))]), [((("<A>", "<B>"),), (), ())])
-    >>> print(*map(show, checks.rules))
+    >>> print(show(checks.rules[-1]))
     inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X), <B>(X).
     """
     return _Pipeline(found, bolts, name).checks()
@@ -92,7 +92,8 @@ class Writer:
     def __init__(self, found: Negative, name: str) -> None:
         self.found = found
         groups = (*found.disjoint, *found.disjoint_roles, *found.irreflexive)
-        self.lines = {axiom: number for number, axiom in enumerate(dict.fromkeys(group.axiom for group in groups))}
+        axioms = dict.fromkeys((*(group.axiom for group in groups), *found.alone))
+        self.lines = {axiom: number for number, axiom in enumerate(axioms)}
         self.source = Source(name, "\n".join(self.lines))
         self.spans = _spans(self.source)
         self.place = {found.name(concept): concept for concept in range(len(found.concepts))}

@@ -185,6 +185,8 @@ class _Normaliser:
             case ax.DifferentIndividuals(individuals):
                 if len(set(individuals)) < len(individuals):
                     raise _Unsupported(_TWICE)
+            case ax.DataPropertyRange(_, ex.LITERAL):
+                pass
             case ax.DataPropertyRange() | ax.DatatypeDefinition():
                 raise _Unsupported(_UNCHECKED)
             case _:

@@ -27,6 +27,8 @@ from thalweg.model.fact import Fact
 
 # Everything is related to itself by a role of its own, which lies below every reflexive one.
 SELF: Final = Role("self'", fresh=True)
+# What OWL says without being told: it is broken by whatever is said to be in the class that has no members.
+BUILT_IN: Final = show(ax.DisjointClasses((NOTHING, THING)))
 _PARTLY: Final = "that nothing else is in the union is not checked"
 
 
@@ -123,7 +125,7 @@ class Negative:
 
     def unsatisfiable(self) -> dict[str, tuple[str, ...]]:
         """The classes and the properties that nothing can be in, each with the axioms that forbid it."""
-        shown = self._named() | sum(1 << n for n, c in enumerate(self.concepts) if _is_property(c))
+        shown = self._named() | sum(1 << n for n, c in enumerate(self.concepts) if c == THING or _is_property(c))
         found: dict[str, list[str]] = {}
         for axiom, concepts in self.alone.items():
             for concept in bits(concepts & shown):
@@ -133,7 +135,7 @@ class Negative:
 
     def _named(self) -> int:
         named = (n for n, concept in enumerate(self.concepts) if isinstance(concept, str) and concept[0] == "<")
-        return sum(1 << n for n in named if self.concepts[n] != THING)
+        return sum(1 << n for n in named if self.concepts[n] not in (THING, NOTHING))
 
     def _void(self) -> int:
         return reduce(or_, self.alone.values(), 0)
@@ -320,7 +322,7 @@ class _Closing:
         for parts in self.naming.meets:
             classes.update(dict.fromkeys(sorted(parts)))
         everything = [THING] if self.tbox.reflexive or THING in self.tbox.basics() else []
-        return [*classes, *everything, *(Some(role) for role in self.roles if role != SELF)]
+        return [*classes, *everything, *(Some(role) for role in self.roles if role != SELF), NOTHING]
 
     def order_of_roles(self) -> Order:
         edges = [[self.role_place[sup] for sup in self.closure.roles_above.get(role, ())] for role in self.roles]
@@ -349,7 +351,7 @@ class _Closing:
                 yield concept, meet
 
     def alone(self, disjoint: list[Group], roles: list[Group], irreflexive: list[Group]) -> dict[str, int]:
-        found: dict[str, int] = {}
+        found: dict[str, int] = {BUILT_IN: 1 << self.place[NOTHING]}
         for group in disjoint:
             found[group.axiom] = found.get(group.axiom, 0) | _in_two(group.members, self.order.below)
         for group in roles:
