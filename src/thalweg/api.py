@@ -20,7 +20,7 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.planning.check_safety import check_safety
-from thalweg.planning.choose_topology import TOPOLOGIES, Choice, lay_out
+from thalweg.planning.choose_topology import TOPOLOGIES, USUAL, Choice, lay_out, moved
 from thalweg.planning.stratify import check_strata
 from thalweg.planning.topology import Taxonomy as Known
 from thalweg.runtimes.asking import Asking, evaluator
@@ -62,7 +62,7 @@ class Reading:
 
     `task` says what for: `entailment`, what follows is told; `consistency`, who breaks which axiom of DL-Lite. That is
     checked by a `topology`: `ntm`, `ltm` on so many `bolts`, or `auto`, which takes the cheapest way for classes and
-    properties that are as frequent as `frequencies` says.
+    properties that are as frequent as `frequencies` says; where it is `spread` by Spark, moving them has its price.
     """
 
     profile: str = "rl"
@@ -74,6 +74,7 @@ class Reading:
     topology: str | None = None
     bolts: int | None = None
     frequencies: Mapping[str, float] | None = None
+    spread: bool = False
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -95,7 +96,7 @@ class Reading:
             raise ValueError(f"there is no topology `{self.topology}`; there is {', '.join(TOPOLOGIES)}")
         if self.bolts is not None and (self.topology == "ntm" or self.bolts < 1):
             raise ValueError("`--bolts` is a number from 1 on, for `--topology ltm` or `auto`: `ntm` has one bolt")
-        if self.schema or self.profile not in ("rl", "ql"):
+        if self.schema or self.profile != "rl":
             raise ValueError("consistency is checked against a schema that stays, by DL-Lite: leave the profile out")
 
 
@@ -591,13 +592,21 @@ def check_ontology(
     chosen: list[Choice] = []
 
     def bolts(known: "Taxonomy") -> "Sequence[Bolt] | None":
-        chosen.append(lay_out(Known(*known), reading.topology or "auto", reading.bolts, reading.frequencies))
+        how = (reading.topology or "auto", reading.bolts, reading.frequencies, moved() if reading.spread else USUAL)
+        chosen.append(lay_out(Known(*known), *how))
         return chosen[-1].topology
 
     window = replace(timing, delay=reading.window).ticks()[2]
     checked = owl.checked(", ".join(names), _triples(names, found), window, bolts)
-    found += checked.warnings
+    found += (*checked.warnings, *_fewer_bolts(reading, chosen[-1]))
     return checked, chosen[-1]
+
+
+def _fewer_bolts(reading: Reading, chosen: Choice) -> Iterator[Diagnostic]:
+    count = len(chosen.topology or ())
+    if reading.topology == "ltm" and reading.bolts is not None and count < reading.bolts:
+        message = f"`--bolts {reading.bolts}`: the disjoint classes make {count} groups, so there are {count} bolts"
+        yield Diagnostic("W413", message, help=f"ask for `--bolts {count}`, or leave it out for the cheapest number")
 
 
 def explain_checks(
@@ -617,7 +626,8 @@ def explain_checks(
     documents = [str(name) for name in (*programs, *_several(background)) if is_ontology(name)]
     checked, chosen = check_ontology(documents, Timing(tick), reading, [])
     plan = None if partitions is None else explain(keep_reasons(program), partitions)
-    return explain_topology(Known(*checked.closed.taxonomy()), checked.closed.closure(), chosen, plan)
+    costs = moved() if reading.spread else USUAL
+    return explain_topology(Known(*checked.closed.taxonomy()), checked.closed.closure(), chosen, plan, costs)
 
 
 def _triples(names: list[str], found: list[Diagnostic]) -> list[tuple[str, str, str]]:

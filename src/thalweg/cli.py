@@ -267,9 +267,14 @@ def run(
             _ask(asked, facts, stream or (), timing, asking, late, out, format, on_error, report, executors)
             return
         _misfits(solving, "goes with answer set programs (`.lp`)")
+        _need_ontologies(programs, as_)
+        if as_ == "consistency" and window is None and stream:
+            _complain(_same_tick())
         window = window or "0"
         with _usage():
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
+            reading = api.Reading(
+                profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
+            )
             timing, reading = api.alone(programs, stream, api.Timing(tick, from_, to, delay), reading)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=window).ticks()
@@ -404,6 +409,7 @@ def check(
             api.Timing(tick).clock  # noqa: B018
             reading = api.Reading(profile, task=as_)
             names = _signatures(inputs, programs)
+        _need_ontologies(programs, as_)
         if any(map(api.is_answer_sets, programs)):
             found = api.check(*programs, background=background or (), inputs=names)
             size = "answer sets"
@@ -453,8 +459,11 @@ def explain(
 
         with _usage():
             api.Timing(tick, delay=window).ticks()
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
+            reading = api.Reading(
+                profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
+            )
             names = _signatures(inputs, programs)
+        _need_ontologies(programs, as_)
         if decomposition == "paper" and not any(map(api.is_answer_sets, programs)):
             _refuse("`--decomposition` goes with answer set programs (`.lp`)")
         spread = partitions if runtime == "spark" else None
@@ -501,6 +510,7 @@ def why(
         *programs, fact = arguments
         if not programs:
             _refuse("both a program and a fact are needed")
+        _need_ontologies(programs, as_)
         with _usage():
             reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
             timing, reading = api.alone(programs, stream, api.Timing(tick, from_, at, delay), reading)
@@ -669,6 +679,23 @@ def _usage() -> Iterator[None]:
         yield
     except ValueError as error:
         _refuse(str(error))
+
+
+def _need_ontologies(programs: list[str], task: str) -> None:
+    """What is checked for consistency is an ontology and nothing else."""
+    from thalweg.api import is_ontology
+
+    others = [name for name in programs if not is_ontology(name)]
+    if task == "consistency" and others:
+        _refuse(f"`--as consistency` checks ontologies, and `{others[0]}` is none: leave it out")
+
+
+def _same_tick() -> "Diagnostic":
+    from thalweg.diagnostics import Diagnostic
+
+    message = "without `--window` only facts of the same tick can contradict each other"
+    help_ = "say how long a fact counts, for example `--window 5min`; `--window 0` if this is what you want"
+    return Diagnostic("W412", message, help=help_)
 
 
 def _refuse(message: str) -> None:

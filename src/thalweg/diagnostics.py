@@ -67,6 +67,8 @@ CATALOGUE: Final = {
     "E408": "checkpoint belongs to another program",
     "W409": "axiom is outside the profile",
     "W411": "nothing can be in a class or property",
+    "W412": "facts count for their own tick only",
+    "W413": "there are fewer groups than bolts",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

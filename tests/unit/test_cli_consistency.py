@@ -132,6 +132,7 @@ def test_why_shows_the_axiom_and_the_facts() -> None:
         (["--as", "consistency", "--format", "nquads"], "--format"),
         (["--as", "consistency", "--schema-stream"], "schema"),
         (["--as", "consistency", "--profile", "pd"], "profile"),
+        (["--as", "consistency", "--profile", "ql"], "profile"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(arguments: list[str], sentence: str) -> None:
@@ -143,8 +144,9 @@ def test_options_that_do_not_fit_are_refused(arguments: list[str], sentence: str
 
 def test_rules_beside_it_are_refused() -> None:
     Path("more.lars").write_text("q(X) :- p(X).")
-    assert thalweg("run", "staff.ttl", "more.lars", "--as", "consistency", "--stream", "records.tnt").exit_code == 1
-    assert thalweg("run", "more.lars", "--as", "consistency", "--stream", "records.tnt").exit_code == 1
+    assert thalweg("run", "staff.ttl", "more.lars", "--as", "consistency", "--stream", "records.tnt").exit_code == 2
+    for verb in (["run", "--stream", "records.tnt"], ["check"], ["explain"]):
+        assert thalweg(*verb, "more.lars", "--as", "consistency").exit_code == 2
 
 
 NOTHING = "<http://www.w3.org/2002/07/owl#Nothing>"
@@ -190,3 +192,40 @@ def test_what_is_left_out_for_one_reason_is_told_at_once() -> None:
     assert "9 axioms" in told
     assert "and 5 more" in told
     assert len(told.splitlines()) == 7
+
+
+def test_a_run_without_a_window_says_that_facts_meet_in_one_tick_only() -> None:
+    how = ("run", "staff.ttl", "--as", "consistency", "--stream", "records.tnt")
+    assert "W412" in thalweg(*how).stderr
+    assert "W412" not in thalweg(*how, "--window", "0").stderr
+    assert "W412" not in thalweg("run", "staff.ttl", "--as", "consistency").stderr
+
+
+def test_more_bolts_than_groups_are_not_made() -> None:
+    found = run("--topology", "ltm", "--bolts", "9")
+    assert (found.exit_code, "W413" in found.stderr, "3 groups" in found.stderr) == (0, True, True)
+    assert "W413" not in run("--topology", "ltm", "--bolts", "3").stderr
+
+
+def test_a_schema_on_the_stream_is_not_sent_to_an_option_that_is_refused() -> None:
+    Path("records.tnt").write_text("5 <a> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <b> .\n")
+    found = run()
+    assert "W303" in found.stderr
+    assert "--schema-stream" not in found.stderr
+
+
+def test_ltm_takes_the_number_of_bolts_that_costs_least() -> None:
+    how = ("explain", "staff.ttl", "--as", "consistency", "--topology", "ltm", "--format", "json")
+    plan = json.loads(thalweg(*how).stdout)
+    assert len(plan["bolts"]) == next(cost["bolts"] for cost in plan["costs"] if cost["topology"] == "ltm")
+
+
+def test_moving_facts_between_stages_has_its_price_on_spark() -> None:
+    how = ("explain", "staff.ttl", "--as", "consistency", "--format", "json")
+    here, spread = (json.loads(thalweg(*how, "--runtime", name).stdout) for name in ("embedded", "spark"))
+    cost = [
+        {each["bolts"]: each["cost"] for each in plan["costs"] if each["topology"] == "ltm"} for plan in (here, spread)
+    ]
+    assert (here["shuffle"], spread["shuffle"] > 1) == (0, True)
+    assert all(cost[1][bolts] > cost[0][bolts] + 1 for bolts in cost[0])
+    assert spread["topology"] != "ltm"

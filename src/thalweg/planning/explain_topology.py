@@ -11,7 +11,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Final
 
-from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, choices, evenly
+from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, Costs, choices, evenly
 from thalweg.planning.draw import Arrow, Box, Drawing
 from thalweg.planning.explain import Explanation
 from thalweg.planning.explain_stages import ExplainedStage
@@ -34,6 +34,7 @@ class ExplainedTopology:
     frequencies: Mapping[str, float]
     stages: tuple[ExplainedStage, ...] | None = None
     texts: tuple[str, ...] = ()
+    costs: Costs = USUAL
 
     @cached_property
     def bolts(self) -> tuple[Bolt, ...]:
@@ -46,7 +47,7 @@ class ExplainedTopology:
     def considered(self) -> list[Choice]:
         """Every way that `auto` weighs, the cheapest first."""
         bolts = max(AT_MOST, len(self.bolts))
-        return sorted(choices(self.known, self.frequencies, USUAL, bolts), key=lambda choice: choice.cost)
+        return sorted(choices(self.known, self.frequencies, self.costs, bolts), key=lambda choice: choice.cost)
 
     def asserted(self, bolt: Bolt) -> list[Pair]:
         """The pairs of axioms that a bolt looks at; by sides those are all."""
@@ -72,6 +73,7 @@ class ExplainedTopology:
                 for bolt in self.bolts
             ],
             "groups": [[list(pair) for pair in group] for group in groups(self.known)],
+            "shuffle": self.costs.shuffle,
             "costs": [
                 {"topology": choice.method, "bolts": len(choice.topology or (None,)), "cost": round(choice.cost, 3)}
                 for choice in self.considered
@@ -92,7 +94,8 @@ class ExplainedTopology:
             if self.chosen.topology is not None:
                 yield from _several([f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences])
         yield ""
-        yield "costs     µs a fact, as expected"
+        moving = f", {self.costs.shuffle:g} of them to move one from stage to stage" if self.costs.shuffle else ""
+        yield f"costs     µs a fact, as expected where all classes are equally frequent{moving}"
         for choice in self.considered:
             yield f"{_BESIDE}{_way(choice):<14} {choice.cost:8.2f}"
         for stage in self.stages or ():
@@ -141,7 +144,11 @@ class Brief:
 
 
 def explain_topology(
-    known: Taxonomy, closure: tuple[int, int], chosen: Choice, plan: Explanation | None = None
+    known: Taxonomy,
+    closure: tuple[int, int],
+    chosen: Choice,
+    plan: Explanation | None = None,
+    costs: Costs = USUAL,
 ) -> ExplainedTopology:
     """A topology explained; with the stages of a plan, where it has some.
 
@@ -160,7 +167,8 @@ def explain_topology(
                   Person – Work
     """
     texts = () if plan is None else tuple(rule.text for rule in plan.rules)
-    return ExplainedTopology(known, *closure, chosen, evenly(known), None if plan is None else plan.stages, texts)
+    stages = None if plan is None else plan.stages
+    return ExplainedTopology(known, *closure, chosen, evenly(known), stages, texts, costs)
 
 
 def _operations(bolt: Bolt) -> str:

@@ -94,7 +94,7 @@ class Embedded(Generic[R]):
         self._buffer = Reorder(settings.delay)
         self._emitter: Emitter = emitter or EMITTERS[settings.emit]()
         self._explaining = explaining
-        self._schema = _watch(report) if fixed else None
+        self._schema = _watch(report, explaining is None) if fixed else None
 
     def answers(self, items: Items) -> Iterator[Piece | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
@@ -172,8 +172,8 @@ class Embedded(Generic[R]):
             self._report(summary)
 
 
-def _watch(report: Callable[[Diagnostic], None]) -> "SchemaWatch":
+def _watch(report: Callable[[Diagnostic], None], may_stream: bool) -> "SchemaWatch":
     # Only who reads ontologies waits for their vocabulary.
     from thalweg.runtimes.schema import SchemaWatch
 
-    return SchemaWatch(report)
+    return SchemaWatch(report, may_stream)

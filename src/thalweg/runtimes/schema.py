@@ -8,7 +8,7 @@ from thalweg.model.event import Batch
 
 
 class SchemaWatch:
-    """Tells of each word of the vocabulary once.
+    """Tells of each word of the vocabulary once; and, where another way to read takes schemas, which.
 
     >>> found = []
     >>> watch = SchemaWatch(found.append)
@@ -18,8 +18,9 @@ class SchemaWatch:
     ['a stream brings `rdfs:subClassOf`, which speaks about the schema: it changes nothing']
     """
 
-    def __init__(self, report: Callable[[Diagnostic], None]) -> None:
+    def __init__(self, report: Callable[[Diagnostic], None], may_stream: bool = True) -> None:
         self._report = report
+        self._help = "give it with the ontology" + (", or run with `--schema-stream`" if may_stream else "")
         self._seen: set[str] = set()
 
     def look(self, batch: Batch) -> None:
@@ -29,5 +30,4 @@ class SchemaWatch:
             name, _, arity = signature.rpartition("/")
             if (arity == "2" and is_schema_predicate(name)) or (arity == "1" and is_schema_class(name)):
                 message = f"a stream brings `{short(name)}`, which speaks about the schema: it changes nothing"
-                help_ = "give it with the ontology, or run with `--schema-stream`"
-                self._report(Diagnostic("W303", message, help=help_))
+                self._report(Diagnostic("W303", message, help=self._help))

@@ -108,7 +108,7 @@ class Feeder(threading.Thread):
         self._packer = packer
         self._items = items
         self._report = report
-        self._schema = SchemaWatch(report) if job.program.fixed else None
+        self._schema = SchemaWatch(report, job.program.reasons is None) if job.program.fixed else None
         self._stopped = threading.Event()
         self._writing = threading.Lock()
         written = spool.segments()
