@@ -37,6 +37,8 @@ from thalweg.planning.topology import Taxonomy, Topology, assigned, bits, groups
 
 AUTO: Final = "auto"
 NTM: Final = "NTM"
+NPD: Final = "NPD"
+MADE: Final = "generated (as large as NPD)"
 _SUBCLASS, _DISJOINT = f"<{RDFS}subClassOf>", f"<{OWL}disjointWith>"
 _NOISE: Final = 0.01
 _PEOPLE: Final = 100_000
@@ -66,13 +68,16 @@ class Subject:
 
 
 def subjects(console: Console) -> list[Subject]:
-    """LUBM's classes with disjointness of our own, and NPD's where it is at hand; else one in its shape."""
+    """LUBM's classes with disjointness of our own, and NPD's where it is at hand; else as many that are made up."""
     university = Subject("LUBM", tuple(read_triples(Path(__file__).with_name("university_disjoint.ttl"))))
     path = folder() / "npd" / "npd-v2-ql.owl.gz"
     if path.exists():
-        return [university, Subject("NPD", tuple(read_triples(path)))]
-    console.print(f"{path} is not there, so an ontology is made in its shape")
-    return [university, Subject("NPD", tuple(made(330, 51)))]
+        return [university, Subject(NPD, tuple(read_triples(path)))]
+    console.print(
+        f"{path} is not there: an ontology as large is generated instead, and NPD is left out of the verdict. "
+        "THALWEG_DATA names the folder that has `npd`."
+    )
+    return [university, Subject(MADE, tuple(made(330, 51)))]
 
 
 def made(classes: int, disjoint: int, seed: int = 0) -> Iterator[Triple]:
@@ -103,12 +108,17 @@ def _class(number: int) -> str:
 
 @dataclass
 class Stream:
-    """Assertions about people, so many a tick; the same for everybody who asks."""
+    """Assertions about people, so many a tick; the same for everybody who asks.
+
+    Where somebody is wrong, any class is told; `aimed`, one that the person cannot be in, or else few would clash among
+    thousands of classes.
+    """
 
     known: Taxonomy
     rate: int
     people: int = _PEOPLE
     share: tuple[int, int] = (0, 1)
+    aimed: bool = False
     names: list[str] = field(init=False)
     ways: list[NDArray[np.int64]] = field(init=False)
 
@@ -120,6 +130,18 @@ class Stream:
         above = ([number[n] for n in bits(self.known.above[place]) if n in number] for place in wanted)
         self.ways = [np.array(each, dtype=np.int64) for each in above]
 
+    @cached_property
+    def against(self) -> list[list[int]]:
+        """For each class those that are disjoint with one above it."""
+        number = {name: n for n, name in enumerate(self.names)}
+        apart: dict[int, list[int]] = {}
+        for pair in self.known.disjoint:
+            if all(name in number for name in pair):
+                one, other = (number[name] for name in pair)
+                apart.setdefault(one, []).append(other)
+                apart.setdefault(other, []).append(one)
+        return [[n for way in ways for n in apart.get(int(way), ())] or [home] for home, ways in enumerate(self.ways)]
+
     def tick(self, tick: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Who is said to be what: numbers of people, and of classes."""
         random = np.random.default_rng((7, tick))
@@ -130,6 +152,8 @@ class Stream:
         )
         wrong = random.random(self.rate) < _NOISE
         told[wrong] = random.integers(0, len(self.names), int(wrong.sum()))
+        if self.aimed:
+            told[wrong] = [self.against[home][0] for home in homes[wrong].tolist()]
         mine = people % self.share[1] == self.share[0]
         return people[mine], told[mine]
 
@@ -247,10 +271,14 @@ def _together(parts: Sequence[Result], rate: float) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """What an ontology costs before the first fact, in seconds, and then a fact, in microseconds."""
+    """What an ontology costs before the first fact, in seconds, and then a fact, in microseconds.
+
+    Those classes are checked that are in a disjoint pair, or below one that is.
+    """
 
     ontology: str
     classes: int
+    checked: int
     disjoint: int
     closing: float
     compiling: float
@@ -270,13 +298,13 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
         return marks[-1][2].topology
 
     begin = time.perf_counter()
-    program = checked(name, triples, 10, bolts).program
+    found = checked(name, triples, 10, bolts)
     compiled = time.perf_counter()
-    engine = Engine(program, first=0)
+    engine = Engine(found.program, first=0)
     engine.advance(0)
     planned = time.perf_counter()
     closed, known, _ = marks[0]
-    stream = Stream(known, 1_000, people=max(10, facts // 100))
+    stream = Stream(known, 1_000, people=max(10, facts // 100), aimed=True)
     clashes, spent = 0, 0.0
     for tick in range(1, facts // 1_000 + 1):
         batch = stream.batch(tick, engine)
@@ -286,6 +314,7 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
     micro = spent / (facts // 1_000 * 1_000) * 1e6
     return Large(
         name,
+        len(found.closed.classes()),
         len(known.classes),
         len(known.disjoint),
         closed - begin,
@@ -311,9 +340,8 @@ def main(out: Path, quick: bool = False) -> None:
         log.log(f"{subject.name}: two cores")
         results += on_two_cores(subject, (NTM, best_ltm(results, subject.name).topology, AUTO), window, ticks, rate)
     log.log("large ontologies")
-    npd = subjects(log)[1]
-    sizes = [large(npd.name, npd.triples, 20_000), large("made", list(made(20_000, 5_000)), 20_000)]
-    targets = [*verdict(results), *_of_sizes(sizes)]
+    sizes = [large(subject.name, subject.triples, 20_000), large("generated", list(made(20_000, 5_000)), 20_000)]
+    targets = [*verdict(results), *of_sizes(sizes)]
     for name, rows in (("topologies", results), ("ontologies", sizes)):
         console.print(_table(name, rows))
         _write(rows, place / f"{name}.csv")
@@ -332,25 +360,34 @@ def best_ltm(results: Sequence[Result], ontology: str) -> Result:
 
 
 def verdict(results: Sequence[Result]) -> Iterator[Target]:
-    """What was found against the targets: NPD on one core, in one run."""
-    by_name = {each.topology: each for each in results if each.ontology == "NPD" and each.cores == 1}
-    plain, best, auto = by_name[NTM], best_ltm(results, "NPD"), by_name[AUTO]
-    yield _at_least(f"NPD: the best LTM ({best.topology}), at least 2 × NTM", best.tuples_per_s / plain.tuples_per_s, 2)
-    yield _at_least("NPD: auto, at least 5 × NTM", auto.tuples_per_s / plain.tuples_per_s, 5)
+    """What was found against the targets: on one core, in one run; of NPD, where it was measured."""
+    yield from _of_npd([each for each in results if each.ontology == NPD and each.cores == 1])
     for ontology in dict.fromkeys(each.ontology for each in results):
         mine = next(e for e in results if (e.ontology, e.topology, e.cores) == (ontology, AUTO, 1))
         ratio = mine.tuples_per_s / best_ltm(results, ontology).tuples_per_s
         yield _at_least(f"{ontology}: auto, not below the best LTM", ratio, 1)
+
+
+def _of_npd(results: Sequence[Result]) -> Iterator[Target]:
+    if not results:
+        return
+    by_name = {each.topology: each for each in results}
+    plain, best, auto = by_name[NTM], best_ltm(results, NPD), by_name[AUTO]
+    yield _at_least(f"NPD: the best LTM ({best.topology}), at least 2 × NTM", best.tuples_per_s / plain.tuples_per_s, 2)
+    yield _at_least("NPD: auto, at least 5 × NTM", auto.tuples_per_s / plain.tuples_per_s, 5)
     yield Target("NPD: bytes a cached assertion by auto, at most 100", f"{auto.bytes_each:.0f}", auto.bytes_each <= 100)
 
 
-def _of_sizes(sizes: Sequence[Large]) -> Iterator[Target]:
-    for each, limit, spent, what in (
-        (sizes[0], 2, sizes[0].closing, "closed"),
-        (sizes[1], 30, sizes[1].compiling + sizes[1].planning, "compiled"),
-    ):
-        claim = f"{each.ontology}: {each.classes:,} classes, {each.disjoint:,} disjoint pairs, {what} in {limit} s"
-        yield Target(claim, f"{spent:.2f} s", spent <= limit)
+def of_sizes(sizes: Sequence[Large]) -> Iterator[Target]:
+    """What ontologies cost before the first fact, and that clashes with the large one were found."""
+    for each in sizes:
+        size = f"{each.ontology}: {each.classes:,} classes ({each.checked:,} checked), {each.disjoint:,} disjoint pairs"
+        ready = each.compiling + each.planning
+        if each.ontology == NPD:
+            yield Target(f"{size}, closed in 2 s", f"{each.closing:.2f} s", each.closing <= 2)
+        elif each.ontology != MADE:
+            yield Target(f"{size}, compiled in 30 s", f"{ready:.2f} s", ready <= 30)
+            yield Target(f"{size}, clashes found", f"{each.clashes:,}", each.clashes > 0)
 
 
 def _at_least(claim: str, ratio: float, limit: float) -> Target:

@@ -1,12 +1,27 @@
 """The benchmark of consistency compares like with like, and its tables and pictures come out."""
 
 import csv
+import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from thalweg.bench import consistency
-from thalweg.bench.consistency import AUTO, NTM, Large, Subject, assertions, best_ltm, contest, large, made, verdict
+from thalweg.bench.consistency import (
+    AUTO,
+    MADE,
+    NTM,
+    Large,
+    Subject,
+    assertions,
+    best_ltm,
+    contest,
+    large,
+    made,
+    of_sizes,
+    verdict,
+)
 from thalweg.bench.plot import draw_consistency
 
 SUBJECT = Subject("NPD", tuple(made(40, 12)))
@@ -52,6 +67,25 @@ def test_results_are_judged_and_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "topologies.svg").stat().st_size > 1_000
     with (tmp_path / "found.csv").open() as file:
         assert [row["topology"] for row in csv.DictReader(file)] == [each.topology for each in results]
+
+
+def test_what_is_made_up_is_not_called_npd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THALWEG_DATA", str(tmp_path))
+    console = Console(record=True, quiet=False, file=io.StringIO())
+    _, generated = consistency.subjects(console)
+    assert generated.name == MADE
+    assert "THALWEG_DATA" in console.export_text()
+    results = contest(Subject(MADE, SUBJECT.triples), window=2, ticks=4, rate=50)
+    assert [target.claim for target in verdict(results)] == [f"{MADE}: auto, not below the best LTM"]
+    assert not list(of_sizes([large(MADE, SUBJECT.triples, 1_000)]))
+
+
+def test_a_large_ontology_is_shown_to_find_clashes() -> None:
+    found = large("generated", list(made(2_000, 200)), 2_000)
+    assert (found.classes, found.disjoint) == (2_000, 200)
+    assert 0 < found.checked < found.classes
+    assert found.clashes >= 5
+    assert ["2,000 classes" in target.claim for target in of_sizes([found])] == [True, True]
 
 
 def test_an_ontology_is_compiled_and_run() -> None:

@@ -133,6 +133,10 @@ class Negative:
                 found.setdefault(basic.role.name if isinstance(basic, Some) else basic, []).append(axiom)
         return {name: tuple(reasons) for name, reasons in found.items()}
 
+    def classes(self) -> list[str]:
+        """The classes that have a name."""
+        return [self.name(concept) for concept in bits(self._named())]
+
     def _named(self) -> int:
         named = (n for n, concept in enumerate(self.concepts) if isinstance(concept, str) and concept[0] == "<")
         return sum(1 << n for n in named if self.concepts[n] not in (THING, NOTHING))
