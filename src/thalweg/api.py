@@ -627,7 +627,10 @@ def explain_checks(
     checked, chosen = check_ontology(documents, Timing(tick), reading, [])
     plan = None if partitions is None else explain(keep_reasons(program), partitions)
     costs = moved() if reading.spread else USUAL
-    return explain_topology(Known(*checked.closed.taxonomy()), checked.closed.closure(), chosen, plan, costs)
+    closed = checked.closed
+    known = Known(*closed.taxonomy())
+    known = known if chosen.topology is None else known.in_pairs()
+    return explain_topology(known, closed.closure(), chosen, plan, costs, closed.counts_conjunctions)
 
 
 def _triples(names: list[str], found: list[Diagnostic]) -> list[tuple[str, str, str]]:

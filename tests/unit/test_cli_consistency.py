@@ -8,6 +8,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from thalweg.cli import app
+from thalweg.languages.owl import negative
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 PREFIXES = """
@@ -229,3 +230,37 @@ def test_moving_facts_between_stages_has_its_price_on_spark() -> None:
     assert (here["shuffle"], spread["shuffle"] > 1) == (0, True)
     assert all(cost[1][bolts] > cost[0][bolts] + 1 for bolts in cost[0])
     assert spread["topology"] != "ltm"
+
+
+def all_disjoint(count: int) -> str:
+    return f"[] a owl:AllDisjointClasses ; owl:members ({' '.join(f':C{n}' for n in range(count))}) ."
+
+
+def test_pairs_of_a_large_axiom_are_not_listed() -> None:
+    Path("staff.ttl").write_text(f"{PREFIXES} {all_disjoint(1_000)}")
+    plan = json.loads(thalweg("explain", "staff.ttl", "--as", "consistency", "--format", "json").stdout)
+    assert (plan["topology"], plan["closure"]) == ("sides", 499_500)
+    assert [len(members) for members in plan["disjoint_classes"]] == [1_000]
+    assert plan["groups"] == plan["bolts"][0]["disjoint"] == []
+
+
+@pytest.mark.parametrize("topology", ["ntm", "ltm", "auto"])
+def test_pairs_that_are_not_listed_clash_all_the_same(topology: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negative, "_LISTED", 3)
+    below = ":Faculty rdfs:subClassOf :C3 . :Work rdfs:subClassOf :C5 . :C3 owl:disjointWith :C5 ."
+    Path("staff.ttl").write_text(f"{PREFIXES} {all_disjoint(7)} {below}")
+    (told,) = lines(run("--topology", topology, "--emit", "changes"))
+    assert [clash["axiom"].count("http") for clash in told["begin"]] == [7, 2]  # type: ignore[attr-defined]
+    assert {tuple(clash["because"]) for clash in told["begin"]} == {tuple(CLASH["because"])}  # type: ignore[attr-defined]
+
+
+def test_pairs_by_way_of_conjunctions_are_counted_while_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = "[owl:intersectionOf (:A :B)] rdfs:subClassOf :E . :E owl:disjointWith :A ."
+    Path("staff.ttl").write_text(f"{PREFIXES} {both}")
+    how = ("explain", "staff.ttl", "--as", "consistency", "--format")
+    plan = json.loads(thalweg(*how, "json").stdout)
+    assert (plan["closure"], plan["conjunctions_counted"]) == (2, True)
+    monkeypatch.setattr(negative, "_MOST_STEPS", 1)
+    plan = json.loads(thalweg(*how, "json").stdout)
+    assert (plan["closure"], plan["conjunctions_counted"]) == (1, False)
+    assert "too many to count" in thalweg(*how, "text").stdout

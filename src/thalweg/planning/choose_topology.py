@@ -7,8 +7,6 @@ sides   a tuple is kept with the kind of its class, and everything known of the 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import or_
 from typing import Final
 
 from thalweg.planning.topology import (
@@ -21,7 +19,6 @@ from thalweg.planning.topology import (
     ltm,
     ntm,
     pairs_in,
-    sides_of,
 )
 
 
@@ -81,6 +78,7 @@ def lay_out(
     rates = evenly(known) if frequencies is None else frequencies
     if name == "auto":
         return choose(known, rates, costs, bolts or AT_MOST)
+    known = known.in_pairs()
     if name == "ltm" and bolts is None:
         return min(pipelines(known, rates, costs, AT_MOST), key=_cost, default=lay_out(known, "ltm", 1, rates, costs))
     topology = ntm(known) if name == "ntm" else ltm(known, bolts or 1)
@@ -115,7 +113,7 @@ def _cost(choice: Choice) -> float:
 def choices(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bolts: int) -> Iterator[Choice]:
     """Every way to check, with its expected cost: NTM, the best LTM of each length, and by sides."""
     yield Choice("sides", None, cost_of_sides(known, frequencies, costs))
-    if pairs_in(known) <= _TOO_MANY:
+    if not known.large and pairs_in(known) <= _TOO_MANY:
         yield Choice("ntm", ntm(known), cost_of(ntm(known), frequencies, costs))
         yield from pipelines(known, frequencies, costs, bolts)
 
@@ -156,6 +154,5 @@ def cost_of(topology: Topology, frequencies: Mapping[str, float], costs: Costs =
 
 def cost_of_sides(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL) -> float:
     """What a tuple costs when it is kept as the kind of its class, and looks around from both ends."""
-    below = reduce(or_, (known.below[side] for side in bits(sides_of((known.sides,)))), 0)
-    rate = sum(frequencies.get(known.classes[n], 0) for n in bits(below))
+    rate = sum(frequencies.get(known.classes[n], 0) for n in bits(known.sided))
     return rate * (costs.caching + 2 * costs.conjunction)

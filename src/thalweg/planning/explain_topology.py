@@ -35,6 +35,7 @@ class ExplainedTopology:
     stages: tuple[ExplainedStage, ...] | None = None
     texts: tuple[str, ...] = ()
     costs: Costs = USUAL
+    counts_conjunctions: bool = True
 
     @cached_property
     def bolts(self) -> tuple[Bolt, ...]:
@@ -73,6 +74,8 @@ class ExplainedTopology:
                 for bolt in self.bolts
             ],
             "groups": [[list(pair) for pair in group] for group in groups(self.known)],
+            "disjoint_classes": [list(members) for members in self.known.large],
+            "conjunctions_counted": self.counts_conjunctions,
             "shuffle": self.costs.shuffle,
             "costs": [
                 {"topology": choice.method, "bolts": len(choice.topology or (None,)), "cost": round(choice.cost, 3)}
@@ -85,12 +88,15 @@ class ExplainedTopology:
 
     def _lines(self) -> Iterator[str]:
         yield f"closure   {_pairs(self.closure)} of classes, {_pairs(self.closure_roles)} with a role's domain or range"
+        if not self.counts_conjunctions:
+            yield f"{_BESIDE}without pairs that are apart by way of a conjunction only: too many to count"
         where = "by sides" if self.chosen.topology is None else f"on {_count(len(self.bolts), 'bolt')}"
         yield f"topology  {self.chosen.method} {where}, about {self.chosen.cost:.2f} µs a fact"
         for number, bolt in enumerate(self.bolts, 1):
             yield ""
             yield f"bolt {number:<4} {_operations(bolt)}"
             yield from _several([f"{self.brief(one)} – {self.brief(other)}" for one, other in self.asserted(bolt)])
+            yield from (f"{_BESIDE}every two of {len(members):,} classes" for members in self.known.large)
             if self.chosen.topology is not None:
                 yield from _several([f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences])
         yield ""
@@ -149,6 +155,7 @@ def explain_topology(
     chosen: Choice,
     plan: Explanation | None = None,
     costs: Costs = USUAL,
+    counts_conjunctions: bool = True,
 ) -> ExplainedTopology:
     """A topology explained; with the stages of a plan, where it has some.
 
@@ -168,7 +175,7 @@ def explain_topology(
     """
     texts = () if plan is None else tuple(rule.text for rule in plan.rules)
     stages = None if plan is None else plan.stages
-    return ExplainedTopology(known, *closure, chosen, evenly(known), stages, texts, costs)
+    return ExplainedTopology(known, *closure, chosen, evenly(known), stages, texts, costs, counts_conjunctions)
 
 
 def _operations(bolt: Bolt) -> str:

@@ -17,7 +17,7 @@ pairs of one class are in one bolt, and a class is never asked for after one abo
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations
 from operator import or_
@@ -43,11 +43,26 @@ Groups = tuple[tuple[tuple[int, int], ...], ...]
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """Classes, for each the classes above it (bits by position, itself included), and the pairs said to be disjoint."""
+    """Classes, for each the classes above it (bits by position, itself included), and the pairs said to be disjoint.
+
+    Of the classes of one of `large` no two share a member: so many that nobody has listed the pairs.
+    """
 
     classes: tuple[str, ...]
     above: tuple[int, ...]
     disjoint: tuple[Pair, ...]
+    large: tuple[tuple[str, ...], ...] = ()
+
+    def in_pairs(self) -> "Taxonomy":
+        """The same with every pair listed."""
+        pairs = (pair for members in self.large for pair in combinations(members, 2) if pair[0] != pair[1])
+        return replace(self, disjoint=(*self.disjoint, *pairs), large=())
+
+    @cached_property
+    def sided(self) -> int:
+        """The classes that a disjointness is about, and those below, as bits."""
+        sides = {name for members in (*self.disjoint, *self.large) for name in members}
+        return reduce(or_, (self.below[self.place[name]] for name in sides), 0)
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -74,7 +89,7 @@ def taxonomy(inclusions: Iterable[Pair], disjoint: Iterable[Pair]) -> Taxonomy:
     """The taxonomy of some inclusions.
 
     >>> taxonomy([("Student", "Person")], [("Person", "Work")])
-    Taxonomy(classes=('Person', 'Student', 'Work'), above=(1, 3, 4), disjoint=(('Person', 'Work'),))
+    Taxonomy(classes=('Person', 'Student', 'Work'), above=(1, 3, 4), disjoint=(('Person', 'Work'),), large=())
     """
     edges, pairs = list(inclusions), tuple(disjoint)
     classes = tuple(sorted({name for pair in (*edges, *pairs) for name in pair}))

@@ -29,6 +29,11 @@ from thalweg.model.fact import Fact
 SELF: Final = Role("self'", fresh=True)
 # What OWL says without being told: it is broken by whatever is said to be in the class that has no members.
 BUILT_IN: Final = show(ax.DisjointClasses((NOTHING, THING)))
+# So many disjoint pairs are listed; where there are more, only those of axioms with a few members.
+_LISTED: Final = 100_000
+_FEW: Final = 5
+# So many steps are made to find the pairs that only conjunctions keep apart.
+_MOST_STEPS: Final = 10_000_000
 _PARTLY: Final = "that nothing else is in the union is not checked"
 
 
@@ -48,11 +53,15 @@ class Group:
 
 
 class Taxonomy(NamedTuple):
-    """The part of an ontology that topologies are made of: names, what is above each (bits), and disjoint pairs."""
+    """The part of an ontology that topologies are made of: names, what is above each (bits), and disjoint pairs.
+
+    Where pairs would be too many, axioms with more than a few members stay whole in `large`.
+    """
 
     classes: tuple[str, ...]
     above: tuple[int, ...]
     disjoint: tuple[tuple[str, str], ...]
+    large: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +95,18 @@ class Negative:
 
         >>> from thalweg.languages.owl.axioms import DisjointClasses, SubClassOf
         >>> close([SubClassOf("<A>", "<B>"), DisjointClasses(("<B>", "<C>")), SubClassOf("<B>", "<D>")]).taxonomy()
-        Taxonomy(classes=('<A>', '<B>', '<C>'), above=(3, 2, 4), disjoint=(('<B>', '<C>'),))
+        Taxonomy(classes=('<A>', '<B>', '<C>'), above=(3, 2, 4), disjoint=(('<B>', '<C>'),), large=())
         """
         sides = {member for group in self.disjoint for member in group.members}
         mentioned = reduce(or_, (self.order.below[side] for side in sides), 0) & self.streams
         place = {concept: position for position, concept in enumerate(bits(mentioned))}
         above = (reduce(or_, (1 << place[n] for n in bits(self.order.above[c] & mentioned)), 0) for c in place)
-        pairs = (pair for group in self.disjoint for pair in combinations(group.members, 2))
-        disjoint = {(self.name(a), self.name(b)): None for a, b in pairs if a != b and a in place and b in place}
-        return Taxonomy(tuple(map(self.name, place)), tuple(above), tuple(disjoint))
+        known = [[member for member in group.members if member in place] for group in self.disjoint]
+        most = _FEW if sum(len(members) ** 2 // 2 for members in known) > _LISTED else len(place)
+        pairs = (pair for members in known if len(members) <= most for pair in combinations(members, 2))
+        disjoint = {(self.name(a), self.name(b)): None for a, b in pairs if a != b}
+        large = (tuple(map(self.name, members)) for members in known if len(members) > most)
+        return Taxonomy(tuple(map(self.name, place)), tuple(above), tuple(disjoint), tuple(large))
 
     def apart(self) -> list[int]:
         """For each concept those that share no member with it, as bits."""
@@ -104,7 +116,7 @@ class Negative:
                 found[concept] |= others
         void, everything = self._void(), (1 << len(found)) - 1
         found = [everything if void >> concept & 1 else others | void for concept, others in enumerate(found)]
-        for one, other in self._meeting():
+        for one, other in self._meeting() if self.counts_conjunctions else ():
             if not found[one] >> other & 1 and self._clash(one, other, found, void):
                 found[one] |= 1 << other
                 found[other] |= 1 << one
@@ -122,6 +134,11 @@ class Negative:
         some = self.streams & sum(1 << n for n, concept in enumerate(self.concepts) if isinstance(concept, Some))
         classes = _pairs(apart, named)
         return classes, _pairs(apart, named | some) - classes
+
+    @property
+    def counts_conjunctions(self) -> bool:
+        """Whether pairs that only a conjunction keeps apart are looked for: there may be too many to look at."""
+        return len(self.meets) * sum(others.bit_count() for _, others in self._joined()) <= _MOST_STEPS
 
     def unsatisfiable(self) -> dict[str, tuple[str, ...]]:
         """The classes and the properties that nothing can be in, each with the axioms that forbid it."""
@@ -159,17 +176,21 @@ class Negative:
 
     def _meeting(self) -> Iterator[tuple[int, int]]:
         """Pairs of concepts that are together in a conjunction that neither is in by itself."""
+        return ((one, other) for one, others in self._joined() for other in bits(others))
+
+    def _joined(self) -> Iterator[tuple[int, int]]:
         for _, parts in self.meets:
             for one in bits(reduce(or_, (self.order.below[part] for part in parts))):
                 missing = [part for part in parts if not self.order.above[one] >> part & 1]
                 if 0 < len(missing) < len(parts):
-                    for other in bits(reduce(and_, (self.order.below[part] for part in missing))):
-                        yield one, other
+                    yield one, reduce(and_, (self.order.below[part] for part in missing))
 
     def _clash(self, one: int, other: int, apart: Sequence[int], void: int) -> bool:
         """Whether what is in both is in two concepts that have been found apart."""
         both = self.order.above[one] | self.order.above[other]
-        for _ in self.meets:
+        before = 0
+        while both != before:
+            before = both
             for meet, parts in self.meets:
                 if all(both >> part & 1 for part in parts):
                     both |= self.order.above[meet]
