@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -534,7 +534,14 @@ def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic
     note = (
         f"of {asked.signature} there holds {shown}" if akin else f"no rule derives anything of {asked.signature} then"
     )
-    return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,))
+    help_ = _CLASH_SHAPE if asked.predicate == "inconsistent" else ""
+    return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,), help=help_)
+
+
+_CLASH_SHAPE: Final = (
+    'write `inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)`, with the axiom as `run` tells it, and the individual twice; '
+    "for an axiom about a pair, `<INDIVIDUAL>,<OTHER>`"
+)
 
 
 @app.command(epilog="Example: `thalweg demo --out timeline.svg`")

@@ -264,3 +264,10 @@ def test_pairs_by_way_of_conjunctions_are_counted_while_they_are_few(monkeypatch
     plan = json.loads(thalweg(*how, "json").stdout)
     assert (plan["closure"], plan["conjunctions_counted"]) == (1, False)
     assert "too many to count" in thalweg(*how, "text").stdout
+
+
+def test_a_clash_that_does_not_hold_is_told_in_which_shape_to_ask() -> None:
+    how = ("--as", "consistency", "--stream", "records.tnt", "--window", "3", "--at", "8")
+    found = thalweg("why", "staff.ttl", "inconsistent(<http://ex.org/bob>)", *how)
+    assert found.exit_code == 1
+    assert 'inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)' in found.stderr
