@@ -539,8 +539,8 @@ def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic
 
 
 _CLASH_SHAPE: Final = (
-    'write `inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)`, with the axiom as `run` tells it, and the individual twice; '
-    "for an axiom about a pair, `<INDIVIDUAL>,<OTHER>`"
+    'write `inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)`, with the axiom as `run` tells it, and the individual '
+    "twice; for an axiom about a pair, `<INDIVIDUAL>,<OTHER>`"
 )
 
 

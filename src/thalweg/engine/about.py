@@ -1,19 +1,24 @@
 """Which facts of streams and background speak of certain things, and until when they count.
 
-Nothing is kept for it: the rows that live are looked at when somebody asks.
+Nothing is kept for it. Rows are found by the indexes that rules have, so that an answer costs what there is to tell;
+where rules have none, as for properties, the rows that live are looked through when somebody asks.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.engine.arena import mentioning
 from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
+
+Rows = NDArray[np.int64]
+_A_FEW: Final = 16
 
 
 class Dated(NamedTuple):
@@ -30,7 +35,8 @@ class Dated(NamedTuple):
 def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[Dated]:
     """The facts that have come in, still count, and have one of the terms among their arguments."""
     sizes = _sizes(engine)
-    rows = _mentioning(engine, [engine.dictionary.code(term) for term in terms])
+    words = np.array([engine.dictionary.code(term) for term in terms], dtype=np.int64)
+    rows = np.unique(np.concatenate((_indexed(engine, words), *_looked_through(engine, words, sizes))))
     spell = engine.dictionary.spell
     for relation, horizon, words in zip(
         engine.arrays.relations[rows].tolist(),
@@ -54,10 +60,32 @@ def _sizes(engine: "Engine") -> dict[int, tuple[str, int]]:
     }
 
 
-def _mentioning(engine: "Engine", words: list[int]) -> NDArray[np.intp]:
-    arrays = engine.arrays
-    found = np.zeros(len(arrays.relations), dtype=np.bool_)
-    for column in range(min(2, arrays.columns.shape[1])):
-        found |= np.isin(arrays.columns[:, column], words)
+def _indexed(engine: "Engine", words: Rows) -> Rows:
+    arrays, buffer = engine.arrays, np.zeros(64, dtype=np.int64)
+    while (count := mentioning(engine.table.words, arrays.scalars, engine.table.told, words, buffer)) > len(buffer):
+        buffer = np.zeros(count, dtype=np.int64)
+    return buffer[:count] // arrays.stride
+
+
+def _looked_through(engine: "Engine", words: Rows, sizes: dict[int, tuple[str, int]]) -> Iterator[Rows]:
+    """The rows that no index leads to."""
     assert engine.now is not None
-    return np.flatnonzero(found & (arrays.relations >= 0) & (arrays.horizons >= engine.now))
+    arrays, indexed = engine.arrays, {(relation, column) for relation, _, column, _ in engine.table.told.tolist()}
+    told_as = {signature for signature, _ in engine.gathering.into.values()}
+    missing: dict[int, list[int]] = {}
+    for relation, (signature, _) in sizes.items():
+        # What is told as something else has its individual in front, and numbers behind it.
+        for column in range(1 if signature in told_as else int(signature.rpartition("/")[2])):
+            if (relation, column) not in indexed:
+                missing.setdefault(column, []).append(relation)
+    for column, relations in missing.items():
+        rows = _with_one_of(arrays.columns[:, column], words)
+        lives = np.isin(arrays.relations[rows], relations) & (arrays.horizons[rows] >= engine.now)
+        yield rows[lives]
+
+
+def _with_one_of(values: Rows, words: Rows) -> Rows:
+    """Where one of the words stands. A few comparisons are faster than what finds many at once."""
+    if len(words) > _A_FEW:
+        return np.flatnonzero(np.isin(values, words))
+    return np.concatenate([np.flatnonzero(values == word) for word in words])

@@ -65,7 +65,10 @@ Code = Callable[[str], int]
 
 @dataclass(slots=True)
 class Table:
-    """The integers, how many words a row has, and where what is told is found by its columns (see `mentioning`)."""
+    """The integers, how many words a row has, and where what is told is found by its columns (see `mentioning`).
+
+    Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
+    """
 
     words: NDArray[np.int64]
     stride: int
@@ -99,6 +102,7 @@ def assemble(plan: Plan, code: Code) -> Table:
         if plan.retractable[rule.head.relation.number]:
             lists[rule.head.relation.number].head.append((level, _Variant(slots, code).from_row(rule, rule.head)))
     told = [] if plan.links is None else list(_columns_told(plan, slots))
+    told += [] if plan.program.reasons is None else _columns_fed(plan, slots)
     return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
 
 
@@ -119,6 +123,14 @@ def _columns_told(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tu
             if (column,) not in slots[place]:
                 slots[place].append((column,))
             yield relation.number, place, column, slots[place].index((column,))
+
+
+def _columns_fed(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
+    """The columns of what streams bring that have an index of their own."""
+    for relation in {feed.relation for feeds in plan.feeds.values() for feed in feeds if feed.kind == "seen"}:
+        for column in range(relation.arity):
+            if (column,) in slots[relation.number]:
+                yield relation.number, relation.number, column, slots[relation.number].index((column,))
 
 
 def _static(plan: Plan) -> set[int]:
