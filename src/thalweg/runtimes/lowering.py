@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
+from weakref import ref
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.listing import Listing
 from thalweg.runtimes.answer_sets import Answered, Share
 from thalweg.runtimes.windows import Frame
 
@@ -25,13 +27,16 @@ class Lowered:
     """Rules over windows of `frame.panes` ticks."""
 
     def __init__(self, rules: Program, frame: Frame, inputs: tuple[str, ...], background: Iterable[Fact] = ()) -> None:
-        self._engine = Engine(replace(rules, background=(*rules.background, *background)), first=0)
+        # All of it is told again for each window, so nothing is gained by telling changes apart.
+        self._engine = Engine(replace(rules, background=(*rules.background, *background)), first=0, tells=False)
         self._frame = frame
         self._inputs = inputs
         self._pane = 0
         self._waiting: list[Batch] = []
         self._arrived: deque[tuple[int, int]] = deque()
         self._seconds = 0.0
+        # Answers that somebody may still read: their terms must be kept.
+        self._told: list[ref[Listing]] = []
 
     @property
     def dictionary(self) -> Dictionary:
@@ -46,12 +51,12 @@ class Lowered:
         self._go_on(last)
         self._evaluate()
         began = perf_counter()
-        # All of it is told again for each window, so nothing is gained by telling changes apart.
-        facts = tuple(sorted(self._engine.spell_text(self._engine.output_rows())))
+        facts = self._engine.listing()
+        self._told = [told for told in self._told if told() is not None] + [ref(facts)]
         self._seconds += perf_counter() - began
         while self._arrived and self._arrived[0][0] < first:
             self._arrived.popleft()
-        sets = () if str(INCONSISTENT) in facts else (facts,)
+        sets = () if INCONSISTENT.signature in facts.rows else (facts,)
         share = Share(self._inputs, sum(size for _, size in self._arrived), self._seconds, len(sets))
         self._seconds = 0.0
         return Answered(sets, shares=(share,))
@@ -72,7 +77,8 @@ class Lowered:
         self._seconds += perf_counter() - began
 
     def collect(self, waiting: Iterable[Batch]) -> None:
-        self._engine.collect([*waiting, *self._waiting])
+        read = (facts.rows for told in self._told if (facts := told()) is not None)
+        self._engine.collect([*waiting, *self._waiting, *(Batch(dict(rows)) for rows in read)])
 
     def close(self) -> None:
         """The engine has nothing to close."""
