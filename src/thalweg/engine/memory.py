@@ -1,6 +1,7 @@
 """The arrays of an engine: made, and enlarged when a kernel asks for it."""
 
 import ctypes
+import math
 import mmap
 from contextlib import suppress
 from typing import Any, Final
@@ -53,10 +54,10 @@ def new_arrays(table: Table) -> Arrays:
     assert table.words[TABLE_SLOTS] <= LARGEST_SLOTS, "a relation has more indexes than the engine has room for"
     return _addressed(
         Arrays(
-            rows=_rows(_ROWS, table.stride),
+            rows=_zeros((_ROWS, table.stride), np.int64),
             heads=_no_heads(table, scalars),
-            lists=np.zeros((LISTS, _ROWS), dtype=np.int32),
-            olds=np.zeros(_ROWS, dtype=np.int64),
+            lists=_zeros((LISTS, _ROWS), np.int32),
+            olds=_zeros((_ROWS,), np.int64),
             heap=np.zeros(64, dtype=np.int64),
             scratch=np.zeros(SCRATCH, dtype=np.int64),
             scalars=scalars,
@@ -64,17 +65,17 @@ def new_arrays(table: Table) -> Arrays:
     )
 
 
-def _rows(count: int, stride: int) -> np.ndarray[Any, Any]:
-    """Rows in pages of their own: those that nobody has written to cost nothing yet, and any can be given back.
+def _zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """Zeros in pages of their own: those that nobody has written to cost nothing yet, and any can be given back.
 
     They begin where a cache line begins, so that a row of eight words touches one line and not two.
     """
-    size = count * stride * 8
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     pages = mmap.mmap(-1, size, **private)
     if size >= _HUGE:
         _advise(pages, "MADV_HUGEPAGE", 0, size)
-    return np.frombuffer(pages, dtype=np.int64).reshape(count, stride)
+    return np.frombuffer(pages, dtype=dtype).reshape(shape)
 
 
 def _advise(pages: mmap.mmap, what: str, start: int, length: int) -> None:
@@ -86,7 +87,7 @@ def _advise(pages: mmap.mmap, what: str, start: int, length: int) -> None:
 
 def _more_rows(rows: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
     """The same rows and room for more. What has been copied is given back at once: it never takes room twice."""
-    larger = _rows(count, rows.shape[1])
+    larger = _zeros((count, rows.shape[1]), np.int64)
     buffer: Any = rows.base
     old, new = rows.reshape(-1).view(np.uint8), larger.reshape(-1).view(np.uint8)
     for start in range(0, len(old), _PIECE):
@@ -105,7 +106,9 @@ def _no_heads(table: Table, scalars: np.ndarray[Any, Any]) -> np.ndarray[Any, An
     chains = [1 << max(6, (int(entries) * 3 // 2).bit_length()) for entries in scalars[ENTRIES : ENTRIES + slots]]
     scalars[CHAINS : CHAINS + slots] = chains
     scalars[FIRST_CHAIN : FIRST_CHAIN + slots] = np.cumsum([0, *chains[:-1]])
-    return np.full(sum(chains), -1, dtype=np.int32)
+    heads = _zeros((sum(chains),), np.int32)
+    heads.fill(-1)
+    return heads
 
 
 def _addressed(arrays: Arrays) -> Arrays:
@@ -133,10 +136,10 @@ def _larger(table: Table, arrays: Arrays) -> Arrays:
         return arrays._replace(heads=_no_heads(table, arrays.scalars))
     if need == NEEDS_HEAP:
         return arrays._replace(heap=np.concatenate((arrays.heap, np.zeros_like(arrays.heap))))
-    lists = np.zeros((LISTS, arrays.lists.shape[1] * 2), dtype=np.int32)
+    lists = _zeros((LISTS, arrays.lists.shape[1] * 2), np.int32)
     for which, length in enumerate(arrays.scalars[LENGTHS : LENGTHS + LISTS]):
         lists[which, :length] = arrays.lists[which, :length]
-    olds = np.zeros(lists.shape[1], dtype=np.int64)
+    olds = _zeros((lists.shape[1],), np.int64)
     olds[: arrays.scalars[LENGTHS + LOW]] = arrays.olds[: arrays.scalars[LENGTHS + LOW]]
     return arrays._replace(lists=lists, olds=olds)
 

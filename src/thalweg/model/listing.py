@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thalweg.model.dictionary import Dictionary
 
 Rows = NDArray[np.int64]
-_AT_ONCE: Final = 4_096
+_AT_ONCE: Final = 1_024
 
 
 class Listing(Sequence[str]):

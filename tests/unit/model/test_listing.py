@@ -38,7 +38,7 @@ def test_many_come_some_at_a_time() -> None:
     facts = {Fact("p", (str(number),)) for number in range(10_000)} | {Fact("p", ("a", "b")), Fact("q")}
     parts = list(in_parts(listing(facts, Dictionary())))
     assert [text for part in parts for text in part] == sorted(map(str, facts))
-    assert max(map(len, parts)) < 5_000
+    assert max(map(len, parts)) < 2_000
 
 
 def test_a_listing_is_a_sequence_like_others() -> None:
