@@ -31,6 +31,7 @@ bench: setup
 	$(BIN)/thalweg bench laser
 	$(BIN)/thalweg bench spark
 	$(BIN)/thalweg bench coror
+	$(BIN)/thalweg bench consistency
 	$(BIN)/thalweg bench streamrule
 
 # For maintainers: pins what pyproject.toml asks for.

@@ -5,7 +5,7 @@ is a path, `-`, a URI, text, or any iterable of events: `Event` values or pairs 
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
@@ -20,7 +20,9 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.planning.check_safety import check_safety
+from thalweg.planning.choose_topology import TOPOLOGIES, Choice, lay_out
 from thalweg.planning.stratify import check_strata
+from thalweg.planning.topology import Taxonomy as Known
 from thalweg.runtimes.asking import Asking, evaluator
 
 if TYPE_CHECKING:
@@ -29,7 +31,11 @@ if TYPE_CHECKING:
     from thalweg.connectors.transport import Transport
     from thalweg.engine import Engine, Proof
     from thalweg.languages.asp import AspProgram
+    from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.owl.consistency import Bolt
+    from thalweg.languages.owl.negative import Taxonomy
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.explain_topology import ExplainedTopology
     from thalweg.runtimes.answer_sets import Listener, Windowed
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner
     from thalweg.runtimes.emit import Answer, Piece
@@ -44,6 +50,7 @@ On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
 
 
 PROFILES: Final = ("rdfs", "pd", "rl", "ql")
+TASKS: Final = ("entailment", "consistency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,10 @@ class Reading:
 
     `schema`: triples about classes and properties may come on streams too, and what follows about them is told. To pD*
     can be added: `literals`, blank nodes that stand for them; `witnesses`, for values that restrictions promise.
+
+    `task` says what for: `entailment`, what follows is told; `consistency`, who breaks which axiom of DL-Lite. That is
+    checked by a `topology`: `ntm`, `ltm` on so many `bolts`, or `auto`, which takes the cheapest way for classes and
+    properties that are as frequent as `frequencies` says.
     """
 
     profile: str = "rl"
@@ -59,6 +70,10 @@ class Reading:
     schema: bool = False
     literals: bool = False
     witnesses: bool = False
+    task: str = "entailment"
+    topology: str | None = None
+    bolts: int | None = None
+    frequencies: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -67,6 +82,21 @@ class Reading:
             raise ValueError("`--literals` and `--witnesses` go with `--profile pd`")
         if self.profile == "ql" and self.schema:
             raise ValueError("`--profile ql` is made for a schema: `--schema-stream` goes with the others")
+        if self.task not in TASKS:
+            raise ValueError(f"an ontology is not read as `{self.task}`; there is {', '.join(TASKS)}")
+        self._check_topology()
+
+    def _check_topology(self) -> None:
+        if self.task != "consistency":
+            if self.topology is not None or self.bolts is not None:
+                raise ValueError("`--topology` and `--bolts` go with `--as consistency`")
+            return
+        if self.topology not in (None, *TOPOLOGIES):
+            raise ValueError(f"there is no topology `{self.topology}`; there is {', '.join(TOPOLOGIES)}")
+        if self.bolts is not None and (self.topology == "ntm" or self.bolts < 1):
+            raise ValueError("`--bolts` is a number from 1 on, for `--topology ltm` or `auto`: `ntm` has one bolt")
+        if self.schema or self.profile not in ("rl", "ql"):
+            raise ValueError("consistency is checked against a schema that stays, by DL-Lite: leave the profile out")
 
 
 PROGRAM_ENDINGS: Final = (".lars",)
@@ -149,6 +179,7 @@ def run(
         with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
             yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
         return
+    reading = measured(reading, on, timing)
     known = load(program, background=background, tick=tick, reading=reading, report=report or (lambda found: None))
     with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
         for piece in job.pieces():
@@ -165,7 +196,19 @@ def alone(
         return timing, reading
     first = 0 if timing.first is None else timing.first
     timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
-    return timing, replace(reading, schema=reading.profile != "ql")
+    return timing, replace(reading, schema=reading.profile != "ql" and reading.task == "entailment")
+
+
+def measured(reading: Reading, on: On | None, timing: "Timing") -> Reading:
+    """How to read: where it matters, with what recorded streams are about."""
+    names = _named(on or ()) or []
+    asks = reading.task == "consistency" and reading.topology in (None, "auto") and reading.frequencies is None
+    if not (asks and names and all(_is_text(name) or Path(name).is_file() for name in names)):
+        return reading
+    from thalweg.runtimes.frequencies import frequencies
+
+    found = frequencies([(name, _is_text(name)) for name in names], timing.clock)
+    return replace(reading, frequencies=found or None)
 
 
 def why(
@@ -293,7 +336,20 @@ def start(
     transports = open_all([(name, _is_text(name)) for name in names or ()])
     settings = Settings(first, last, delay, emit, on_error)
     engine = Engine(program, first=first, memory=memory)
-    runtime = Embedded(engine, settings, fixed=program.fixed, write_late=late, report=report, interrupt=interrupt)
+    explaining = None
+    if program.reasons is not None:
+        from thalweg.runtimes.clashes import Explaining
+
+        explaining = Explaining(engine, emit)
+    runtime = Embedded(
+        engine,
+        settings,
+        fixed=program.fixed,
+        explaining=explaining,
+        write_late=late,
+        report=report,
+        interrupt=interrupt,
+    )
     if names is None:
         return Job(runtime, Values(on, engine.dictionary), ())  # type: ignore[arg-type]
     return Job(runtime, Streams(transports, engine.dictionary, timing.clock, interrupt), transports)
@@ -352,6 +408,8 @@ def run_on_spark(
     from uuid import uuid4
 
     from thalweg.connectors.interrupt import Interrupt
+    from thalweg.planning.reasons import keep_reasons
+    from thalweg.runtimes.clashes import as_clashes
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.emit import spelling
     from thalweg.runtimes.inputs import Streams, Values, open_all
@@ -365,7 +423,9 @@ def run_on_spark(
     settings = Settings(*timing.ticks(), emit, on_error)
     names = _named(on)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
-    job = SparkJob(program, settings, partitions, name=uuid4().hex)
+    job = SparkJob(keep_reasons(program), settings, partitions, name=uuid4().hex)
+    spell = spelling(format, timing.clock)
+    say = spell if program.reasons is None else lambda piece: spell(as_clashes(piece))
 
     def items(words: "Dictionary") -> "Items":
         if names is None:
@@ -378,7 +438,7 @@ def run_on_spark(
             job,
             items,
             place,
-            lambda ledger: Delivery(ledger, out, late, emit, spelling(format, timing.clock)),
+            lambda ledger: Delivery(ledger, out, late, emit, say),
             interrupt or Interrupt(),
             report,
             options={
@@ -414,6 +474,8 @@ def analyse(
     # What a document says about classes and properties matters to an ontology, whichever option brings it.
     documents = [*ontologies, *(name for name in facts if ontologies and is_ontology(name))]
     parts += [_read_background(name, length, found) for name in facts if name not in documents]
+    if not ontologies and reading.task == "consistency":
+        found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
     if ontologies:
         parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, parts, found))
     program = _united(parts)
@@ -494,14 +556,72 @@ def _united(parts: Sequence[Program]) -> Program:
         door=next((part.door for part in parts if part.door != Door()), Door()),
         fixed=any(part.fixed for part in parts),
         equality=next((part.equality for part in parts if part.equality is not None), None),
+        gathered=frozenset(name for part in parts for name in part.gathered),
+        static=frozenset(name for part in parts for name in part.static),
+        pinned=frozenset(pin for part in parts for pin in part.pinned),
+        reasons=next((part.reasons for part in parts if part.reasons is not None), None),
     )
 
 
 def _read_ontology(
     names: list[str], timing: Timing, reading: Reading, others: Sequence[Program], found: list[Diagnostic]
 ) -> Program:
-    from thalweg.connectors.ontologies import read_triples
     from thalweg.languages import owl
+
+    if reading.task == "consistency":
+        if any(part.rules for part in others):
+            found.append(Diagnostic("E403", "`--as consistency` checks an ontology, without rules beside it"))
+        checked, _ = check_ontology(names, timing, reading, found)
+        return checked.program
+    triples = _triples(names, found)
+    window = replace(timing, delay=reading.window).ticks()[2]
+    options = owl.Options(reading.literals, reading.witnesses)
+    name = ", ".join(names)
+    program, warnings = owl.compile(name, triples, reading.profile, window, reading.schema, options, others)
+    found += warnings
+    return program
+
+
+def check_ontology(
+    names: list[str], timing: Timing, reading: Reading, found: list[Diagnostic]
+) -> "tuple[Checked, Choice]":
+    """The checks of an ontology, and the topology by which they are made."""
+    from thalweg.languages import owl
+
+    chosen: list[Choice] = []
+
+    def bolts(known: "Taxonomy") -> "Sequence[Bolt] | None":
+        chosen.append(lay_out(Known(*known), reading.topology or "auto", reading.bolts, reading.frequencies))
+        return chosen[-1].topology
+
+    window = replace(timing, delay=reading.window).ticks()[2]
+    checked = owl.checked(", ".join(names), _triples(names, found), window, bolts)
+    found += checked.warnings
+    return checked, chosen[-1]
+
+
+def explain_checks(
+    programs: Iterable[Text],
+    background: Background = (),
+    tick: str = "1s",
+    reading: Reading = Reading(),
+    partitions: int | None = None,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+) -> "ExplainedTopology":
+    """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
+    from thalweg.planning.explain import explain
+    from thalweg.planning.explain_topology import explain_topology
+    from thalweg.planning.reasons import keep_reasons
+
+    program = load(*programs, background=background, tick=tick, reading=reading, report=report)
+    documents = [str(name) for name in (*programs, *_several(background)) if is_ontology(name)]
+    checked, chosen = check_ontology(documents, Timing(tick), reading, [])
+    plan = None if partitions is None else explain(keep_reasons(program), partitions)
+    return explain_topology(Known(*checked.closed.taxonomy()), checked.closed.closure(), chosen, plan)
+
+
+def _triples(names: list[str], found: list[Diagnostic]) -> list[tuple[str, str, str]]:
+    from thalweg.connectors.ontologies import read_triples
 
     triples: list[tuple[str, str, str]] = []
     for name in names:
@@ -509,12 +629,7 @@ def _read_ontology(
             triples += read_triples(name)
         except Rejected as error:
             found += error.diagnostics
-    window = replace(timing, delay=reading.window).ticks()[2]
-    options = owl.Options(reading.literals, reading.witnesses)
-    name = ", ".join(names)
-    program, warnings = owl.compile(name, triples, reading.profile, window, reading.schema, options, others)
-    found += warnings
-    return program
+    return triples
 
 
 def _warn(found: Diagnostic) -> None:

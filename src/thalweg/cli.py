@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from thalweg.model.fact import Fact
     from thalweg.planning.explain import Explanation
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.explain_topology import ExplainedTopology
     from thalweg.runtimes.asking import Asking
     from thalweg.runtimes.emit import Spell
     from thalweg.runtimes.solving import Solvers
@@ -87,6 +88,20 @@ Delay = Annotated[
 From = Annotated[
     str | None,
     typer.Option("--from", metavar="T", help="First tick, or a timestamp; else that of the first event."),
+]
+As = Annotated[
+    Literal["entailment", "consistency", "abstraction"],
+    typer.Option("--as", help="For ontologies: tell what follows, or who contradicts them and why."),
+]
+Topology = Annotated[
+    Literal["ntm", "ltm", "auto"] | None,
+    typer.Option(
+        help="For `--as consistency`: every disjoint pair in one bolt, classes that rise through bolts, or the "
+        "cheapest way there is, which is the default.",
+    ),
+]
+Bolts = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="For `ltm`: on how many bolts; for `auto`: on how many at most.")
 ]
 Literals = Annotated[
     bool, typer.Option("--literals", help="For `pd`: literals get blank nodes that stand for them (rules lg-*).")
@@ -153,6 +168,9 @@ def run(
     schema_stream: SchemaStream = False,
     literals: Literals = False,
     witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
     late: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where late facts go, as lines of JSON; else they are counted.")
     ] = None,
@@ -217,6 +235,9 @@ def run(
                 "--schema-stream": schema_stream,
                 "--literals": literals,
                 "--witnesses": witnesses,
+                "--as": as_ != "entailment",
+                "--topology": topology,
+                "--bolts": bolts,
                 "--checkpoint": checkpoint,
             }
             _misfits(foreign, "does not go with answer set programs (`.lp`)")
@@ -248,7 +269,7 @@ def run(
         _misfits(solving, "goes with answer set programs (`.lp`)")
         window = window or "0"
         with _usage():
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
             timing, reading = api.alone(programs, stream, api.Timing(tick, from_, to, delay), reading)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=window).ticks()
@@ -260,8 +281,11 @@ def run(
             _refuse(f"{' and '.join(given)} goes with `--runtime spark`")
         if runtime == "embedded" and out is not None and out.endswith(".parquet"):
             _refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
+        if as_ == "consistency" and format != "jsonl":
+            _refuse("clashes are told as lines of JSON: leave `--format` out")
         if runtime == "spark" and memory is not None:
             _refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
+        reading = api.measured(reading, stream, timing)
         program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
         interrupt = Interrupt()
         _announce_compilation()
@@ -369,6 +393,7 @@ def check(
     tick: Tick = "1s",
     profile: Profile = "rl",
     inputs: Inputs = None,
+    as_: As = "entailment",
     format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
 ) -> None:
     """Parse and analyse programs; tell all that is wrong, and run nothing."""
@@ -377,12 +402,13 @@ def check(
     with _outcome():
         with _usage():
             api.Timing(tick).clock  # noqa: B018
+            reading = api.Reading(profile, task=as_)
             names = _signatures(inputs, programs)
         if any(map(api.is_answer_sets, programs)):
             found = api.check(*programs, background=background or (), inputs=names)
             size = "answer sets"
         else:
-            program, found = api.analyse(programs, background or (), tick, api.Reading(profile))
+            program, found = api.analyse(programs, background or (), tick, reading)
             size = f"rules: {len(program.rules)}, facts: {len(program.background)}"
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
@@ -410,6 +436,9 @@ def explain(
         Literal["sound", "paper"],
         typer.Option(help="For `.lp`: our communities, or those that were published, with a warning where they err."),
     ] = "sound",
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
     format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
     runtime: Annotated[
         Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
@@ -424,17 +453,20 @@ def explain(
 
         with _usage():
             api.Timing(tick, delay=window).ticks()
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
             names = _signatures(inputs, programs)
         if decomposition == "paper" and not any(map(api.is_answer_sets, programs)):
             _refuse("`--decomposition` goes with answer set programs (`.lp`)")
-        plan: Explanation | ExplainedAnswerSets
+        spread = partitions if runtime == "spark" else None
+        plan: Explanation | ExplainedAnswerSets | ExplainedTopology
         if any(map(api.is_answer_sets, programs)):
             plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", _complain)
             _complain(*plan.warnings)
+        elif as_ == "consistency":
+            plan = api.explain_checks(programs, background or (), tick, reading, spread, _complain)
         else:
             program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=_complain)
-            plan = explain_program(program, partitions if runtime == "spark" else None)
+            plan = explain_program(program, spread)
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:
@@ -455,6 +487,9 @@ def why(
     schema_stream: SchemaStream = False,
     literals: Literals = False,
     witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")] = "text",
 ) -> None:
     """Show the derivation of a fact, and until when each step of it holds."""
@@ -467,7 +502,7 @@ def why(
         if not programs:
             _refuse("both a program and a fact are needed")
         with _usage():
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses)
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
             timing, reading = api.alone(programs, stream, api.Timing(tick, from_, at, delay), reading)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
@@ -516,7 +551,8 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Which benchmark: `laser`, `spark`, `coror`, `conformance` or `streamrule`."
+            metavar="NAME",
+            help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance` or `streamrule`.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
@@ -532,7 +568,7 @@ def bench(
         import_module(f"thalweg.bench.{name}").main(out, quick)
 
 
-BENCHMARKS = ("laser", "spark", "coror", "conformance", "streamrule")
+BENCHMARKS = ("laser", "spark", "coror", "consistency", "conformance", "streamrule")
 
 
 class Channel:

@@ -66,6 +66,7 @@ CATALOGUE: Final = {
     "E407": "run failed in Spark",
     "E408": "checkpoint belongs to another program",
     "W409": "axiom is outside the profile",
+    "W411": "nothing can be in a class or property",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

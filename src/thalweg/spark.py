@@ -48,6 +48,7 @@ def reason(
     from pyspark.sql import functions as F  # noqa: N812
 
     from thalweg.model.time import milliseconds
+    from thalweg.planning.reasons import keep_reasons
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.spark.columns import shape_of
     from thalweg.runtimes.spark.dataframe import BEGIN, END, LATE_FACT, chain, pack_table
@@ -62,7 +63,7 @@ def reason(
     timing = Timing(tick, first, last, delay)
     settings = Settings(*timing.ticks(), emit)
     width = partitions or int(facts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
-    job = Job(known, settings, width, bounded=not facts.isStreaming, name=uuid4().hex)
+    job = Job(keep_reasons(known), settings, width, bounded=not facts.isStreaming, name=uuid4().hex)
     answers = chain(job, pack_table(job, shape_of(facts.columns, predicate, milliseconds(tick)), facts))
     if emit == "intervals":
         until = F.when(F.col("until") >= 0, F.col("until"))

@@ -18,9 +18,10 @@ from thalweg.ir.semantics import output
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
-from thalweg.languages.owl.consistency import INCONSISTENT, Checks, by_bolts, by_sides
+from thalweg.languages.owl.consistency import INCONSISTENT, Checks, by_bolts
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.negative import close
+from thalweg.languages.owl.sides import by_sides
 from thalweg.model.fact import Fact
 from thalweg.model.term import unquote
 from thalweg.planning import topology
@@ -369,6 +370,6 @@ def test_sides_are_looked_at_one_by_one_where_the_table_would_be_large(
     limit: int, axioms: list[Axiom], facts: list[Fact]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("thalweg.languages.owl.consistency._TABLE", limit)
+        patch.setattr("thalweg.languages.owl.sides._TABLE", limit)
         checks = by_sides(close(axioms, DECLARED))
     assert by_semantics(checks, facts) == Definition(axioms).inconsistent(facts)

@@ -151,7 +151,7 @@ STREAMS = st.lists(st.tuples(st.integers(0, 7), data()), min_size=1, max_size=6)
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
 def test_a_window_is_what_follows_from_its_content(
     profile: str, ontology: list[Triple], abox: list[Triple], stream: list[tuple[int, Triple]]

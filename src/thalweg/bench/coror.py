@@ -352,6 +352,9 @@ def keep_to_budget(subject: Subject, triples: int, budget: int | None) -> tuple[
     return Budget(budget, triples, growth, len(told), sum('"partial":true' in line for line in told)), samples
 
 
+_PATIENCE: Final = 100
+
+
 def _sampled(command: list[str], out: str, triples: list[Triple], blocks: int = 100) -> Samples:
     """Triples so far and bytes resident, from the first answer on."""
     size = len(triples) // blocks
@@ -372,8 +375,12 @@ def _sampled(command: list[str], out: str, triples: list[Triple], blocks: int = 
 
 
 def _answered(out: str) -> bool:
-    time.sleep(0.1)
-    return Path(out).exists() and Path(out).stat().st_size > 0
+    """Whether it is at work; it is given time to start, and more triples if nothing follows from the first."""
+    for _ in range(_PATIENCE):
+        if Path(out).exists() and Path(out).stat().st_size > 0:
+            return True
+        time.sleep(0.1)
+    return False
 
 
 # The whole --------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """The pictures of a benchmark. The only door to matplotlib."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import matplotlib
 
@@ -135,6 +136,64 @@ def draw_along(results: Sequence[contest.Result], out: Path) -> None:
         axes.grid(alpha=0.3)
         axes.legend(fontsize=7)
     _save(figure, out, "along")
+
+
+class Checked(Protocol):
+    """What a topology did."""
+
+    @property
+    def ontology(self) -> str: ...
+    @property
+    def topology(self) -> str: ...
+    @property
+    def cores(self) -> int: ...
+    @property
+    def tuples_per_s(self) -> float: ...
+    @property
+    def conjunctions(self) -> str: ...
+    @property
+    def cached(self) -> int: ...
+
+
+def draw_consistency(results: Sequence[Checked], out: Path) -> None:
+    """Throughput by topology and cores (the paper's figure 5); conjunctions by bolt, and cached tuples (figure 6)."""
+    names = list(dict.fromkeys(each.ontology for each in results))
+    figure, panels = pyplot.subplots(3, len(names), figsize=(6 * len(names), 10), squeeze=False)
+    for column, name in enumerate(names):
+        some = [each for each in results if each.ontology == name]
+        alone = [each for each in some if each.cores == 1]
+        topologies = [each.topology for each in alone]
+        for cores in (1, 2):
+            chosen = [each for each in some if each.cores == cores]
+            where = [topologies.index(each.topology) + 0.4 * (cores - 1.5) for each in chosen]
+            label = f"{cores} {'core' if cores == 1 else 'cores'}"
+            panels[0][column].bar(where, [each.tuples_per_s for each in chosen], 0.4, label=label)
+        _stacked(panels[1][column], alone)
+        panels[2][column].bar(range(len(alone)), [each.cached for each in alone], 0.6)
+        panels[0][column].legend(fontsize=7)
+        for row, (title, label) in enumerate(_CONSISTENCY):
+            axes = panels[row][column]
+            axes.set(title=f"{name}: {title}", ylabel=label)
+            axes.set_xticks(range(len(topologies)), topologies, rotation=45, ha="right", fontsize=7)
+            axes.grid(axis="y", alpha=0.3)
+    _save(figure, out, "topologies")
+
+
+_CONSISTENCY = (
+    ("throughput", "tuples a second"),
+    ("conjunctions of each bolt", "conjunctions"),
+    ("memory", "tuples cached"),
+)
+
+
+def _stacked(axes: Any, results: Sequence[Checked]) -> None:
+    """The conjunctions of each bolt, one upon the other."""
+    for place, result in enumerate(results):
+        start = 0
+        for bolt, number in enumerate(map(int, re.findall(r"\d+", result.conjunctions))):
+            axes.bar(place, number, 0.6, bottom=start, color=f"C{bolt}")
+            start += number
+    axes.set_yscale("symlog")
 
 
 def _save(figure: Any, out: Path, name: str) -> None:

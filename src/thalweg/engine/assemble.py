@@ -85,9 +85,12 @@ def assemble(plan: Plan, code: Code) -> Table:
     """The table of a plan; `code` gives the word of a term."""
     slots: list[list[tuple[int, ...]]] = [[tuple(range(each.arity))] for each in plan.relations]
     lists = [_Lists() for _ in plan.relations]
+    static = _static(plan)
     for rule in plan.rules:
         level = plan.strata[rule.head.relation.number]
-        for atom in rule.positive:
+        # Background is there before anything else comes, so that a rule is set going by what comes.
+        moving = [atom for atom in rule.positive if atom.relation.number not in static]
+        for atom in moving or rule.positive:
             steps = _Variant(slots, code).from_row(rule, atom)
             lists[atom.relation.number].growth.append((level, steps))
         for atom in rule.negative:
@@ -116,6 +119,12 @@ def _columns_told(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tu
             if (column,) not in slots[place]:
                 slots[place].append((column,))
             yield relation.number, place, column, slots[place].index((column,))
+
+
+def _static(plan: Plan) -> set[int]:
+    """The relations whose rows are all there from the start."""
+    derived = {rule.head.relation.number for rule in plan.rules}
+    return {relation.number for relation, name in plan.background if name in plan.program.static} - derived
 
 
 def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], told: NDArray[np.int64]) -> Table:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thalweg.engine.assemble import assemble
 from thalweg.engine.equality import Equals
-from thalweg.engine.feeds import Feeds, feed_index
+from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
 from thalweg.engine.layout import (
     BEGUN,
@@ -46,6 +46,7 @@ from thalweg.model.listing import Listing
 from thalweg.model.term import is_term
 from thalweg.model.time import NEVER
 from thalweg.model.triples import ANY_TRIPLE, as_facts, as_triples
+from thalweg.planning.gather import gather
 from thalweg.planning.plan import Relation, make_plan
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ class Engine:
 
     def prepare(self) -> None:
         """Makes the plan, the table and empty arrays."""
-        self.plan = plan = make_plan(self.program, self.mixed)
+        program, self.gathering = gather(self.program)
+        self.plan = plan = make_plan(program, self.mixed)
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
@@ -149,8 +151,12 @@ class Engine:
         self._fed = frozenset(signature for signature, _ in self._feeds)
         self._asks = self._asked_at_the_door()
         self._takes_triples = (f"{ANY_TRIPLE}/3", None) in self._feeds
+        self._gathers = {
+            name: (into, np.array([self.dictionary.code(term) for term in constants], dtype=np.int64))
+            for name, (into, constants) in self.gathering.into.items()
+        }
         self._last_stratum = plan.depth - 1
-        self._only_derived = (self.program.derived | {name for name, _ in self.program.given}) - self.mixed
+        self._only_derived = (program.derived | {name for name, _ in self.program.given}) - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
         # Rows that are free, and those that the arena needs for itself, have numbers of their own at the end.
         self._is_told = np.zeros(len(plan.relations) + 4, dtype=bool)
@@ -182,6 +188,8 @@ class Engine:
         batches = self._batches(facts)
         if self._takes_triples:
             batches = [as_triples(batch, self.dictionary, self._fed) for batch in batches]
+        if self._gathers:
+            batches = [gathered(batch, self._gathers, self._fed) for batch in batches]
         if self._asks:
             from thalweg.languages.owl.door import supply
 
@@ -311,7 +319,7 @@ class Engine:
         if self.plan.truth is not None:
             feeds.add(FEED_FOREVER, self.plan.truth.number, 0, -1, [], 1, 0)
         words: dict[str, list[int]] = {}
-        for fact in dict.fromkeys(self.program.background):
+        for fact in dict.fromkeys(self.plan.program.background):
             words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.args)
         for relation, signature in self.plan.background:
             flat, wide = words[signature], relation.arity
@@ -450,15 +458,16 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Bytes held: the arrays, and the terms."""
-        return size_of(self.arrays) + self.dictionary.size
+        """Bytes held: the arrays, the terms, and which of them are equal."""
+        return size_of(self.arrays) + self.dictionary.size + (self.equals.size if self.equals is not None else 0)
 
     @property
     def needed(self) -> int:
         """Bytes that would be held if the terms that nothing uses were given back."""
         used = np.unique(self.words_in_use())
         share = np.count_nonzero(used & 3 == 0) / max(1, len(self.dictionary))
-        return size_of(self.arrays) + int(self.dictionary.size * min(1.0, share))
+        unused = self.dictionary.size * (1 - min(1.0, share))
+        return self.size - int(unused)
 
     @property
     def live(self) -> int:

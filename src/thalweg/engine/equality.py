@@ -42,6 +42,7 @@ Link = tuple[int, int, int]
 
 
 _LAST: Final = "\U0010ffff"
+_BYTES_A_MEMBER: Final = 800
 
 
 def hub(rule: int, key: int) -> int:
@@ -148,6 +149,10 @@ class Classes:
             self._plan(first, min(reached.values()))
         return made
 
+    def __len__(self) -> int:
+        """How many have links."""
+        return len(self._links)
+
     def home(self, word: int) -> int:
         """The representative of a word: itself, if it is equal to nothing else."""
         return self._links.get(word, (word, FOREVER))[0]
@@ -248,6 +253,11 @@ class Equals:
         self._contradictions: set[int] = set()
         self._rounds = 0
         self._names = list(map(engine.dictionary.code, engine.program.equality.names))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        return _BYTES_A_MEMBER * len(self.classes)
 
     # Rounds ---------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,12 @@
 """What is on its way into the kernel."""
 
+from collections.abc import Collection, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.layout import FEED_RUN, FEED_SEEN, FEED_TIMED
+from thalweg.model.event import Batch
 from thalweg.planning.plan import Feed
 
 Rows = NDArray[np.int64]
@@ -38,6 +41,29 @@ class Feeds:
         if len(self.index) == 1:
             return self.words[0], self.index[0]
         return np.concatenate(self.words), np.concatenate(self.index)
+
+
+def gathered(batch: Batch, into: Mapping[str, tuple[str, Rows]], kept: Collection[str]) -> Batch:
+    """A batch in which some facts are told as others, with constants added; those that are `kept` stay besides.
+
+    >>> found = gathered(Batch({"p/1": [8, 12], "q/1": [16]}), {"p/1": ("kind/2", np.array([13]))}, ())
+    >>> found.rows["kind/2"].tolist(), list(found.rows)
+    ([8, 13, 12, 13], ['q/1', 'kind/2'])
+    """
+    rest = Batch(stream=batch.stream)
+    found: dict[str, tuple[list[Rows], list[Rows]]] = {}
+    for signature, rows in batch.rows.items():
+        told = into.get(signature)
+        if told is None or signature in kept:
+            rest.rows[signature] = rows
+        if told is not None:
+            parts, constants = found.setdefault(told[0], ([], []))
+            parts.append(rows.reshape(-1) if isinstance(rows, np.ndarray) else np.array(rows, dtype=np.int64))
+            constants.append(told[1])
+    for signature, (parts, constants) in found.items():
+        made = np.repeat(np.array(constants), [len(part) for part in parts], axis=0)
+        rest.rows[signature] = np.column_stack((np.concatenate(parts), made)).reshape(-1)
+    return rest
 
 
 def feed_index(signature: str, feeds: list[Feed]) -> Rows:

@@ -41,6 +41,7 @@ ROOM: Final = 3
 _BEFORE_TIME = -(2**62)
 _MMAP_THRESHOLD: Final = -3
 _ROWS = 256
+_MANY: Final = 20_000
 _HUGE: Final = 1 << 22
 _PIECE: Final = 1 << 21
 
@@ -131,7 +132,9 @@ def enlarge(table: Table, arrays: Arrays) -> Arrays:
 def _larger(table: Table, arrays: Arrays) -> Arrays:
     need = int(arrays.scalars[NEED])
     if need == NEEDS_ROWS:
-        return arrays._replace(rows=_more_rows(arrays.rows, len(arrays.rows) * 3 // 2))
+        # The larger the arena, the dearer is room that nothing needs.
+        many = len(arrays.rows)
+        return arrays._replace(rows=_more_rows(arrays.rows, many * 3 // 2 if many < _MANY else many * 5 // 4))
     if need == NEEDS_HEADS:
         return arrays._replace(heads=_no_heads(table, arrays.scalars))
     if need == NEEDS_HEAP:

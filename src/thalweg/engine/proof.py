@@ -146,9 +146,12 @@ class _Prover:
         """A row that no rule derives: it came from a stream or is background."""
         plan = self.engine.plan
         relation, row = goal
-        for (_, _), feeds in plan.feeds.items():
+        for (signature, _), feeds in plan.feeds.items():
             for feed in feeds:
                 if feed.relation.number == relation:
+                    if signature in plan.program.gathered:
+                        args = tuple(map(self.engine.dictionary.spell, row))
+                        claim = f"{self.engine.gathering.origin(signature, args)} in [{feed.size}]"
                     if horizon >= FOREVER and feed.size < FOREVER:
                         return Proof(claim, None, "background")
                     tick = row[-1] >> 2 if feed.kind == "timed" else horizon - feed.size

@@ -224,6 +224,11 @@ class Program:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
     `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
     `fixed`: the rules were made for a schema, which streams cannot change. `equality`: which things are one.
+
+    `pinned` are derived signatures that come about, where work is spread, in the stage of that number at the earliest;
+    `gathered` ones repeat what streams bring, each fact with constants that say what it was. `static` is background
+    that no stream adds to. `reasons`: what is told are clashes, each with a smallest set of facts behind it; these
+    rules, which know no windows, say whether some facts suffice.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -236,6 +241,10 @@ class Program:
     door: Door = Door()
     fixed: bool = False
     equality: Equality | None = None
+    pinned: frozenset[tuple[str, int]] = frozenset()
+    gathered: frozenset[str] = frozenset()
+    static: frozenset[str] = frozenset()
+    reasons: "Program | None" = None
 
     @property
     def derived(self) -> frozenset[str]:

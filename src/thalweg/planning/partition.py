@@ -173,6 +173,12 @@ class _Writer:
                 ]
             ),
             told=frozenset(draft.told),
+            static=frozenset(
+                signature_of(name_of(role), role[0]) for role in draft.roles if role[0] in self.program.static
+            ),
+            gathered=frozenset(
+                signature_of(draft.head(name), name) for name in self.program.gathered & draft.located.keys()
+            ),
             streamed=frozenset(
                 f"{route.name}/{route.arity}"
                 for route in routes

@@ -72,6 +72,7 @@ class Placing:
         self.drafts: list[Draft] = []
         self.home: dict[str, Draft] = {}
         self.early: dict[str, Draft] = {}
+        self.pinned = dict(program.pinned)
         self.carried: set[str] = set()
         self.rules: dict[str, list[Rule]] = {}
         for rule in program.rules:
@@ -114,8 +115,12 @@ class Placing:
         return _EQUAL if equality and equality.links in component.arities else component.why()
 
     def after(self, rules: Iterable[Rule]) -> int:
-        """The last stage that rules rest on; -1 where they rest on none."""
-        return max((self.home[name].number for rule in rules for name in rests_on(rule, self.home)), default=-1)
+        """The last stage that rules rest on, or the one that they are pinned to; -1 where there is none."""
+        pinned = max((self.pinned.get(rule.head.signature, -1) for rule in rules), default=-1)
+        while len(self.drafts) <= pinned:
+            self.keep(self.new())
+        resting = (self.home[name].number for rule in rules for name in rests_on(rule, self.home))
+        return max(pinned, max(resting, default=-1))
 
     def new(self, split: bool = True) -> Draft:
         return Draft(len(self.drafts), split)

@@ -203,7 +203,8 @@ class _Planner:
 
     def is_input(self, signature: str, stream: str | None) -> bool:
         derived = signature in self.heads_now or signature in self.heads_at or signature in self.values
-        return stream is not None or not derived or signature in self.mixed
+        known = derived or signature in self.plan.program.static
+        return stream is not None or not known or signature in self.mixed
 
     def feed(self, signature: str, stream: str | None, feed: Feed) -> None:
         self.plan.feeds.setdefault((signature, stream), []).append(feed)

@@ -16,12 +16,12 @@ that is why no clash is lost. What can go wrong is a class that is let go while 
 pairs of one class are in one bolt, and a class is never asked for after one above it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
 from operator import or_
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 Pair = tuple[str, str]
 
@@ -38,6 +38,7 @@ class Bolt(NamedTuple):
 
 
 Topology = tuple[Bolt, ...]
+Groups = tuple[tuple[tuple[int, int], ...], ...]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def groups(known: Taxonomy) -> tuple[tuple[Pair, ...], ...]:
     ((('Employee', 'Student'),), (('Person', 'Work'),))
     """
     names = known.classes
-    return tuple(tuple((names[one], names[other]) for one, other in group) for group in _groups(known))
+    return tuple(tuple((names[one], names[other]) for one, other in group) for group in in_order(known))
 
 
 def ltm(known: Taxonomy, bolts: int) -> Topology:
@@ -127,18 +128,23 @@ def ltm(known: Taxonomy, bolts: int) -> Topology:
     >>> [(len(bolt.conjunctions), bolt.inferences) for bolt in ltm(staff, bolts=2)]
     [(1, (('Student', 'Person'),)), (1, ())]
     """
-    found = _groups(known)
-    wanted = max(1, min(bolts, len(found)))
-    costs = {(i, j): _operations(known, found, i, j) for i, j in combinations(range(len(found) + 1), 2)}
+    sizes = best_sizes(known, in_order(known), bolts)
+    return assigned(known, sizes[-1]) if sizes else (Bolt(),)
+
+
+def best_sizes(known: Taxonomy, found: Groups, bolts: int) -> list[tuple[int, ...]]:
+    """How many groups each bolt takes at best, for one bolt, for two, and so on."""
+    most = min(bolts, len(found))
+    costs = {(i, j): _operations(known, found, i, j) for i, j in combinations(range(len(found) + 1), 2)} if most else {}
     best: dict[tuple[int, int], tuple[int, int, tuple[int, ...]]] = {(0, 0): (0, 0, ())}
-    for count in range(1, wanted + 1):
+    for count in range(1, most + 1):
         for end in range(count, len(found) + 1):
             ways = ((best[count - 1, start], start) for start in range(end) if (count - 1, start) in best)
             best[count, end] = min(
-                (max(most, costs[start, end]), total + costs[start, end], (*cuts, end - start))
-                for (most, total, cuts), start in ways
+                (max(heaviest, costs[start, end]), total + costs[start, end], (*cuts, end - start))
+                for (heaviest, total, cuts), start in ways
             )
-    return assigned(known, best[wanted, len(found)][2]) if found else (Bolt(),)
+    return [best[count, len(found)][2] for count in range(1, most + 1)]
 
 
 def assigned(known: Taxonomy, sizes: Sequence[int]) -> Topology:
@@ -148,7 +154,7 @@ def assigned(known: Taxonomy, sizes: Sequence[int]) -> Topology:
     >>> [len(bolt.conjunctions) for bolt in assigned(staff, [0, 2])]
     [0, 3]
     """
-    found = _groups(known)
+    found = in_order(known)
     ends = [sum(sizes[: bolt + 1]) for bolt in range(len(sizes))]
     assert ends[-1:] == [len(found)] or not found, "every group has a bolt"
     return tuple(_bolt(known, found, end - size, end) for size, end in zip(sizes, ends, strict=True))
@@ -161,16 +167,13 @@ class _Part(NamedTuple):
     present: int
 
 
-Groups = tuple[tuple[tuple[int, int], ...], ...]
-
-
 def _everything(known: Taxonomy) -> int:
     return (1 << len(known.classes)) - 1
 
 
 def _bolt(known: Taxonomy, found: Groups, start: int, end: int) -> Bolt:
     names = known.classes
-    present, later = _present(known, found, start), _sides_of(found[end:])
+    present, later = _present(known, found, start), sides_of(found[end:])
     inferred = _inferences(known, found, start, end)
     inferences = ((names[sub], names[sup]) for sub, sups in inferred.items() for sup in bits(sups))
     forwards = tuple(names[n] for n in bits(present & ~_taken(known, found, start, end) if later else 0))
@@ -188,19 +191,19 @@ def _part(known: Taxonomy, found: Groups, start: int, end: int) -> _Part:
 
 def _present(known: Taxonomy, found: Groups, start: int) -> int:
     """The classes that arrive at a bolt: after the first groups only those that later ones ask for."""
-    return _sides_of(found[start:]) if start else _everything(known)
+    return sides_of(found[start:]) if start else _everything(known)
 
 
 def _taken(known: Taxonomy, found: Groups, start: int, end: int) -> int:
     """The classes that end at a bolt. The first one that checks anything takes those that no pair is about, too."""
     if start == end:
         return 0
-    return _present(known, found, start) & ~_sides_of(found[end:])
+    return _present(known, found, start) & ~sides_of(found[end:])
 
 
 def _inferences(known: Taxonomy, found: Groups, start: int, end: int) -> dict[int, int]:
     """What each class that ends at a bolt becomes: the classes next above it that later bolts ask for."""
-    later = _sides_of(found[end:])
+    later = sides_of(found[end:])
     made = {sub: _nearest(known, known.above[sub] & later) for sub in bits(_taken(known, found, start, end))}
     return {sub: sups for sub, sups in made.items() if sups}
 
@@ -228,11 +231,13 @@ def _apart(known: Taxonomy, part: _Part) -> dict[int, int]:
     return {n: found[n] & ~(1 << n) for n in sorted(found)}
 
 
-def _sides_of(some: Groups) -> int:
+def sides_of(some: Groups) -> int:
+    """The classes that some groups are about, as bits."""
     return reduce(or_, (1 << side for group in some for pair in group for side in pair), 0)
 
 
-def _groups(known: Taxonomy) -> Groups:
+def in_order(known: Taxonomy) -> Groups:
+    """The groups by position."""
     components = _components(_essential(known))
     after = _successors(known, components)
     levels = _levels(after, _ordered(after))
@@ -249,7 +254,7 @@ def _essential(known: Taxonomy) -> list[tuple[int, int]]:
     for one, other in known.sides:
         partners[one] = partners.get(one, 0) | 1 << other
         partners[other] = partners.get(other, 0) | 1 << one
-    sides = _sides_of((known.sides,))
+    sides = sides_of((known.sides,))
 
     def is_covered(one: int, other: int) -> bool:
         for sup in bits(known.above[one] & sides):
@@ -311,90 +316,7 @@ def _levels(after: list[set[int]], ordered: list[int]) -> dict[int, int]:
     return levels
 
 
-# Which topology is best for a stream
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a step costs, for one tuple: looking for a partner, keeping it, making another of it, moving it on.
-
-    In microseconds, as our engine needs them for the ontology of NPD; where bolts share a process, nothing is moved.
-    """
-
-    conjunction: float = 0.09
-    caching: float = 0.4
-    inference: float = 0.3
-    shuffle: float = 0.0
-
-
-USUAL: Final = Costs()
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A way to check, and what a tuple is expected to cost. `topology` is None where it is no matter of bolts.
-
-    That is `sides`: of a class nothing is kept but the sides of disjointness axioms that it is on, and one look at what
-    is known of an individual finds two that do not go together.
-    """
-
-    method: str
-    topology: Topology | None
-    cost: float
-
-
-def choose(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL, bolts: int = 1) -> Choice:
-    """The cheapest way to check a stream in which classes are so frequent; one that is not mentioned, not at all.
-
-    >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
-    >>> choose(staff, {"Student": 0.5, "Work": 0.5}).method
-    'ntm'
-    """
-    return min(choices(known, frequencies, costs, bolts), key=lambda choice: choice.cost)
-
-
-def choices(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bolts: int) -> Iterator[Choice]:
-    """Every way to check, with its expected cost: NTM, the best LTM of each length, and by sides."""
-    yield Choice("sides", None, cost_of_sides(known, frequencies, costs))
-    if _pairs_in(known) <= _TOO_MANY:
-        for count in range(1, bolts + 1):
-            topology = ltm(known, count) if count > 1 else ntm(known)
-            yield Choice("ltm" if count > 1 else "ntm", topology, cost_of(topology, frequencies, costs))
-
-
-# Beyond so many pairs nobody would want a rule for each.
-_TOO_MANY: Final = 100_000
-
-
-def _pairs_in(known: Taxonomy) -> int:
+def pairs_in(known: Taxonomy) -> int:
+    """How many pairs follow from those said to be disjoint."""
     part = _Part(known.sides, _everything(known))
     return sum(others.bit_count() for others in _apart(known, part).values()) // 2
-
-
-def cost_of(topology: Topology, frequencies: Mapping[str, float], costs: Costs = USUAL) -> float:
-    """What a tuple costs on its way through the bolts.
-
-    >>> bolts = ltm(taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")]), bolts=2)
-    >>> cost_of(bolts, {"Student": 1.0}, Costs(conjunction=1, caching=2, inference=3, shuffle=10))
-    19.0
-    """
-    rates, total = dict(frequencies), 0.0
-    for bolt in topology:
-        partners: dict[str, int] = {}
-        for name in (name for pair in bolt.conjunctions for name in pair):
-            partners[name] = partners.get(name, 0) + 1
-        total += sum(rates.get(name, 0) * (costs.caching + n * costs.conjunction) for name, n in partners.items())
-        moved = {name: rates[name] for name in bolt.forwards if name in rates}
-        for sub, sup in bolt.inferences:
-            total += rates.get(sub, 0) * costs.inference
-            moved[sup] = moved.get(sup, 0) + rates.get(sub, 0)
-        total += sum(moved.values()) * costs.shuffle
-        rates = moved
-    return total
-
-
-def cost_of_sides(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL) -> float:
-    """What a tuple costs when it is kept, and kept again as the sides that it is on; it looks around from both ends."""
-    below = reduce(or_, (known.below[side] for side in bits(_sides_of((known.sides,)))), 0)
-    rate = sum(frequencies.get(known.classes[n], 0) for n in bits(below))
-    return rate * (2 * costs.caching + costs.inference + 2 * costs.conjunction)

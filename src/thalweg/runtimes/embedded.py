@@ -15,6 +15,7 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.runtimes.clashes import Explaining, as_clashes
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
@@ -68,7 +69,10 @@ R = TypeVar("R", bound=Reasoner)
 
 
 class Embedded(Generic[R]):
-    """A program at work; the settings say what is told of it, or an emitter of its own does."""
+    """A program at work; the settings say what is told of it, or an emitter of its own does.
+
+    Who is `explaining` takes the engine through time, and tells of clashes with their reasons.
+    """
 
     def __init__(
         self,
@@ -77,6 +81,7 @@ class Embedded(Generic[R]):
         *,
         emitter: Emitter | None = None,
         fixed: bool = False,
+        explaining: Explaining | None = None,
         write_late: Callable[[str], None] | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
@@ -88,10 +93,15 @@ class Embedded(Generic[R]):
         self._interrupt = interrupt or Interrupt()
         self._buffer = Reorder(settings.delay)
         self._emitter: Emitter = emitter or EMITTERS[settings.emit]()
+        self._explaining = explaining
         self._schema = _watch(report) if fixed else None
 
     def answers(self, items: Items) -> Iterator[Piece | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
+        pieces = self._answers(items)
+        return (piece and as_clashes(piece) for piece in pieces) if self._explaining else pieces
+
+    def _answers(self, items: Items) -> Iterator[Piece | None]:
         malformed = None
         for item in items:
             if item is None:
@@ -130,7 +140,7 @@ class Embedded(Generic[R]):
         if (first is not None and tick < first) or (last is not None and tick > last):
             return
         now = self.engine.now
-        deltas = self.engine.advance(tick, batches)
+        deltas = (self._explaining or self.engine).advance(tick, batches)
         start = self.engine.first if now is None else now + 1
         assert start is not None
         yield from self._emitter.step(deltas, start, tick, self.engine.partial)

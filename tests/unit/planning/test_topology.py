@@ -7,21 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg.planning.topology import (
-    Bolt,
-    Costs,
-    Taxonomy,
-    Topology,
-    assigned,
-    choices,
-    choose,
-    cost_of,
-    cost_of_sides,
-    groups,
-    ltm,
-    ntm,
-    taxonomy,
-)
+from thalweg.planning.choose_topology import Costs, choices, choose, cost_of, cost_of_sides
+from thalweg.planning.topology import Bolt, Taxonomy, Topology, assigned, groups, ltm, ntm, taxonomy
 
 Pair = tuple[str, str]
 

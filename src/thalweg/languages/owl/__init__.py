@@ -4,7 +4,7 @@
     :partOf a owl:TransitiveProperty .            <partOf>(X,Z) :- <partOf>(X,Y) in [10], <partOf>(Y,Z) in [10].
 
 The profiles `rdfs`, `pd` and `rl` are tables of rules over triples (`rules/`), specialised to the ontology at hand;
-`ql` is compiled from axioms.
+`ql` is compiled from axioms. What an ontology forbids becomes rules that find clashes (`checked`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,12 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology
+from thalweg.languages.owl.checking import Checked, checked
 from thalweg.languages.owl.profiles import outside
 from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised
 from thalweg.languages.owl.vocabulary import Triple, short
 
-__all__ = ["Options", "compile"]
+__all__ = ["Checked", "Options", "checked", "compile"]
 
 
 def compile(

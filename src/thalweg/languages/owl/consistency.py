@@ -10,10 +10,7 @@
         in'<Person>(X) :- <Student>(X).    in'<Person>(X) :- <Person>(X).
         inconsistent("Disjoint…",X,X) :- in'<Person>(X), <Work>(X).
 
-    or, classes being told apart by nothing but the sides that they are on, one rule for all pairs:
-
-        kind'(X,0) :- <Person>(X).    kind'(X,0) :- <Student>(X).    kind'(X,1) :- <Work>(X).
-        inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), apart'(K,L,A).                     apart'(0,1,"Disjoint…").
+    or with one rule for all pairs (`sides`).
 
 All of them derive the same: `inconsistent` for each asserted axiom, and each individual that breaks it (twice) or pair
 that does. An axiom that another one makes superfluous is reported all the same. Where members have become members of
@@ -29,20 +26,17 @@ from typing import Final
 from thalweg.diagnostics import NOWHERE, Source, Span
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.dl_lite import Role, Some
-from thalweg.languages.owl.negative import SELF, Group, Negative, bits
+from thalweg.languages.owl.negative import SELF, Negative, bits, name_of
 from thalweg.model.fact import Fact
 from thalweg.model.term import quote
 
 INCONSISTENT: Final = "inconsistent"
+KIND: Final = "kind'"
 Pair = tuple[str, str]
 # A bolt: its conjunctions, its inferences, and the classes that it passes on.
 Bolt = tuple[tuple[Pair, ...], tuple[Pair, ...], tuple[str, ...]]
 
-_X, _Y, _K, _L, _A, _G = map(Variable, "XYKLAG")
-# So many pairs of kinds are kept as a table; for more, sides are looked at one by one.
-_TABLE: Final = 100_000
-# From here on the members of a group are numbered instead of paired.
-_MANY: Final = 6
+_X, _Y, _K, _L, _A = map(Variable, "XYKLA")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +45,7 @@ class Checks:
 
     `front` makes class assertions of role assertions and conjunctions, `bolts` are the rules of each bolt, `pairs` are
     about roles, and `back` looks for the axioms that bolts have lost sight of. Each rule that is about one axiom has
-    its line in `source` as its place.
+    its line in `source` as its place. `pinned` says which bolt each signature comes about in.
     """
 
     front: tuple[Rule, ...]
@@ -60,6 +54,8 @@ class Checks:
     back: tuple[Rule, ...]
     background: tuple[Fact, ...]
     source: Source
+    pinned: frozenset[tuple[str, int]] = frozenset()
+    gathered: frozenset[str] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -79,24 +75,18 @@ def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> 
     return _Pipeline(found, bolts, name).checks()
 
 
-def by_sides(found: Negative, name: str = "ontology") -> Checks:
-    """The rules that know of a class nothing but which sides of disjointness axioms it is on.
+def concepts_of(predicate: str, arity: int) -> tuple[str, ...]:
+    """The names of the concepts that a fact puts things in.
 
-    >>> from thalweg.ir.text import show
-    >>> from thalweg.languages.owl.axioms import DisjointClasses
-    >>> from thalweg.languages.owl.negative import close
-    >>> print(*map(show, by_sides(close([DisjointClasses(("<A>", "<B>"))])).rules), sep="\\n")
-    kind'(X,0) :- <A>(X).
-    kind'(X,1) :- <B>(X).
-    inconsistent(A,X,X) :- kind'(X,K), kind'(X,L), apart'(K,L,A).
+    >>> concepts_of("<Person>", 1), concepts_of("<likes>", 2)
+    (('<Person>',), ("some'<likes>", "some_inverse'<likes>"))
     """
-    writer = _Writer(found, name)
-    rules, background = writer.by_kind()
-    bolt = (*writer.alone(), *rules)
-    return Checks(writer.front(bolt), (bolt,), tuple(writer.roles_upwards()), (), background, writer.source)
+    if arity != 2:
+        return (predicate,) if arity == 1 else ()
+    return tuple(name_of(Some(Role(predicate, inverse=inverse))) for inverse in (False, True))
 
 
-class _Writer:
+class Writer:
     """Writes the rules that all topologies share."""
 
     def __init__(self, found: Negative, name: str) -> None:
@@ -165,82 +155,6 @@ class _Writer:
                 for concept in bits(self.found.order.below[part] & self.found.streams & ~(1 << meet)):
                     yield Rule(Atom(predicate, (_X,)), (self.member(concept),))
 
-    # By kind
-
-    def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """Classes on the same sides are of one kind; what is of two kinds that do not go together clashes."""
-        sides: dict[frozenset[tuple[int, int]], int] = {}
-        kind_of = {concept: sides.setdefault(frozenset(hit.items()), len(sides)) for concept, hit in self.hits.items()}
-        kinds = {kind: dict(key) for key, kind in sides.items()}
-        rules = [self.kind(concept, kind) for concept, kind in sorted(kind_of.items())]
-        if not rules:
-            return (), ()
-        if self.table_size(kinds) > _TABLE:
-            more, background = self.by_side(kinds)
-            return (*rules, *more), background
-        pairs = ((one, other, self.broken(kinds[one], kinds[other])) for one, other in self.meeting(kinds))
-        facts = tuple(_fact("apart'", str(k), str(m), quote(axiom)) for k, m, axioms in pairs for axiom in axioms)
-        return (*rules, _apart("kind'")), facts
-
-    def kind(self, concept: int, kind: int, *guard: Literal) -> Rule:
-        return Rule(Atom("kind'", (_X, Constant(str(kind)))), (*guard, self.member(concept)))
-
-    def on_sides(self, kinds: dict[int, dict[int, int]]) -> dict[int, list[list[int]]]:
-        """For each group the kinds below each of its members."""
-        found = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
-        for kind, hit in kinds.items():
-            for number, positions in hit.items():
-                for position in bits(positions):
-                    found[number][position].append(kind)
-        return found
-
-    def table_size(self, kinds: dict[int, dict[int, int]]) -> int:
-        lengths = ([len(side) for side in sides] for sides in self.on_sides(kinds).values())
-        return sum((sum(each) ** 2 - sum(n * n for n in each)) // 2 for each in lengths)
-
-    def meeting(self, kinds: dict[int, dict[int, int]]) -> Iterable[tuple[int, int]]:
-        """Pairs of kinds that do not go together."""
-        found: dict[tuple[int, int], None] = {}
-        for sides in self.on_sides(kinds).values():
-            for ones, others in combinations(sides, 2):
-                found |= {(min(k, m), max(k, m)): None for k in ones for m in others if k != m}
-        return found
-
-    def by_side(self, kinds: dict[int, dict[int, int]]) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """Kinds become the sides that they are on, where there are too many pairs of kinds."""
-        rules: list[Rule] = []
-        facts: dict[Fact, None] = {}
-        groups = list(enumerate(self.found.disjoint))
-        small = [(number, group) for number, group in groups if len(group.members) < _MANY]
-        if small:
-            rules += _BY_SIDE
-            pairs = [(*pair, group.axiom) for _, group in small for pair in combinations(group.members, 2)]
-            numbers = {number for number, _ in small}
-            facts |= dict.fromkeys(self.side_facts(pairs, kinds, numbers))
-        if len(small) < len(groups):
-            rules += _BY_PLACE
-            facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small], kinds))
-        return tuple(rules), tuple(facts)
-
-    def side_facts(
-        self, pairs: Iterable[tuple[int, int, str]], kinds: dict[int, dict[int, int]], groups: Iterable[int]
-    ) -> Iterator[Fact]:
-        for one, other, axiom in pairs:
-            yield _fact("apart'", str(one), str(other), quote(axiom))
-        wanted = set(groups)
-        for kind, hit in kinds.items():
-            for number in wanted & hit.keys():
-                for position in bits(hit[number]):
-                    yield _fact("under'", str(kind), str(self.found.disjoint[number].members[position]))
-
-    def place_facts(self, groups: list[tuple[int, Group]], kinds: dict[int, dict[int, int]]) -> Iterator[Fact]:
-        for number, group in groups:
-            yield _fact("axiom'", str(number), quote(group.axiom))
-        wanted = {number for number, _ in groups}
-        for kind, hit in kinds.items():
-            for number in wanted & hit.keys():
-                yield from (_fact("inside'", str(kind), str(number), str(place)) for place in bits(hit[number]))
-
     # Roles
 
     def roles_pairwise(self) -> Iterator[Rule]:
@@ -308,7 +222,7 @@ class _Writer:
         return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[self.lines[axiom]])
 
 
-class _Pipeline(_Writer):
+class _Pipeline(Writer):
     """Writes the rules of bolts."""
 
     def __init__(self, found: Negative, bolts: Sequence[Bolt], name: str) -> None:
@@ -317,22 +231,30 @@ class _Pipeline(_Writer):
         self.made = {sup for _, inferences, _ in bolts for _, sup in inferences}
         self.lost = list(self.lost_pairs())
         self.watched = {axiom for _, _, _, seen in self.lost for axiom in seen}
-        self.sets: dict[tuple[str, ...], str] = {}
+        self.sets: dict[tuple[int, tuple[str, ...]], str] = {}
 
     def checks(self) -> Checks:
-        bolts = [tuple(self.operations(*bolt[:2])) for bolt in self.bolts]
+        bolts = [tuple(self.operations(number, *bolt[:2])) for number, bolt in enumerate(self.bolts)]
         forward = (Rule(Atom(f"in'{name}", (_X,)), (Now(Atom(name, (_X,))),)) for name in sorted(self.made))
         bolts[0] = (*self.alone(), *forward, *bolts[0])
         back, background = self.back()
-        told = tuple(rule for axioms, name in self.sets.items() for rule in self.told(axioms, name))
+        told = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.told(axioms, name))
         every = [rule for bolt in bolts for rule in bolt]
         roles = self.roles_pairwise() if len(bolts) == 1 else self.roles_upwards()
         front = self.front([*every, *back])
-        return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source)
+        pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[str, int]]()
+        return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source, pinned)
 
-    def operations(self, conjunctions: Iterable[Pair], inferences: Iterable[Pair]) -> Iterator[Rule]:
+    def pinned(self) -> Iterator[tuple[str, int]]:
+        """Classes come about in the last bolt that makes something a member; what is told is told by the last one."""
+        yield f"{INCONSISTENT}/3", len(self.bolts) - 1
+        yield from ((f"{name}/1", number) for (number, _), name in self.sets.items())
+        last = {sup: number for number, (_, inferences, _) in enumerate(self.bolts) for _, sup in inferences}
+        yield from ((f"in'{sup}/1", number) for sup, number in last.items())
+
+    def operations(self, number: int, conjunctions: Iterable[Pair], inferences: Iterable[Pair]) -> Iterator[Rule]:
         for one, other in conjunctions:
-            yield self.conjunction(one, other)
+            yield self.conjunction(number, one, other)
         for sub, sup in inferences:
             yield Rule(Atom(f"in'{sup}", (_X,)), (self.arrived(sub),))
 
@@ -340,13 +262,13 @@ class _Pipeline(_Writer):
         """What is in a class when it comes to the bolt that looks at it."""
         return Now(Atom(f"in'{name}" if name in self.made else name, (_X,)))
 
-    def conjunction(self, one: str, other: str) -> Rule:
-        """One check for a pair, whatever the number of axioms that it breaks."""
+    def conjunction(self, number: int, one: str, other: str) -> Rule:
+        """One check for a pair, whatever the number of axioms that it breaks; where bolts follow, they hear of it."""
         axioms = self.broken(self.hits[self.place[one]], self.hits[self.place[other]])
         body = (self.arrived(one), self.arrived(other))
-        if len(axioms) == 1 and self.watched.isdisjoint(axioms):
+        if len(self.bolts) == len(axioms) == 1 and self.watched.isdisjoint(axioms):
             return self.clash(axioms[0], _X, _X, *body)
-        predicate = self.sets.setdefault(axioms, f"both'{len(self.sets)}")
+        predicate = self.sets.setdefault((number, axioms), f"both'{len(self.sets)}")
         return Rule(Atom(predicate, (_X,)), body, span=self.spans[self.lines[axioms[0]]])
 
     def told(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
@@ -395,34 +317,22 @@ class _Pipeline(_Writer):
         below = {side: self.found.order.below[side] & self.found.streams for side in sides}
         concepts = sorted({concept for found in below.values() for concept in bits(found)})
         clashing = Now(Atom("clashing'", (_X,)))
-        rules = [self.kind(concept, concept, clashing) for concept in concepts]
-        facts = [_fact("apart'", str(one), str(other), quote(axiom)) for one, other, axiom in pairs]
-        facts += [_fact("under'", str(concept), str(side)) for side in sorted(sides) for concept in bits(below[side])]
-        return (*rules, *_BY_SIDE), tuple(facts)
+        rules = [Rule(Atom(KIND, (_X, Constant(str(each)))), (clashing, self.member(each))) for each in concepts]
+        facts = [fact("apart'", str(one), str(other), quote(axiom)) for one, other, axiom in pairs]
+        facts += [fact("under'", str(concept), str(side)) for side in sorted(sides) for concept in bits(below[side])]
+        return (*rules, *by_side(Atom(KIND, (_X, _K)))), tuple(facts)
 
 
-def _apart(predicate: str) -> Rule:
-    """Whatever is of two sorts that do not go together is inconsistent."""
-    one, other = (Now(Atom(predicate, (_X, sort))) for sort in (_K, _L))
-    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (one, other, Now(Atom("apart'", (_K, _L, _A)))))
+def apart(one: Atom, other: Atom) -> Rule:
+    """Whatever is of two sorts that do not go together is inconsistent: of sort K, and of sort L."""
+    differ = () if one.predicate != other.predicate else (Comparison("!=", _K, _L),)
+    return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (Now(one), Now(other), *differ, Now(Atom("apart'", (_K, _L, _A)))))
 
 
-_BY_SIDE: Final = (
-    Rule(Atom("side'", (_X, _L)), (Now(Atom("kind'", (_X, _K))), Now(Atom("under'", (_K, _L))))),
-    _apart("side'"),
-)
-_BY_PLACE: Final = (
-    Rule(Atom("place'", (_X, _G, _L)), (Now(Atom("kind'", (_X, _K))), Now(Atom("inside'", (_K, _G, _L))))),
-    Rule(
-        Atom(INCONSISTENT, (_A, _X, _X)),
-        (
-            Now(Atom("place'", (_X, _G, _K))),
-            Now(Atom("place'", (_X, _G, _L))),
-            Comparison("<", _K, _L),
-            Now(Atom("axiom'", (_G, _A))),
-        ),
-    ),
-)
+def by_side(*kinds: Atom) -> Iterator[Rule]:
+    """The sides that each kind is on, and whatever is on two that do not go together."""
+    yield from (Rule(Atom("side'", (_X, _L)), (Now(kind), Now(Atom("under'", (_K, _L))))) for kind in kinds)
+    yield apart(Atom("side'", (_X, _K)), Atom("side'", (_X, _L)))
 
 
 def _related(role: Role, one: Variable, other: Variable) -> Now:
@@ -437,7 +347,7 @@ def _predicates(rule: Rule) -> Iterator[str]:
     return (literal.atom.predicate for literal in rule.body if isinstance(literal, Now))
 
 
-def _fact(predicate: str, *args: str) -> Fact:
+def fact(predicate: str, *args: str) -> Fact:
     return Fact(predicate, args)
 
 

@@ -13,8 +13,6 @@ from thalweg.model.arrow import Lists
 from thalweg.model.dictionary import Dictionary
 from thalweg.runtimes.spark.wire import Words
 
-_NONE: Final = np.zeros(0, dtype=np.int64)
-
 
 class Telling(Protocol):
     """Turns changes into answers, batch by batch."""
@@ -26,6 +24,9 @@ class Telling(Protocol):
 
     def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
         """Hears which facts of a predicate began and ended, as rows of words; ticks never go back."""
+
+    def hear(self, tick: int, begun: list[str], ended: list[str]) -> None:
+        """The same, of what is spelled already."""
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
         """The answers for the ticks from `first` to `last`, which are decided now; `over`: there will be no more."""
@@ -43,6 +44,11 @@ class Changes:
     def __init__(self, words: Dictionary) -> None:
         self.words = words
         self._heard: dict[tuple[str, int], list[tuple[int, Words, Words]]] = {}
+        self._texts: list[tuple[int, int, str]] = []
+
+    def hear(self, tick: int, begun: list[str], ended: list[str]) -> None:
+        self._texts += [(tick, 0, fact) for fact in begun]
+        self._texts += [(tick, 1, fact) for fact in ended]
 
     def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
         if len(begun) or len(ended):
@@ -52,7 +58,8 @@ class Changes:
     def batch(self, first: int, last: int, over: bool) -> Lists:
         import pyarrow as pa
 
-        ticks, ended, facts = [_NONE], [_NONE], [pa.array([], type=pa.string())]
+        ticks, ended = ([np.array([each[n] for each in self._texts], dtype=np.int64)] for n in (0, 1))
+        facts = [pa.array([fact for _, _, fact in self._texts], type=pa.string())]
         for (predicate, _), heard in self._heard.items():
             rows = [part for _, begun, gone in heard for part in (begun, gone)]
             counts = np.array([len(part) for part in rows], dtype=np.int64)
@@ -60,7 +67,7 @@ class Changes:
             ticks.append(np.repeat(np.repeat(when, 2), counts))
             ended.append(np.repeat(np.tile(np.array([0, 1], dtype=np.int64), len(heard)), counts))
             facts.append(self.words.spell_column_of_facts(predicate, np.concatenate(rows)))
-        self._heard = {}
+        self._heard, self._texts = {}, []
         return {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
 
     def save(self) -> Lists:
@@ -77,6 +84,13 @@ class _Holding:
         self.words = words
         self.since: dict[str, int] = {}
 
+    def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
+        spell = self.words.spell_rows
+        self.hear(tick, spell(predicate, begun), spell(predicate, ended))
+
+    def hear(self, tick: int, begun: list[str], ended: list[str]) -> None:
+        raise NotImplementedError
+
     def save(self) -> Lists:
         return {"facts": list(self.since), "since": np.array(list(self.since.values()), dtype=np.int64)}
 
@@ -91,10 +105,9 @@ class Intervals(_Holding):
         super().__init__(words)
         self._told: list[tuple[int, int, str]] = []
 
-    def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
-        gone = self.words.spell_rows(predicate, ended)
-        self._told += [(self.since.pop(fact), tick - 1, fact) for fact in gone]
-        self.since.update(dict.fromkeys(self.words.spell_rows(predicate, begun), tick))
+    def hear(self, tick: int, begun: list[str], ended: list[str]) -> None:
+        self._told += [(self.since.pop(fact), tick - 1, fact) for fact in ended]
+        self.since.update(dict.fromkeys(begun, tick))
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
         if over:
@@ -112,9 +125,8 @@ class Snapshots(_Holding):
         super().__init__(words)
         self._changes: list[tuple[int, list[str], list[str]]] = []
 
-    def take(self, tick: int, predicate: str, begun: Words, ended: Words) -> None:
-        spell = self.words.spell_rows
-        self._changes.append((tick, spell(predicate, begun), spell(predicate, ended)))
+    def hear(self, tick: int, begun: list[str], ended: list[str]) -> None:
+        self._changes.append((tick, begun, ended))
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
         ticks: list[int] = []

@@ -85,6 +85,6 @@ class Job:
         """What a checkpoint must agree with: the program, and how it is spread and run."""
         program = self.program
         told = None if program.told is None else sorted(program.told)
-        about = (show(program), told, sorted(program.streamed), program.door)
+        about = (show(program), told, sorted(program.streamed), program.door, sorted(program.pinned))
         what = (*about, self.settings, self.partitions, self.groups)
         return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -4,18 +4,21 @@ A worker knows nothing of Spark. What it has taken in can be saved and loaded, a
 given the same again, so a process that dies is replaced by loading what was saved and handing in what came since.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thalweg.engine import Change, Engine, Given
+from thalweg.engine.about import Dated, facts_about
 from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER
 from thalweg.model.triples import as_facts
 from thalweg.planning.partition import Route, Stage
+from thalweg.runtimes.blame import Judge
+from thalweg.runtimes.clashes import Tracker
 from thalweg.runtimes.spark.answers import Telling, told_by
 from thalweg.runtimes.spark.door import TRIPLES
 from thalweg.runtimes.spark.job import Job
@@ -68,6 +71,9 @@ class Worker:
         self.engine = engine(_share(self.stage, bucket, job.buckets(stage)))
         self.timeline = Timeline(job.groups, settings.delay, settings.first, settings.last)
         self.telling: Telling = told_by(settings.emit)(self.engine.dictionary)
+        self._tracker: Tracker | None = None
+        if job.program.reasons is not None and self.stage.outputs:
+            self._tracker = Tracker(Judge(job.program.reasons), self._about, settings.emit)
         self._waiting: list[Run] = []
         self._arrived = 0
         self._finished = False
@@ -197,6 +203,8 @@ class Worker:
         if time.decided >= begin:
             batches = self._decided(time.first, time.decided)
             for tick in sorted(batches.keys() | given.keys() | {time.decided}):
+                while self._tracker and (stop := self._tracker.stop(before=tick)) is not None:
+                    self._tell(engine.advance(stop), supplies)
                 # Told at once: the next tick may bring another plan, in which relations have other numbers.
                 self._tell(engine.advance(tick, batches.get(tick, ()), given.get(tick, ())), supplies)
         over = time.is_over and not self._finished
@@ -264,8 +272,12 @@ class Worker:
 
     def _tell(self, changes: list[Change], supplies: "_Supplies") -> None:
         plan = self.engine.plan
+        if self._tracker is not None:
+            assert self.engine.now is not None
+            for told in self._tracker.take(self.engine.now, self.engine.partial, changes):
+                self.telling.hear(told.tick, told.begin_text, told.end_text)
         for change in changes:
-            for name, signature in self.stage.outputs:
+            for name, signature in self.stage.outputs if self._tracker is None else ():
                 begun, ended = change.columns(plan.outputs[name])
                 if signature == TRIPLES:
                     self._tell_triples(change.tick, begun, ended)
@@ -278,6 +290,12 @@ class Worker:
             self.telling.take(tick, predicate, rows, rows[:0])
         for predicate, rows in as_facts(ended, self.engine.dictionary):
             self.telling.take(tick, predicate, rows[:0], rows)
+
+    def _about(self, terms: Sequence[str]) -> Iterator[Dated]:
+        """The facts that speak of some things, as the world calls them."""
+        names = {route.name: route.signature.rpartition("/")[0] for route in self.stage.routes}
+        for dated in facts_about(self.engine, terms):
+            yield dated._replace(fact=dated.fact._replace(predicate=names[dated.fact.predicate]))
 
     # Saving ---------------------------------------------------------------------------------------------------------
 
@@ -302,7 +320,8 @@ class Worker:
             "begun": self.engine.now is not None,
         }
         engine = self.engine.snapshot() if self.engine.now is not None else b""
-        return frame([encode(header, self.telling.save()), engine, *runs])
+        clashes: Lists = {} if self._tracker is None else {"clashes": self._tracker.save()}
+        return frame([encode(header, self.telling.save() | clashes), engine, *runs])
 
     def load(self, saved: bytes) -> None:
         """Brings a new worker to where another one was."""
@@ -310,6 +329,8 @@ class Worker:
         header, lists = decode(about)
         self.timeline.load(header["timeline"])
         self.telling.load(lists)
+        if self._tracker is not None:
+            self._tracker.load(lists["clashes"].to_pylist())
         self._arrived, self._finished = header["arrived"], header["finished"]
         if header["begun"]:
             self.engine = type(self.engine).restore(self.engine.program, engine)

@@ -1,0 +1,96 @@
+"""An ontology as a program that finds what contradicts it.
+
+Rules come from `consistency`, laid out as somebody decides who knows about costs. Here they get the window in which
+facts of the stream count, the ontology's own data, and the rules that say whether some facts suffice for a clash.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import InWindow, Literal, Now, Program, Rule, TimeWindow
+from thalweg.languages.owl import structure
+from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl.axioms import show as axiom_text
+from thalweg.languages.owl.consistency import INCONSISTENT, Bolt, Checks, by_bolts
+from thalweg.languages.owl.negative import Negative, Taxonomy, close
+from thalweg.languages.owl.sides import by_sides
+from thalweg.languages.owl.vocabulary import Triple, is_schema, short
+from thalweg.model.rdf import fact_of
+
+LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
+"""The bolts of a taxonomy; None where classes are told apart by the sides that they are on, and by nothing else."""
+
+TOLD = frozenset({f"{INCONSISTENT}/3"})
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The program, what it was made from, and what deserves a warning."""
+
+    program: Program
+    closed: Negative
+    warnings: tuple[Diagnostic, ...]
+
+
+def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) -> Checked:
+    """The checks of an ontology; a fact of the stream counts for `window` ticks after its own.
+
+    >>> from thalweg.ir.text import show
+    >>> from thalweg.languages.owl.vocabulary import OWL
+    >>> disjoint = ("<A>", f"<{OWL}disjointWith>", "<B>")
+    >>> print(show(checked("x.ttl", [disjoint], 5, lambda known: [(known.disjoint, (), ())]).program))
+    inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X) in [5], <B>(X) in [5].
+    """
+    ontology = structure.read(triples)
+    closed = close(ontology.axioms, ontology.declarations)
+    bolts = lay_out(closed.taxonomy())
+    plain = by_sides(closed, f"{name}#axioms")
+    checks = plain if bolts is None else by_bolts(closed, bolts, f"{name}#axioms")
+    data = (fact_of(*triple) for triple in triples if not is_schema(triple))
+    program = Program(
+        tuple(_windowed(rule, window) for rule in checks.rules),
+        tuple(dict.fromkeys((*data, *closed.facts, *checks.background))),
+        told=TOLD,
+        fixed=True,
+        pinned=checks.pinned,
+        gathered=checks.gathered,
+        static=_tables(checks),
+        reasons=_reasons(plain),
+    )
+    return Checked(program, closed, (*_outside(name, ontology, closed), *_empty(name, closed)))
+
+
+def _reasons(checks: Checks) -> Program:
+    return Program(checks.rules, checks.background, told=TOLD, gathered=checks.gathered, static=_tables(checks))
+
+
+def _tables(checks: Checks) -> frozenset[str]:
+    return frozenset(fact.signature for fact in checks.background)
+
+
+def _windowed(rule: Rule, window: int) -> Rule:
+    return replace(rule, body=tuple(_seen(literal, window) for literal in rule.body)) if window else rule
+
+
+def _seen(literal: Literal, window: int) -> Literal:
+    """What streams bring counts for a while; what follows from it holds as long."""
+    is_streamed = isinstance(literal, Now) and literal.atom.predicate[0] == "<"
+    return InWindow(literal.atom, TimeWindow(window)) if is_streamed else literal  # type: ignore[union-attr]
+
+
+def _outside(name: str, ontology: Ontology, closed: Negative) -> Iterator[Diagnostic]:
+    """What the checks do not look at, by name."""
+    sentences = [f"`{axiom_text(axiom)}`: {reason}" for axiom, reason in closed.skipped]
+    sentences += (f"`{imported}` is imported and not read: give it, too" for imported in ontology.imports)
+    sentences += (f"`{' '.join(map(short, triple))}` is part of no axiom" for triple in ontology.leftovers)
+    for number, sentence in enumerate(sentences, 1):
+        way_out = "the rest is checked: what DL-Lite can say" if number == len(sentences) else ""
+        yield Diagnostic("W409", f"{name}: {sentence}", help=way_out)
+
+
+def _empty(name: str, closed: Negative) -> Iterator[Diagnostic]:
+    """What nothing can be in: every fact about it will clash."""
+    for empty, axioms in closed.unsatisfiable().items():
+        notes = tuple(f"because of `{axiom}`" for axiom in axioms)
+        yield Diagnostic("W411", f"{name}: nothing can be in `{empty}`", notes=notes)

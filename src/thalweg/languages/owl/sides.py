@@ -1,0 +1,162 @@
+"""One rule for all disjoint pairs: of a class nothing matters but which sides of disjointness axioms it is on.
+
+    kind'(X,0,0) :- <Person>(X).    kind'(X,0,1) :- <Student>(X).    kind'(X,1,2) :- <Work>(X).
+    inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).        apart'(0,1,"Disjoint…").
+
+Classes on the same sides are of one kind; each has a number of its own as well, which tells what a fact said. Which
+kinds do not go together is a table, small where a hierarchy is deep; where it would be large, kinds become the sides
+that they are on.
+
+Kinds that streams tell are kept apart from those that follow: they need not be derived (see `gather`).
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import combinations, combinations_with_replacement
+from typing import Final
+
+from thalweg.ir.nodes import Atom, Comparison, Constant, Now, Rule, Variable
+from thalweg.languages.owl.consistency import INCONSISTENT, KIND, Checks, Writer, apart, by_side, fact
+from thalweg.languages.owl.dl_lite import Some
+from thalweg.languages.owl.negative import Group, Negative, bits
+from thalweg.model.fact import Fact
+from thalweg.model.term import quote
+
+_MADE: Final = "made'"
+_X, _K, _L, _A, _G = map(Variable, "XKLAG")
+# So many pairs of kinds are kept as a table; for more, sides are looked at one by one.
+_TABLE: Final = 100_000
+# From here on the members of a group are numbered instead of paired.
+_MANY: Final = 6
+
+Kinds = dict[int, dict[int, int]]
+"""For each kind the groups that it is in, and which members of them it is below (bits)."""
+
+
+def by_sides(found: Negative, name: str = "ontology") -> Checks:
+    """The rules that know of a class nothing but which sides of disjointness axioms it is on.
+
+    >>> from thalweg.ir.text import show
+    >>> from thalweg.languages.owl.axioms import DisjointClasses
+    >>> from thalweg.languages.owl.negative import close
+    >>> print(*map(show, by_sides(close([DisjointClasses(("<A>", "<B>"))])).rules), sep="\\n")
+    kind'(X,0,0) :- <A>(X).
+    kind'(X,1,1) :- <B>(X).
+    inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).
+    """
+    writer = _Sides(found, name)
+    rules, background = writer.by_kind()
+    bolt = (*writer.alone(), *rules)
+    roles = tuple(writer.roles_upwards())
+    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=frozenset({f"{KIND}/3"}))
+
+
+class _Sides(Writer):
+    """Writes the rules for all pairs at once."""
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        return {kind: dict(sides) for sides, kind in self._numbered.items()}
+
+    @cached_property
+    def _numbered(self) -> dict[frozenset[tuple[int, int]], int]:
+        found: dict[frozenset[tuple[int, int]], int] = {}
+        for hit in self.hits.values():
+            found.setdefault(frozenset(hit.items()), len(found))
+        return found
+
+    def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
+        """What is of two kinds that do not go together clashes."""
+        rules = [self.kind(concept) for concept in sorted(self.hits)]
+        if not rules:
+            return (), ()
+        predicates = sorted({rule.head.predicate for rule in rules})
+        if self.table_size() > _TABLE:
+            more, background = self.one_by_one(predicates)
+            return (*rules, *more), background
+        pairs = ((one, other, self.broken(self.kinds[one], self.kinds[other])) for one, other in self.meeting())
+        facts = tuple(
+            fact("apart'", str(one), str(other), quote(axiom))
+            for k, m, axioms in pairs
+            for axiom in axioms
+            for one, other in ((k, m), (m, k))
+        )
+        twice = combinations_with_replacement(predicates, 2)
+        looking = (apart(_sort(one, _K, "_'1"), _sort(other, _L, "_'2")) for one, other in twice)
+        return (*rules, *looking), facts
+
+    def kind(self, concept: int) -> Rule:
+        streamed = self.found.name(concept)[0] == "<"
+        is_value = isinstance(self.found.concepts[concept], Some)
+        body = self.value(concept).body if is_value else (self.member(concept),)
+        numbers = (self._numbered[frozenset(self.hits[concept].items())], concept)
+        return Rule(Atom(KIND if streamed else _MADE, (_X, *(Constant(str(each)) for each in numbers))), body)
+
+    def on_sides(self) -> dict[int, list[list[int]]]:
+        """For each group the kinds below each of its members."""
+        found = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
+        for kind, hit in self.kinds.items():
+            for number, positions in hit.items():
+                for position in bits(positions):
+                    found[number][position].append(kind)
+        return found
+
+    def table_size(self) -> int:
+        lengths = ([len(side) for side in sides] for sides in self.on_sides().values())
+        return sum((sum(each) ** 2 - sum(n * n for n in each)) // 2 for each in lengths)
+
+    def meeting(self) -> Iterable[tuple[int, int]]:
+        """Pairs of kinds that do not go together."""
+        found: dict[tuple[int, int], None] = {}
+        for sides in self.on_sides().values():
+            for ones, others in combinations(sides, 2):
+                found |= {(min(k, m), max(k, m)): None for k in ones for m in others if k != m}
+        return found
+
+    def one_by_one(self, predicates: list[str]) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
+        """Kinds become the sides that they are on, where there are too many pairs of kinds."""
+        rules: list[Rule] = []
+        facts: dict[Fact, None] = {}
+        groups = list(enumerate(self.found.disjoint))
+        small = [(number, group) for number, group in groups if len(group.members) < _MANY]
+        if small:
+            rules += by_side(*(_sort(predicate, _K) for predicate in predicates))
+            pairs = [(*pair, group.axiom) for _, group in small for pair in combinations(group.members, 2)]
+            numbers = {number for number, _ in small}
+            facts |= dict.fromkeys(self.side_facts(pairs, numbers))
+        if len(small) < len(groups):
+            rules += _by_place(predicates)
+            facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small]))
+        return tuple(rules), tuple(facts)
+
+    def side_facts(self, pairs: Iterable[tuple[int, int, str]], groups: Iterable[int]) -> Iterator[Fact]:
+        for one, other, axiom in pairs:
+            yield fact("apart'", str(one), str(other), quote(axiom))
+        wanted = set(groups)
+        for kind, hit in self.kinds.items():
+            for number in wanted & hit.keys():
+                for position in bits(hit[number]):
+                    yield fact("under'", str(kind), str(self.found.disjoint[number].members[position]))
+
+    def place_facts(self, groups: list[tuple[int, Group]]) -> Iterator[Fact]:
+        for number, group in groups:
+            yield fact("axiom'", str(number), quote(group.axiom))
+        wanted = {number for number, _ in groups}
+        for kind, hit in self.kinds.items():
+            for number in wanted & hit.keys():
+                yield from (fact("inside'", str(kind), str(number), str(place)) for place in bits(hit[number]))
+
+
+def _by_place(predicates: Iterable[str]) -> Iterator[Rule]:
+    """The members of groups that each kind is below, and whatever is below two of one group."""
+    for predicate in predicates:
+        body = (Now(_sort(predicate, _K)), Now(Atom("inside'", (_K, _G, _L))))
+        yield Rule(Atom("place'", (_X, _G, _L)), body)
+    places = (Now(Atom("place'", (_X, _G, place))) for place in (_K, _L))
+    axiom = Now(Atom("axiom'", (_G, _A)))
+    yield Rule(Atom(INCONSISTENT, (_A, _X, _X)), (*places, Comparison("<", _K, _L), axiom))
+
+
+def _sort(predicate: str, kind: Variable, any_concept: str = "_'1") -> Atom:
+    """X is of a kind, whatever the concept that tells."""
+    return Atom(predicate, (_X, kind, Variable(any_concept)))

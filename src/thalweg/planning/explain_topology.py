@@ -1,0 +1,192 @@
+"""How consistency is checked, for people to read: what is disjoint, and which bolt looks at what.
+
+bolt 1   1 conjunction, 2 inferences
+         Faculty – Admin
+         Faculty → Employee, Admin → Employee
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from textwrap import wrap
+from typing import Final
+
+from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, choices, evenly
+from thalweg.planning.draw import Arrow, Box, Drawing
+from thalweg.planning.explain import Explanation
+from thalweg.planning.explain_stages import ExplainedStage
+from thalweg.planning.tell import TIGHT, WIDTH, briefly
+from thalweg.planning.topology import Bolt, Pair, Taxonomy, groups
+
+_SHOWN: Final = 12
+_DRAWN: Final = 6
+_BESIDE: Final = " " * 10
+
+
+@dataclass(frozen=True)
+class ExplainedTopology:
+    """A topology and what it was chosen from; `stages` is how it is spread, where it is."""
+
+    known: Taxonomy
+    closure: int
+    closure_roles: int
+    chosen: Choice
+    frequencies: Mapping[str, float]
+    stages: tuple[ExplainedStage, ...] | None = None
+    texts: tuple[str, ...] = ()
+
+    @cached_property
+    def bolts(self) -> tuple[Bolt, ...]:
+        """Those of the topology; by sides it is one that makes a side of each class, and looks for two once."""
+        if self.chosen.topology is not None:
+            return self.chosen.topology
+        return (Bolt((("a side", "another side"),), tuple((name, "its sides") for name in self.known.classes)),)
+
+    @cached_property
+    def considered(self) -> list[Choice]:
+        """Every way that `auto` weighs, the cheapest first."""
+        bolts = max(AT_MOST, len(self.bolts))
+        return sorted(choices(self.known, self.frequencies, USUAL, bolts), key=lambda choice: choice.cost)
+
+    def asserted(self, bolt: Bolt) -> list[Pair]:
+        """The pairs of axioms that a bolt looks at; by sides those are all."""
+        if self.chosen.topology is None:
+            return list(self.known.disjoint)
+        checked = {frozenset(pair) for pair in bolt.conjunctions}
+        return [pair for pair in self.known.disjoint if frozenset(pair) in checked]
+
+    def as_data(self) -> dict[str, object]:
+        """The same for programs to read."""
+        return {
+            "closure": self.closure,
+            "closure_roles": self.closure_roles,
+            "topology": self.chosen.method,
+            "bolts": [
+                {
+                    "conjunctions": len(bolt.conjunctions),
+                    "inferences": len(bolt.inferences),
+                    "forwards": len(bolt.forwards),
+                    "disjoint": [list(pair) for pair in self.asserted(bolt)],
+                    "becomes": [list(pair) for pair in bolt.inferences] if self.chosen.topology else [],
+                }
+                for bolt in self.bolts
+            ],
+            "groups": [[list(pair) for pair in group] for group in groups(self.known)],
+            "costs": [
+                {"topology": choice.method, "bolts": len(choice.topology or (None,)), "cost": round(choice.cost, 3)}
+                for choice in self.considered
+            ],
+        } | ({} if self.stages is None else {"stages": [stage.as_data(self.texts) for stage in self.stages]})
+
+    def as_text(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"closure   {_pairs(self.closure)} of classes, {_pairs(self.closure_roles)} with a role's domain or range"
+        where = "by sides" if self.chosen.topology is None else f"on {_count(len(self.bolts), 'bolt')}"
+        yield f"topology  {self.chosen.method} {where}, about {self.chosen.cost:.2f} µs a fact"
+        for number, bolt in enumerate(self.bolts, 1):
+            yield ""
+            yield f"bolt {number:<4} {_operations(bolt)}"
+            yield from _several([f"{self.brief(one)} – {self.brief(other)}" for one, other in self.asserted(bolt)])
+            if self.chosen.topology is not None:
+                yield from _several([f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences])
+        yield ""
+        yield "costs     µs a fact, as expected"
+        for choice in self.considered:
+            yield f"{_BESIDE}{_way(choice):<14} {choice.cost:8.2f}"
+        for stage in self.stages or ():
+            key = ", ".join(stage.key) if stage.split else "none"
+            rules, buckets = _count(len(stage.rules), "rule"), _count(stage.partitions, "bucket")
+            yield f"stage {stage.number:<3} {rules} on {buckets}, key {key}"
+
+    @cached_property
+    def brief(self) -> "Brief":
+        return Brief(self.known.classes)
+
+    def as_svg(self) -> str:
+        """Bolts from left to right: what each looks at, and what goes on to the next."""
+        boxes = {
+            "0": Box("stream", (_count(len(self.known.classes), "class", "classes"),), (), "what streams bring", 0)
+        }
+        arrows: list[Arrow] = []
+        for number, bolt in enumerate(self.bolts, 1):
+            pairs = [f"{self.brief(one)} – {self.brief(other)}" for one, other in self.asserted(bolt)]
+            boxes[str(number)] = Box("rule", (_operations(bolt),), _cut(pairs), "\n".join(pairs), number)
+            arrows.append(Arrow(str(number - 1), str(number)))
+            if bolt.inferences and self.chosen.topology is not None:
+                made = [f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences]
+                boxes[f"from {number}"] = Box("derived", ("becomes",), _cut(made), "\n".join(made), number)
+                arrows += [Arrow(str(number), f"from {number}"), Arrow(f"from {number}", str(number + 1))]
+        bands = ["input", *(f"bolt {number}" for number in range(1, len(self.bolts) + 1))]
+        known = [arrow for arrow in arrows if arrow.end in boxes]
+        return Drawing(boxes, known, bands, {"positive": "goes on to"}).svg()
+
+
+class Brief:
+    """Shortens names, except where two would become one; what has a value by a role is written as in DL-Lite.
+
+    >>> Brief(("<http://ex.org/wrote>",))("some_inverse'<http://ex.org/wrote>")
+    '∃wrote⁻'
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._shorten = briefly(names)
+
+    def __call__(self, name: str) -> str:
+        before, _, role = name.partition("'")
+        if before not in ("some", "some_inverse"):
+            return self._shorten(name).removeprefix(":")
+        return f"∃{self._shorten(role).removeprefix(':')}{'⁻' if before == 'some_inverse' else ''}"
+
+
+def explain_topology(
+    known: Taxonomy, closure: tuple[int, int], chosen: Choice, plan: Explanation | None = None
+) -> ExplainedTopology:
+    """A topology explained; with the stages of a plan, where it has some.
+
+        >>> from thalweg.planning.choose_topology import lay_out
+    >>> from thalweg.planning.topology import taxonomy
+        >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
+        >>> print(explain_topology(staff, (3, 0), lay_out(staff, "ltm", 2)).as_text().partition("costs")[0].rstrip())
+        closure   3 pairs of classes, 0 pairs with a role's domain or range
+        topology  ltm on 2 bolts, about ... µs a fact
+        <BLANKLINE>
+        bolt 1    1 conjunction, 1 inference, 2 forwarded
+                  Student – Employee
+                  Student → Person
+        <BLANKLINE>
+        bolt 2    1 conjunction, 0 inferences
+                  Person – Work
+    """
+    texts = () if plan is None else tuple(rule.text for rule in plan.rules)
+    return ExplainedTopology(known, *closure, chosen, evenly(known), None if plan is None else plan.stages, texts)
+
+
+def _operations(bolt: Bolt) -> str:
+    forwards = f", {len(bolt.forwards)} forwarded" if bolt.forwards else ""
+    return f"{_count(len(bolt.conjunctions), 'conjunction')}, {_count(len(bolt.inferences), 'inference')}{forwards}"
+
+
+def _way(choice: Choice) -> str:
+    return f"ltm, {len(choice.topology)} bolts" if choice.method == "ltm" and choice.topology else choice.method
+
+
+def _several(texts: list[str]) -> Iterator[str]:
+    rest = len(texts) - _SHOWN
+    shown = ", ".join(text.replace(" ", TIGHT) for text in texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    lines = wrap(shown, WIDTH, initial_indent=_BESIDE, subsequent_indent=_BESIDE, break_long_words=False)
+    yield from (line.replace(TIGHT, " ") for line in lines)
+
+
+def _cut(texts: list[str]) -> tuple[str, ...]:
+    rest = len(texts) - _DRAWN
+    return (*texts[:_DRAWN], *([f"and {rest} more"] if rest > 0 else []))
+
+
+def _pairs(number: int) -> str:
+    return _count(number, "pair")
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,250 @@
+"""Clashes as answers: who breaks which axiom, because of what, and until when.
+
+The engine tells which clashes begin and end. Reasons are looked for when a clash begins; where every tick is told, they
+are looked for again when one of their facts no longer counts while the clash goes on.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+from thalweg.engine.about import Dated, facts_about
+from thalweg.model.term import unquote
+from thalweg.runtimes.blame import Broken, Judge
+from thalweg.runtimes.emit import Change, Interval, Piece, Snapshot, Stretch
+
+if TYPE_CHECKING:
+    from thalweg.engine import Change as Delta
+    from thalweg.engine import Engine
+    from thalweg.model.event import Batch
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+About = Callable[[Sequence[str]], Iterable[Dated]]
+"""The facts that speak of some things."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Who breaks an axiom, alone or together with an `other`, and the facts behind it; left out where it ends.
+
+    >>> print(Clash("<bob>", "DisjointClasses(<Man> <Work>)", ("<Man>(<bob>) at 5", "<Work>(<bob>) at 7")))
+    {"individual":"<bob>","axiom":"DisjointClasses(<Man> <Work>)","because":["<Man>(<bob>) at 5","<Work>(<bob>) at 7"]}
+    """
+
+    individual: str
+    axiom: str
+    because: tuple[str, ...] | None = None
+    other: str | None = None
+
+    def __str__(self) -> str:
+        data: dict[str, object] = {"individual": self.individual, "axiom": self.axiom}
+        data |= {} if self.because is None else {"because": list(self.because)}
+        return _encode(data | ({} if self.other is None else {"other": self.other}))
+
+    @classmethod
+    def read(cls, text: str) -> "Clash":
+        """The clash that a text stands for."""
+        data = json.loads(text)
+        because = data.get("because")
+        return cls(data["individual"], data["axiom"], None if because is None else tuple(because), data.get("other"))
+
+
+# What is told -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistent(Snapshot):
+    """All clashes of a tick.
+
+    >>> print(Inconsistent(7, ()))
+    {"t":7,"inconsistent":[]}
+    """
+
+    @property
+    def clashes(self) -> tuple[Clash, ...]:
+        return tuple(map(Clash.read, self.facts))
+
+    def __str__(self) -> str:
+        return f'{{"t":{self.t},"inconsistent":[{",".join(self.facts)}]{_PARTIAL * self.partial}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Clashing(Stretch):
+    """The same clashes for every tick from `first` to `last`."""
+
+    def answers(self) -> Iterator[Snapshot]:
+        return (Inconsistent(tick, self.facts, self.partial) for tick in range(self.first, self.last + 1))
+
+    def jsonl(self) -> str:
+        return "".join([f"{answer}\n" for answer in self.answers()])
+
+
+@dataclass(frozen=True, slots=True)
+class ClashChange(Change):
+    """Which clashes began and ended at a tick.
+
+    >>> print(ClashChange(7, (), (str(Clash("<bob>", "DisjointClasses(<Person> <Work>)")),)))
+    {"t":7,"begin":[],"end":[{"individual":"<bob>","axiom":"DisjointClasses(<Person> <Work>)"}]}
+    """
+
+    @property
+    def begun(self) -> tuple[Clash, ...]:
+        return tuple(map(Clash.read, self.begin))
+
+    @property
+    def ended(self) -> tuple[Clash, ...]:
+        return tuple(map(Clash.read, self.end))
+
+    def __str__(self) -> str:
+        begin, end = ",".join(self.begin), ",".join(self.end)
+        return f'{{"t":{self.t},"begin":[{begin}],"end":[{end}]{_PARTIAL * self.partial}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class ClashInterval(Interval):
+    """A clash, with the reasons that it began for, and the ticks over which it lasts.
+
+    >>> print(ClashInterval(str(Clash("<bob>", "DisjointClasses(<Person> <Work>)")), 7, None))
+    {"individual":"<bob>","axiom":"DisjointClasses(<Person> <Work>)","from":7,"until":null}
+    """
+
+    @property
+    def clash(self) -> Clash:
+        return Clash.read(self.fact)
+
+    def __str__(self) -> str:
+        until = "null" if self.until is None else self.until
+        return f'{self.fact[:-1]},"from":{self.start},"until":{until}{_PARTIAL * self.partial}}}'
+
+
+_PARTIAL: Final = ',"partial":true'
+_AS_CLASHES: Final[dict[type, type]] = {Stretch: Clashing, Change: ClashChange, Interval: ClashInterval}
+
+
+def as_clashes(piece: Piece) -> Piece:
+    """A piece of output whose texts are clashes."""
+    kind = _AS_CLASHES[type(piece)]
+    made: Piece = kind(*(getattr(piece, name) for name in piece.__match_args__))
+    return made
+
+
+# From changes to what is told ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Told:
+    """What to tell of a tick."""
+
+    tick: int
+    partial: bool
+    begin_text: list[str]
+    end_text: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    text: str
+    until: int | None
+
+
+class Tracker:
+    """Remembers which clashes go on, and for which reasons."""
+
+    def __init__(self, judge: Judge, about: About, emit: str) -> None:
+        self.about = about
+        self._judge = judge
+        self._emit = emit
+        self._known: dict[Broken, _Known] = {}
+        self._ends: list[tuple[int, Broken]] = []
+
+    def stop(self, before: int) -> int | None:
+        """The next tick before a given one at which reasons must be looked for again."""
+        while self._ends and self._is_stale(*self._ends[0]):
+            heappop(self._ends)
+        return self._ends[0][0] + 1 if self._ends and self._ends[0][0] + 1 < before else None
+
+    def _is_stale(self, until: int, broken: Broken) -> bool:
+        return broken not in self._known or self._known[broken].until != until
+
+    def take(self, now: int, partial: bool, changes: "Iterable[Delta]") -> list[Told]:
+        """What to tell of some changes, the last of which may be at `now`."""
+        told: list[Told] = []
+        begun: list[Broken] = []
+        for change in changes:
+            ended = [self._end(Broken(*fact.args)) for fact in change.end]
+            begun += (Broken(*fact.args) for fact in change.begin)
+            told.append(Told(change.tick, change.partial, [], ended))
+        renewed = self._outlived(now)
+        if not (begun or renewed):
+            return told
+        if not told or (renewed and told[-1].tick < now):
+            told.append(Told(now, partial, [], []))
+        told[-1].end_text += (self._known[broken].text for broken in renewed)
+        told[-1].begin_text += self._explained([*begun, *renewed])
+        return told
+
+    def _end(self, broken: Broken) -> str:
+        known = self._known.pop(broken)
+        return str(_clash(broken)) if self._emit == "changes" else known.text
+
+    def _outlived(self, now: int) -> list[Broken]:
+        """The clashes that have outlived their reasons."""
+        found: list[Broken] = []
+        while self._ends and self._ends[0][0] < now:
+            until, broken = heappop(self._ends)
+            if not self._is_stale(until, broken):
+                found.append(broken)
+        return found
+
+    def _explained(self, found: list[Broken]) -> Iterator[str]:
+        terms = list(dict.fromkeys(term for broken in found for term in (broken.one, broken.other)))
+        by_term: dict[str, list[Dated]] = {}
+        for dated in self.about(terms):
+            for term in dict.fromkeys(dated.fact.args):
+                by_term.setdefault(term, []).append(dated)
+        for broken in found:
+            facts = self._judge.because(broken, by_term.get(broken.one, []))
+            clash = replace(_clash(broken), because=tuple(sorted(map(str, facts))))
+            until = min((dated.until for dated in facts if dated.until is not None), default=None)
+            self._known[broken] = _Known(str(clash), until)
+            if self._emit == "snapshot" and until is not None:
+                heappush(self._ends, (until, broken))
+            yield self._known[broken].text
+
+    def save(self) -> list[str]:
+        """What must be remembered, as texts."""
+        return [_encode([*broken, known.text, known.until]) for broken, known in self._known.items()]
+
+    def load(self, texts: Iterable[str]) -> None:
+        """Remembers it."""
+        for axiom, one, other, text, until in map(json.loads, texts):
+            self._known[Broken(axiom, one, other)] = _Known(text, until)
+            if self._emit == "snapshot" and until is not None:
+                heappush(self._ends, (until, Broken(axiom, one, other)))
+
+
+def _clash(broken: Broken) -> Clash:
+    other = None if broken.one == broken.other else broken.other
+    return Clash(broken.one, unquote(broken.axiom), other=other)
+
+
+class Explaining:
+    """An engine whose changes are clashes with their reasons."""
+
+    def __init__(self, engine: "Engine", emit: str) -> None:
+        assert engine.program.reasons is not None
+        self._engine = engine
+        self._tracker = Tracker(Judge(engine.program.reasons), lambda terms: facts_about(engine, terms), emit)
+
+    def advance(self, to: int, batches: "list[Batch]") -> list[Told]:
+        told: list[Told] = []
+        while (stop := self._tracker.stop(before=to)) is not None:
+            told += self._step(stop, [])
+        return told + self._step(to, batches)
+
+    def _step(self, to: int, batches: "list[Batch]") -> list[Told]:
+        changes = self._engine.advance(to, batches)
+        return self._tracker.take(to, self._engine.partial, changes)

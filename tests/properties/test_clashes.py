@@ -1,0 +1,153 @@
+"""Clashes over a stream are those of each window by definition, whatever the topology and the way they are told; the
+reasons suffice, none of them can be spared, and all of them are in the window.
+"""
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_consistency import AXIOM, DECLARED, FACT, Definition
+from test_partitioned import Answers, answers, cuts, kept, loaded, replayed
+
+from thalweg import api
+from thalweg.ir.nodes import Program
+from thalweg.languages.lars.facts import read_fact
+from thalweg.languages.owl import checked, graph, structure
+from thalweg.languages.owl.axioms import Axiom, Ontology, show
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.planning.choose_topology import lay_out
+from thalweg.planning.reasons import keep_reasons
+from thalweg.planning.topology import Taxonomy
+from thalweg.runtimes.clashes import Clash, ClashChange, ClashInterval, Inconsistent
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.job import Job
+
+Stream = list[tuple[int, list[Fact]]]
+Named = set[tuple[str, str, str]]
+TOPOLOGIES = (("ntm", None), ("ltm", None), ("ltm", 2), ("auto", None))
+
+EVENT = st.tuples(st.integers(0, 9), st.lists(FACT, min_size=1, max_size=4, unique=True))
+STREAM = st.lists(EVENT, min_size=1, max_size=6, unique_by=lambda event: event[0]).map(sorted)
+AXIOMS = st.lists(AXIOM, min_size=1, max_size=6, unique_by=show)
+LAST = 14
+
+
+class Case:
+    """An ontology, a stream and a window, and what should be told of them."""
+
+    def __init__(self, axioms: list[Axiom], stream: Stream, window: int) -> None:
+        self.triples = list(graph.triples(Ontology(tuple(axioms), DECLARED), "x"))
+        self.meaning = Definition(list(structure.read(self.triples).axioms))
+        self.stream, self.window = stream, window
+
+    def program(self, topology: str, bolts: int | None) -> Program:
+        return checked(
+            "x", self.triples, self.window, lambda known: lay_out(Taxonomy(*known), topology, bolts).topology
+        ).program
+
+    def seen(self, tick: int) -> set[Fact]:
+        return {fact for when, facts in self.stream for fact in facts if tick - self.window <= when <= tick}
+
+    def expected(self, tick: int) -> Named:
+        return self.meaning.inconsistent(list(self.seen(tick)))
+
+    def check_reasons(self, clash: Clash, tick: int) -> None:
+        assert clash.because is not None
+        dated = [text.rpartition(" at ") for text in clash.because]
+        facts = [read_fact(fact) for fact, _, _ in dated]
+        for fact, (_, _, when) in zip(facts, dated, strict=True):
+            assert tick - self.window <= int(when) <= tick
+            assert (fact, int(when)) in {(each, t) for t, several in self.stream for each in several}
+        assert list(clash.because) == sorted(clash.because)
+        assert named(clash) in self.meaning.inconsistent(facts)
+        for fact in facts:
+            assert named(clash) not in self.meaning.inconsistent([each for each in facts if each != fact])
+
+
+def named(clash: Clash) -> tuple[str, str, str]:
+    return clash.axiom, clash.individual, clash.other or clash.individual
+
+
+def cases() -> st.SearchStrategy[Case]:
+    return st.builds(Case, AXIOMS, STREAM, st.integers(0, 5))
+
+
+def snapshots(program: Program, stream: Stream) -> Iterator[Inconsistent]:
+    for answer in api.run(program, on=stream, first=0, last=LAST):
+        assert isinstance(answer, Inconsistent)
+        yield answer
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_every_topology_tells_the_clashes_of_each_window(case: Case) -> None:
+    first = list(snapshots(case.program("ntm", None), case.stream))
+    assert [answer.t for answer in first] == list(range(LAST + 1))
+    for answer in first:
+        assert {named(clash) for clash in answer.clashes} == case.expected(answer.t)
+        for clash in answer.clashes:
+            case.check_reasons(clash, answer.t)
+    for topology, bolts in TOPOLOGIES[1:]:
+        assert list(snapshots(case.program(topology, bolts), case.stream)) == first, topology
+
+
+@settings(max_examples=40)
+@given(cases(), st.sampled_from(TOPOLOGIES))
+def test_changes_tell_each_clash_once_when_it_begins_and_once_when_it_ends(
+    case: Case, topology: tuple[str, int | None]
+) -> None:
+    now: Named = set()
+    told: dict[int, ClashChange] = {}
+    for answer in api.run(case.program(*topology), on=case.stream, emit="changes", first=0, last=LAST):
+        assert isinstance(answer, ClashChange)
+        told[answer.t] = answer
+    for tick in range(LAST + 1):
+        if tick in told:
+            ended, begun = set(map(named, told[tick].ended)), set(map(named, told[tick].begun))
+            assert ended <= now
+            assert begun.isdisjoint(now)
+            now = (now - ended) | begun
+            assert all(clash.because is None for clash in told[tick].ended)
+            for clash in told[tick].begun:
+                case.check_reasons(clash, tick)
+        assert now == case.expected(tick)
+
+
+@settings(max_examples=40)
+@given(cases(), st.sampled_from(TOPOLOGIES))
+def test_intervals_tell_from_when_to_when(case: Case, topology: tuple[str, int | None]) -> None:
+    found: dict[int, Named] = {tick: set() for tick in range(LAST + 1)}
+    for answer in api.run(case.program(*topology), on=case.stream, emit="intervals", first=0, last=LAST):
+        assert isinstance(answer, ClashInterval)
+        case.check_reasons(answer.clash, answer.start)
+        for tick in range(answer.start, (LAST if answer.until is None else answer.until) + 1):
+            found[tick].add(named(answer.clash))
+    assert found == {tick: case.expected(tick) for tick in range(LAST + 1)}
+
+
+def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
+    """What one process tells, in the rows that buckets tell."""
+    found: Answers = []
+    for answer in api.run(case.program(*topology), on=case.stream, emit=emit, first=0, last=LAST):  # type: ignore[arg-type]
+        match answer:
+            case Inconsistent(tick, clashes):
+                found += [(tick, text) for text in clashes]
+            case ClashChange(tick, begun, ended):
+                found += [(tick, 0, text) for text in begun] + [(tick, 1, text) for text in ended]
+            case ClashInterval(text, start, until):
+                found.append((start, -1 if until is None else until, text))
+    return sorted(found)
+
+
+@settings(max_examples=60)
+@given(cases(), st.sampled_from(TOPOLOGIES), st.sampled_from(("changes", "intervals", "snapshot")), st.data())
+def test_buckets_tell_what_one_process_tells(
+    case: Case, topology: tuple[str, int | None], emit: str, data: st.DataObject
+) -> None:
+    program = keep_reasons(case.program(*topology))
+    job = Job(program, Settings(0, LAST, emit=emit), data.draw(st.integers(1, 3), label="partitions"))
+    assert all(stage.split for stage in job.stages) or not program.rules
+    events = [Event(tick, tuple(facts)) for tick, facts in case.stream]
+    ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
+    assert answers(job, events, cuts(data, events), ways) == rows(case, topology, emit)
