@@ -625,7 +625,8 @@ def _deliver(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
                 if piece is None:
                     sink.flush()
                 else:
-                    sink.write(spell(piece).encode())
+                    for text in spell(piece):
+                        sink.write(text.encode())
                     meter.beat(engine.now)
         finally:
             meter.close()

@@ -37,7 +37,7 @@ class Share:
 class Answered:
     """The answer sets of a window; whether these are all that was asked for; and who had to do what."""
 
-    sets: tuple[tuple[str, ...], ...]
+    sets: tuple[Sequence[str], ...]
     complete: bool = True
     shares: tuple[Share, ...] = ()
 
