@@ -508,7 +508,8 @@ def load_answer_sets(
         raise Rejected(found)
     for warning in found:
         report(warning)
-    return program, [fact for one in known for fact in one.background]
+    facts = [fact for one in known for fact in one.background]
+    return program.knowing(facts), facts
 
 
 def explain_answer_sets(

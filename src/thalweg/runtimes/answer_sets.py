@@ -71,8 +71,7 @@ class Inputs:
 
     def __init__(self, program: "AspProgram", report: Callable[[Diagnostic], None] = lambda found: None) -> None:
         self._inputs = frozenset(program.inputs)
-        mentioned = frozenset(name for outline in program.outlines for name in outline.predicates)
-        self._names = replace(program.names, signatures=mentioned | self._inputs)
+        self._names = replace(program.names, signatures=program.mentioned)
         self._report = report
         self._taken: dict[str, bool] = {}
 

@@ -164,6 +164,27 @@ def test_parts_that_have_nothing_in_common_are_combined(ask: Ask) -> None:
     assert answer["answers"] == []
 
 
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+@pytest.mark.parametrize(
+    ("program", "inputs", "expected"),
+    [
+        ("a(X) :- p(X), not k(X). k(X) :- m(X).", (), ["a(1)", "k(2)"]),
+        ("a(X) :- p(X), k(X). k(1).", (), ["a(1)", "a(2)", "k(1)", "k(2)"]),
+        ("a(X) :- p(X), not k(X).", ("p/1",), ["a(1)"]),
+        ("a(X) :- p(X), not k(X).", (), ["a(1)"]),
+        ("a(X) :- p(X). #show k/1.", (), ["k(2)"]),
+        ("a(X) :- ex_k(X). ex_k(X) :- m(X). #prefix ex: <http://ex#>. #show ex_k/1.", (), ["<http://ex#k>(3)"]),
+        ("a :- not k(2), p(1). k(X) :- k(X), p(X). :- k(9). b :- p(2), k(2).", (), ["b", "k(2)"]),
+    ],
+)
+def test_background_belongs_to_the_program(
+    ask: Ask, solver: str, program: str, inputs: tuple[str, ...], expected: list[str]
+) -> None:
+    known = "k(2). <http://ex#k>(3)."
+    answers = ask(program, [(1, ["p(1)", "p(2)"])], background=known, inputs=inputs, solver=solver)
+    assert answers == [{"t": 1, "window": [1, 1], "answers": [expected]}]
+
+
 def test_background_is_part_of_every_window(ask: Ask) -> None:
     answers = ask("q(X) :- p(X), road(X).", [(1, "p(a)"), (2, "p(b)")], background="road(a).")
     assert [one["answers"] for one in answers] == [[["q(a)"]], [[]]]

@@ -107,6 +107,7 @@ class _Lowering(Predicates):
                 self.rules.append(self.exclusion(outline))
         for name in sorted(self.copied):
             self.rules += self.copies(name)
+        self.knowledge()
         self.types()
 
     def statement(self, node: Any) -> None:
@@ -134,6 +135,14 @@ class _Lowering(Predicates):
                 self.rules.append(Rule(head, (), span=self.places.of(node)))
             else:
                 self.facts.append(Fact(head.predicate, tuple(arg.term for arg in head.args)))  # type: ignore[union-attr]
+
+    def knowledge(self) -> None:
+        """The background of what is derived has relations of its own, so that it can be told with the rest."""
+        for name, terms in self.source.known:
+            self.facts.append(Fact(f"'known {name}", terms))
+        for name, arity in dict.fromkeys((name, len(terms)) for name, terms in self.source.known):
+            args = tuple(Variable(f"X{number}") for number in range(arity))
+            self.rules.append(Rule(Atom(self.predicate(name, arity), args), (Now(Atom(f"'known {name}", args)),)))
 
     def exclusion(self, outline: Outline) -> Rule:
         atoms = [
