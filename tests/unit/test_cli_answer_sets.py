@@ -83,9 +83,11 @@ def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
 def test_a_limit_is_told(folder: Path) -> None:
     (folder / "hard.lp").write_text("a :- open(X). 1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.")
     result = run("--solve-limit", "100ms", "--to", "1", program="hard.lp")
-    # The part that was solved in time is told.
-    assert result.stdout == '{"t":1,"window":[1,1],"answers":[["a"]],"incomplete":true}\n'
+    # A part that was solved in time is no answer set of the whole.
+    assert result.stdout == '{"t":1,"window":[1,1],"answers":[],"incomplete":true}\n'
     assert "warning[W505]: 1 window was not solved within the limit, the first at 1" in result.stderr
+    atoms = run("--solve-limit", "100ms", "--to", "1", "--format", "atoms", program="hard.lp")
+    assert atoms.stdout == "% nothing is known at 1 % incomplete\n"
 
 
 @pytest.mark.parametrize(

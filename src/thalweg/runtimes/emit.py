@@ -209,7 +209,7 @@ class Solution:
         """`q(x2,y,z) at 41.`, one fact a line, of a window with one answer set."""
         note = " % incomplete" * self.incomplete
         if not self.sets:
-            return f"% no answer set at {self.t}{note}\n"
+            return f"% {'nothing is known' if self.incomplete else 'no answer set'} at {self.t}{note}\n"
         return "".join([f"{fact} at {self.t}.{note}\n" for facts in self.sets for fact in facts])
 
     def graphs(self, clock: Clock) -> Iterator[Graph]:
