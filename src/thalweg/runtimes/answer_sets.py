@@ -35,11 +35,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer sets of a window; whether these are all that was asked for; and who had to do what."""
+    """The answer sets of a window; whether these are all that was asked for; and who had to do what.
+
+    `overtime`: it is complete, and took longer than it may.
+    """
 
     sets: tuple[tuple[str, ...], ...]
     complete: bool = True
     shares: tuple[Share, ...] = ()
+    overtime: bool = False
 
 
 class Evaluator(Protocol):
@@ -124,6 +128,7 @@ class Windowed:
         self._listen = listen
         self._closed = False
         self._incomplete: list[int] = []
+        self._overtime: list[int] = []
         # The ticks of the facts that tuple windows hold, the last of them at the last position.
         self._ticks: deque[int] = deque()
         self._position = -1
@@ -171,6 +176,8 @@ class Windowed:
         solution = Solution(last, first, answered.sets, not answered.complete)
         if solution.incomplete:
             self._incomplete.append(last)
+        if answered.overtime:
+            self._overtime.append(last)
         self._listen(solution, answered.shares)
         return solution
 
@@ -188,6 +195,8 @@ class Windowed:
             yield self._answer(self._position)
         if self._incomplete:
             self._report(_too_slow(self._incomplete))
+        if self._overtime:
+            self._report(_overtime(self._overtime))
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self._evaluator.collect(waiting)
@@ -210,6 +219,15 @@ def singles(batches: Sequence[Batch]) -> Iterator[Batch]:
             if (batch.stream, signature, words) not in seen:
                 seen.add((batch.stream, signature, words))
                 yield Batch({signature: list(words)}, [signature], batch.stream)
+
+
+def _overtime(ticks: list[int]) -> Diagnostic:
+    number = "1 window" if len(ticks) == 1 else f"{len(ticks)} windows"
+    return Diagnostic(
+        "W509",
+        f"{number} took longer than the limit, the first at {ticks[0]}: the engine finishes what it has begun",
+        help="the answers are complete; `--solver clingo` ends at the limit",
+    )
 
 
 def _too_slow(ticks: list[int]) -> Diagnostic:

@@ -79,7 +79,7 @@ def evaluator(
     if rules is not None:
         from thalweg.runtimes.lowering import Lowered
 
-        return Lowered(rules, frame, program.inputs, background)
+        return Lowered(rules, frame, program.inputs, background, asking.seconds)
     if asking.solver == "engine":
         raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
     from thalweg.runtimes.solving import Solving

@@ -24,10 +24,18 @@ from thalweg.runtimes.windows import Frame
 class Lowered:
     """Rules over windows of `frame.panes` ticks."""
 
-    def __init__(self, rules: Program, frame: Frame, inputs: tuple[str, ...], background: Iterable[Fact] = ()) -> None:
+    def __init__(
+        self,
+        rules: Program,
+        frame: Frame,
+        inputs: tuple[str, ...],
+        background: Iterable[Fact] = (),
+        limit: float | None = None,
+    ) -> None:
         self._engine = Engine(replace(rules, background=(*rules.background, *background)), first=0)
         self._frame = frame
         self._inputs = inputs
+        self._limit = limit
         self._pane = 0
         self._waiting: list[Batch] = []
         self._arrived: deque[tuple[int, int]] = deque()
@@ -54,7 +62,7 @@ class Lowered:
         sets = () if str(INCONSISTENT) in facts else (facts,)
         share = Share(self._inputs, sum(size for _, size in self._arrived), self._seconds, len(sets))
         self._seconds = 0.0
-        return Answered(sets, shares=(share,))
+        return Answered(sets, shares=(share,), overtime=self._limit is not None and share.seconds > self._limit)
 
     def _go_on(self, position: int) -> None:
         """To the pane of a position; what waits belongs to the one before."""

@@ -136,7 +136,8 @@ class Solved:
     """Answer sets, each the shown atoms and terms as clingo spells them; none where the window is inconsistent.
 
     `brave` and `cautious` give one set of consequences. What is not `complete` is true as far as it goes: answer sets,
-    though perhaps not the best, or some of the brave consequences, and nothing of the cautious ones. `atoms` is how many atoms were grounded.
+    though perhaps not the best, or some of the brave consequences, and nothing of the cautious ones.
+    `atoms` is how many atoms were grounded.
     """
 
     answers: tuple[tuple[str, ...], ...]

@@ -39,7 +39,9 @@ class Ask:
     def __call__(self, program: str, on: Any, **options: Any) -> list[dict[str, Any]]:
         self._program.write_text(program)
         given = {
-            name: options.pop(name) for name in ("models", "window", "slide", "limit", "solver") if name in options
+            name: options.pop(name)
+            for name in ("models", "window", "slide", "limit", "solver", "workers")
+            if name in options
         }
         asking = Asking(**{"workers": 0, **given})
         return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, asking=asking, **options)]
@@ -202,6 +204,21 @@ def test_a_window_that_takes_too_long_is_marked_and_told(ask: Ask) -> None:
     answers = ask(pigeons, [(1, "many(12)"), (2, "many(0)")], limit="200ms", report=told.append)
     assert [(one["answers"], one.get("incomplete")) for one in answers] == [([], True), ([[]], None)]
     assert [one.code for one in told] == ["W505"]
+
+
+def test_the_engine_finishes_a_window_and_tells_that_it_took_longer(ask: Ask) -> None:
+    told: list[thalweg.Diagnostic] = []
+    program = "r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z). #show r/2."
+    edges = [f"e({number},{number + 1})" for number in range(150)]
+    (answer,) = ask(program, [(1, edges)], limit="1ms", solver="engine", report=told.append)
+    assert "incomplete" not in answer
+    assert len(answer["answers"][0]) == 150 * 151 // 2
+    assert [one.code for one in told] == ["W509"]
+
+
+def test_a_limit_ends_recursion_that_would_not_end(ask: Ask) -> None:
+    (answer,) = ask("n(X+1) :- n(X). n(X) :- p(X).", [(1, "p(1)")], limit="300ms", workers=1, report=print)
+    assert (answer["answers"], answer["incomplete"]) == ([], True)
 
 
 # The rest of the runtime ---------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from thalweg.diagnostics import NOWHERE, Span
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
+from thalweg.languages.asp.counting import endless
 from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.places import Places
@@ -108,6 +109,8 @@ class _Lowering(Predicates):
         for name in sorted(self.copied):
             self.rules += self.copies(name)
         self.knowledge()
+        for rule in endless(self.rules):
+            self.obstacles.append(Obstacle("recursion that makes new numbers may not end", rule.span))
         self.types()
 
     def statement(self, node: Any) -> None:
