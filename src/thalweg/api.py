@@ -23,7 +23,7 @@ from thalweg.planning.check_safety import check_safety
 from thalweg.planning.choose_topology import TOPOLOGIES, Choice, lay_out
 from thalweg.planning.stratify import check_strata
 from thalweg.planning.topology import Taxonomy as Known
-from thalweg.runtimes.asking import Asking, evaluator
+from thalweg.runtimes.asking import Asking, evaluator, own_frame
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
@@ -139,7 +139,7 @@ def check(
         return analyse(programs, background, tick, reading)[1]
     found: list[Diagnostic] = []
     try:
-        load_answer_sets(programs, background, inputs, found.append)
+        load_answer_sets(programs, background, inputs, found.append, Timing(tick).clock)
     except Rejected as error:
         return list(error.diagnostics)
     return found
@@ -490,8 +490,12 @@ def load_answer_sets(
     background: Background = (),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = lambda found: None,
+    clock: Clock | None = None,
 ) -> "tuple[AspProgram, list[Fact]]":
-    """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings."""
+    """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings.
+
+    With a clock the windows that the program brings are looked at, too.
+    """
     from thalweg.solvers.programs import read_program
 
     if not all(map(is_answer_sets, programs)):
@@ -504,6 +508,11 @@ def load_answer_sets(
     whole = Source(", ".join(one.name for one in sources), "\n".join(one.text for one in sources))
     program, wrong = read_program(sources[0] if len(sources) == 1 else whole, inputs)
     found += wrong if len(sources) > 1 and not found else ()
+    if clock is not None and program.window is not None:
+        try:
+            own_frame(program.window, clock)
+        except Rejected as error:
+            found += error.diagnostics
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
@@ -518,13 +527,14 @@ def explain_answer_sets(
     inputs: Sequence[str] = (),
     as_published: bool = False,
     report: Callable[[Diagnostic], None] = lambda found: None,
+    tick: str = "1s",
 ) -> "ExplainedAnswerSets":
     """How an answer set program is taken apart; `as_published`, with the communities of the paper."""
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
     from thalweg.planning.input_dependency import analyse
     from thalweg.planning.published import Published
 
-    program, _ = load_answer_sets(programs, background, inputs, report)
+    program, _ = load_answer_sets(programs, background, inputs, report, Timing(tick).clock)
     found = analyse(program.outlines, program.inputs)
     reasons = tuple(dict.fromkeys(obstacle.words for obstacle in program.obstacles))
     return ExplainedAnswerSets(found, Published(found) if as_published else None, reasons)

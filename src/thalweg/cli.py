@@ -460,7 +460,7 @@ def explain(
         spread = partitions if runtime == "spark" else None
         plan: Explanation | ExplainedAnswerSets | ExplainedTopology
         if any(map(api.is_answer_sets, programs)):
-            plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", _complain)
+            plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", _complain, tick)
             _complain(*plan.warnings)
         elif as_ == "consistency":
             plan = api.explain_checks(programs, background or (), tick, reading, spread, _complain)

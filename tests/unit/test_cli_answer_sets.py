@@ -80,6 +80,28 @@ def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
     assert run("--report", "-", program="two.lp").stderr.count('"seconds"') == 3 * 4 + 3
 
 
+@pytest.mark.parametrize("verb", ["run", "check", "explain"])
+@pytest.mark.parametrize(
+    ("window", "code"),
+    [("TIME foo", "E101"), ("TIME 0s", "E206"), ("TIME 1500ms", "E105"), ("TIME 3s STEP 500 ms", "E105")],
+)
+def test_a_window_without_meaning_is_rejected_at_its_place(folder: Path, verb: str, window: str, code: str) -> None:
+    (folder / "own.lp").write_text(f"a :- open(X).\n#from stream <http://s> [{window}]\n")
+    more = ["--stream", "gates.facts"] if verb == "run" else []
+    result = CliRunner().invoke(app, [verb, "own.lp", *more])
+    assert result.exit_code == 1
+    assert f"error[{code}]" in result.output
+    assert "own.lp:2:" in result.output
+
+
+def test_a_window_may_be_written_with_spaces_and_another_tick(folder: Path) -> None:
+    (folder / "own.lp").write_text("a(X) :- open(X).\n#from stream <http://s> [TIME 3 s STEP 1 s]\n")
+    assert [json.loads(line)["window"] for line in run(program="own.lp").stdout.splitlines()] == [[1, 3], [2, 4]]
+    (folder / "own.lp").write_text("a(X) :- open(X).\n#from stream <http://s> [TIME 1500ms]\n")
+    result = CliRunner().invoke(app, ["explain", "own.lp", "--tick", "500ms"])
+    assert result.exit_code == 0
+
+
 def test_a_limit_is_told(folder: Path) -> None:
     (folder / "hard.lp").write_text("a :- open(X). 1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.")
     result = run("--solve-limit", "100ms", "--to", "1", program="hard.lp")

@@ -12,14 +12,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.diagnostics import NOWHERE, Diagnostic, Source, Span
+from thalweg.model.time import UNITS
 
 _SIGNATURE: Final = r"-?[_']*[a-z][A-Za-z0-9_']*/[0-9]+"
 _SIGNATURES: Final = re.compile(rf"\s*{_SIGNATURE}(?:\s*,\s*{_SIGNATURE})*\s*\Z")
 _PREFIX: Final = re.compile(r"#prefix\s+(?P<name>[a-z][A-Za-z0-9_]*)?\s*:\s*<(?P<space>[^<>\s]*)>\s*\.")
 _INPUT: Final = re.compile(r"#input\b(?P<list>[^.\n]*)\.")
 _FROM: Final = re.compile(r"#from\s+stream\s+<[^<>\s]*>\s*\[(?P<window>[^\]\n]*)\]\s*\.?")
-_WINDOW: Final = re.compile(r"\s*TIME\s+(?P<window>\S+)(?:\s+STEP\s+(?P<slide>\S+))?\s*\Z", re.IGNORECASE)
+_LENGTH: Final = rf"[0-9]+(?:\s*(?:{'|'.join(UNITS)}))?"
+_WINDOW: Final = re.compile(rf"\s*(?i:TIME)\s+(?P<window>{_LENGTH})(?:\s+(?i:STEP)\s+(?P<slide>{_LENGTH}))?\s*\Z")
 _NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
 # What may hold anything inside is matched whole, so that nothing is found in there.
 _TOKEN: Final = re.compile(
@@ -34,6 +36,15 @@ _EXAMPLES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class OwnWindow:
+    """The window that a program brings, as it is written there: `3s` every `2s`."""
+
+    size: str
+    slide: str | None = None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 @dataclass(slots=True)
 class Directives:
     """The text for clingo, and what was taken out of it."""
@@ -41,7 +52,7 @@ class Directives:
     text: str
     prefixes: dict[str, str] = field(default_factory=dict)
     inputs: list[str] = field(default_factory=list)
-    window: tuple[str, str | None] | None = None
+    window: OwnWindow | None = None
     wrong: list[Diagnostic] = field(default_factory=list)
 
 
@@ -92,7 +103,9 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
         found.inputs += signatures(listed["list"])
         return _blank(found, listed)
     if (stream := _FROM.match(text, start)) and (window := _WINDOW.match(stream["window"])):
-        found.window = window["window"], window["slide"]
+        found.window = OwnWindow(
+            window["window"], window["slide"], Span(source, stream.start("window"), stream.end("window"))
+        )
         return _blank(found, stream)
     line_end = text.find("\n", start)
     end = line_end if line_end >= 0 else len(text)

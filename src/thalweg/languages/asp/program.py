@@ -8,7 +8,7 @@ from typing import Any
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.nodes import Program
 from thalweg.ir.outline import Outline
-from thalweg.languages.asp.directives import Directives
+from thalweg.languages.asp.directives import Directives, OwnWindow
 from thalweg.languages.asp.lower import Obstacle, lower
 from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, signatures, statement, type_of
 from thalweg.languages.asp.places import Places
@@ -32,7 +32,7 @@ class AspProgram:
     inputs: tuple[str, ...]
     shown: frozenset[str]
     names: Names
-    window: tuple[str, str | None] | None = None
+    window: OwnWindow | None = None
     nodes: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     known: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
 
