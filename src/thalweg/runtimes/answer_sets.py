@@ -17,6 +17,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.runtimes.emit import Piece, Solution
+from thalweg.runtimes.numbers import Numbers
 from thalweg.runtimes.windows import Frame
 
 if TYPE_CHECKING:
@@ -71,9 +72,16 @@ class Inputs:
 
     Facts that the program never speaks of are passed over. Facts of a predicate that it speaks of, and that is no
     input, would change what it means: they are passed over, too, and told of once.
+    So are numbers that are none to clingo.
     """
 
-    def __init__(self, program: "AspProgram", report: Callable[[Diagnostic], None] = lambda found: None) -> None:
+    def __init__(
+        self,
+        program: "AspProgram",
+        report: Callable[[Diagnostic], None] = lambda found: None,
+        dictionary: Dictionary | None = None,
+    ) -> None:
+        self._numbers = Numbers(dictionary, report) if dictionary is not None and program.reckons else None
         self._inputs = frozenset(program.inputs)
         self._names = replace(program.names, signatures=program.mentioned)
         self._report = report
@@ -82,9 +90,11 @@ class Inputs:
     def only(self, batch: Batch) -> Batch:
         """A batch without what is no input."""
         rows = {signature: words for signature, words in batch.rows.items() if self._takes(signature)}
-        if len(rows) == len(batch.rows):
-            return batch
-        return Batch(rows, [signature for signature in batch.order if signature in rows], batch.stream)
+        if len(rows) < len(batch.rows):
+            batch = Batch(rows, [signature for signature in batch.order if signature in rows], batch.stream)
+        if self._numbers is not None:
+            self._numbers.look(batch)
+        return batch
 
     def _takes(self, signature: str) -> bool:
         if signature not in self._taken:

@@ -221,6 +221,41 @@ def test_a_limit_ends_recursion_that_would_not_end(ask: Ask) -> None:
     assert (answer["answers"], answer["incomplete"]) == ([], True)
 
 
+DOUBLE = '"7"^^<http://www.w3.org/2001/XMLSchema#double>'
+
+
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+@pytest.mark.parametrize("term", ["20.5", "3000000000", "-3000000000", DOUBLE])
+def test_a_number_that_is_none_to_clingo_is_told_once(ask: Ask, solver: str, term: str) -> None:
+    told: list[thalweg.Diagnostic] = []
+    events = [(1, ["speed(a,7)", "other(a,1.5)"]), (2, f"speed(b,{term})"), (3, f"speed(c,{term})")]
+    ask("slow(X) :- speed(X,Y), Y < 40.", events, solver=solver, report=told.append)
+    assert [one.code for one in told] == ["W508"]
+    assert term in told[0].message
+
+
+@pytest.mark.parametrize("program", ["q(X) :- p(X).", "q(X) :- p(X), X != a.", "q :- #count { X : p(X) } > 0."])
+def test_where_nothing_is_compared_any_number_will_do(ask: Ask, program: str) -> None:
+    told: list[thalweg.Diagnostic] = []
+    ask(program, [(1, ["p(2.5)", f"p({DOUBLE})"])], report=told.append)
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "q :- #sum { X : p(X) } > 0.",
+        "q(X+1) :- p(X).",
+        "{ q(X) : p(X) }. #minimize { X : q(X) }.",
+        "q(X) :- p(X), X >= 1.",
+    ],
+)
+def test_whatever_asks_for_a_value_counts(ask: Ask, program: str) -> None:
+    told: list[thalweg.Diagnostic] = []
+    ask(program, [(1, "p(2.5)")], report=told.append)
+    assert [one.code for one in told] == ["W508"]
+
+
 # The rest of the runtime ---------------------------------------------------------------------------------------------
 
 

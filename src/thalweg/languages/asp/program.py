@@ -10,7 +10,7 @@ from thalweg.ir.nodes import Program
 from thalweg.ir.outline import Outline
 from thalweg.languages.asp.directives import Directives, OwnWindow
 from thalweg.languages.asp.lower import Obstacle, lower
-from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, signatures, statement, type_of
+from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, reckons, signatures, statement, type_of
 from thalweg.languages.asp.places import Places
 from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
@@ -66,6 +66,11 @@ class AspProgram:
         """The same as rules over windows of so many ticks; None where `obstacles` say why not."""
         found = lower(self, window)
         return found if isinstance(found, Program) else None
+
+    @cached_property
+    def reckons(self) -> bool:
+        """Whether the value of numbers matters."""
+        return any(map(reckons, self.nodes))
 
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
