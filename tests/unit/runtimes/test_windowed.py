@@ -221,6 +221,16 @@ def test_a_limit_ends_recursion_that_would_not_end(ask: Ask) -> None:
     assert (answer["answers"], answer["incomplete"]) == ([], True)
 
 
+def test_the_combinations_of_parts_are_within_the_limit(ask: Ask) -> None:
+    parts = " ".join(f"{{ a{number}(1..8) }} :- p{number}." for number in range(6))
+    told: list[thalweg.Diagnostic] = []
+    facts = [f"p{number}" for number in range(6)]
+    (answer,) = ask(parts, [(1, facts)], models="all", limit="500ms", report=told.append)
+    assert 1 < len(answer["answers"]) < 256**6
+    assert answer["incomplete"]
+    assert [one.code for one in told] == ["W505"]
+
+
 DOUBLE = '"7"^^<http://www.w3.org/2001/XMLSchema#double>'
 
 
