@@ -502,10 +502,10 @@ def load_answer_sets(
         raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
     found: list[Diagnostic] = []
     known = [_read_background(name, 1_000, found) for name in _several(background)]
-    sources = [Source(str(name), read_text(Path(str(name)))) for name in programs]
+    sources = _with_included([Source(str(name), read_text(Path(str(name)))) for name in programs], found)
     # Each is read on its own, so that whatever is wrong has its place; then they are one.
     found += (one for source in sources for one in read_program(source, inputs)[1])
-    whole = Source(", ".join(one.name for one in sources), "\n".join(one.text for one in sources))
+    whole = Source(", ".join(one.name for one in sources), "\n#program base.\n".join(one.text for one in sources))
     program, wrong = read_program(sources[0] if len(sources) == 1 else whole, inputs)
     found += wrong if len(sources) > 1 and not found else ()
     if clock is not None and program.window is not None:
@@ -519,6 +519,27 @@ def load_answer_sets(
         report(warning)
     facts = [fact for one in known for fact in one.background]
     return program.knowing(facts), facts
+
+
+def _with_included(sources: Iterable[Source], wrong: list[Diagnostic]) -> list[Source]:
+    """The sources and what they include, each once."""
+    from thalweg.languages.asp import take_out
+
+    found = {Path(one.name).resolve(): one for one in sources}
+    waiting = list(found.values())
+    while waiting:
+        source = waiting.pop(0)
+        for file, span in take_out(source).includes:
+            path = Path(source.name).parent / file
+            if path.resolve() in found:
+                continue
+            try:
+                found[path.resolve()] = included = Source(str(path), read_text(path))
+            except Rejected as error:
+                wrong += (replace(one, span=span) for one in error.diagnostics)
+            else:
+                waiting.append(included)
+    return list(found.values())
 
 
 def explain_answer_sets(

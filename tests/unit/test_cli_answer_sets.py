@@ -102,6 +102,25 @@ def test_a_window_may_be_written_with_spaces_and_another_tick(folder: Path) -> N
     assert result.exit_code == 0
 
 
+def test_what_is_included_stands_beside_the_file_that_includes_it(folder: Path) -> None:
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "main.lp").write_text('#include "er/sub.lp".\na(X) :- b(X).\n#program never.\nc :- d.\n')
+    (folder / "deep" / "er" / "sub.lp").write_text('#include "../main.lp".\nb(X) :- open(X).\n')
+    result = run("--to", "1", program="deep/main.lp")
+    assert result.stdout == '{"t":1,"window":[1,1],"answers":[["a(a)","a(b)","b(a)","b(b)"]]}\n'
+
+
+def test_what_is_wrong_in_an_included_file_has_its_place(folder: Path) -> None:
+    (folder / "deep").mkdir()
+    (folder / "deep" / "main.lp").write_text('a(X) :- b(X).\n#include "sub.lp".\n#include "none.lp".\n')
+    (folder / "deep" / "sub.lp").write_text("\nb(X) :- open(Y).\n")
+    result = run(program="deep/main.lp")
+    assert result.exit_code == 1
+    assert "deep/sub.lp:2:3" in result.stderr
+    assert "error[E401]" in result.stderr
+    assert "deep/main.lp:3:11" in result.stderr
+
+
 def test_a_limit_is_told(folder: Path) -> None:
     (folder / "hard.lp").write_text("a :- open(X). 1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.")
     result = run("--solve-limit", "100ms", "--to", "1", program="hard.lp")

@@ -4,6 +4,7 @@
     #input speed/2, light/1.                     what streams bring, besides what has no rules and facts;
                                                  also as a comment: `%! input speed/2`
     #from stream <s> [TIME 3s STEP 2s]           the window that the program is written for
+    #include "more.lp".                          another file, beside the one that includes it
 
 What is taken out leaves spaces behind, so that every place in the text stays where it was.
 """
@@ -22,16 +23,18 @@ _INPUT: Final = re.compile(r"#input\b(?P<list>[^.\n]*)\.")
 _FROM: Final = re.compile(r"#from\s+stream\s+<[^<>\s]*>\s*\[(?P<window>[^\]\n]*)\]\s*\.?")
 _LENGTH: Final = rf"[0-9]+(?:\s*(?:{'|'.join(UNITS)}))?"
 _WINDOW: Final = re.compile(rf"\s*(?i:TIME)\s+(?P<window>{_LENGTH})(?:\s+(?i:STEP)\s+(?P<slide>{_LENGTH}))?\s*\Z")
+_INCLUDE: Final = re.compile(r'#include\s*"(?P<file>[^"\n]*)"\s*\.')
 _NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
 # What may hold anything inside is matched whole, so that nothing is found in there.
 _TOKEN: Final = re.compile(
     r'(?P<note>%![^\n]*)|%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"|#script\b.*?#end\s*\.'
-    r"|(?P<directive>#(?:prefix|input|from)\b)|(?P<foreign>[^\x01-\x7f]+)",
+    r"|(?P<directive>#(?:prefix|input|from)\b|#include(?=\s*\"))|(?P<foreign>[^\x01-\x7f]+)",
     re.DOTALL,
 )
 _EXAMPLES: Final = {
     "#prefix": "write `#prefix ex: <http://example.org/>.`",
     "#input": "write `#input speed/2, light/1.`",
+    "#include": 'write `#include "more.lp".`',
     "#from": "write `#from stream <http://example.org/s> [TIME 3s STEP 2s]`",
 }
 
@@ -52,6 +55,7 @@ class Directives:
     text: str
     prefixes: dict[str, str] = field(default_factory=dict)
     inputs: list[str] = field(default_factory=list)
+    includes: list[tuple[str, Span]] = field(default_factory=list)
     window: OwnWindow | None = None
     wrong: list[Diagnostic] = field(default_factory=list)
 
@@ -102,6 +106,9 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
     if (listed := _INPUT.match(text, start)) and _SIGNATURES.match(listed["list"]):
         found.inputs += signatures(listed["list"])
         return _blank(found, listed)
+    if included := _INCLUDE.match(text, start):
+        found.includes.append((included["file"], Span(source, included.start("file"), included.end("file"))))
+        return _blank(found, included)
     if (stream := _FROM.match(text, start)) and (window := _WINDOW.match(stream["window"])):
         found.window = OwnWindow(
             window["window"], window["slide"], Span(source, stream.start("window"), stream.end("window"))

@@ -146,7 +146,6 @@ def test_what_clingo_would_not_survive() -> None:
 
 def test_other_complaints_of_clingo() -> None:
     assert wrong("#const n = 1. #const n = 2. a(n).") == [("E501", "#const n = 2.")]
-    assert wrong('#include "nowhere.lp".') == [("E501", '#include "nowhere.lp".')]
     assert [code for code, _ in wrong("a :- &nothing{}.")] == ["E501"]
 
 
