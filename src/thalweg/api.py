@@ -496,6 +496,7 @@ def load_answer_sets(
 
     With a clock the windows that the program brings are looked at, too.
     """
+    from thalweg.languages.asp import contradictions, take_out
     from thalweg.solvers.programs import read_program
 
     if not all(map(is_answer_sets, programs)):
@@ -503,6 +504,7 @@ def load_answer_sets(
     found: list[Diagnostic] = []
     known = [_read_background(name, 1_000, found) for name in _several(background)]
     sources = _with_included([Source(str(name), read_text(Path(str(name)))) for name in programs], found)
+    found += contradictions(map(take_out, sources))
     # Each is read on its own, so that whatever is wrong has its place; then they are one.
     found += (one for source in sources for one in read_program(source, inputs)[1])
     whole = Source(", ".join(one.name for one in sources), "\n#program base.\n".join(one.text for one in sources))

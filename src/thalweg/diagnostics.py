@@ -76,6 +76,7 @@ CATALOGUE: Final = {
     "E507": "program is not for the engine",
     "W508": "number is text to clingo",
     "W509": "window took longer than its limit",
+    "E510": "directives contradict each other",
 }
 
 

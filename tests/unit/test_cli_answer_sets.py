@@ -121,6 +121,27 @@ def test_what_is_wrong_in_an_included_file_has_its_place(folder: Path) -> None:
     assert "deep/main.lp:3:11" in result.stderr
 
 
+@pytest.mark.parametrize("verb", ["run", "check", "explain"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("#prefix ex: <http://a#>.", "#prefix ex: <http://b#>."),
+        ("#from stream <http://s> [TIME 3s]", "#from stream <http://s> [TIME 2s]"),
+    ],
+)
+def test_files_that_contradict_each_other_are_rejected(folder: Path, verb: str, one: str, other: str) -> None:
+    (folder / "one.lp").write_text(f"a(X) :- open(X).\n{one}\n")
+    (folder / "other.lp").write_text(f"{other}\nb(X) :- open(X).\n")
+    more = ["--stream", "gates.facts"] if verb == "run" else []
+    result = CliRunner().invoke(app, [verb, "one.lp", "other.lp", *more])
+    assert result.exit_code == 1
+    assert "error[E510]" in result.output
+    assert "other.lp:1:" in result.output
+    assert "one.lp:2:" in result.output
+    (folder / "other.lp").write_text(f"{one}\nb(X) :- open(X).\n")
+    assert CliRunner().invoke(app, [verb, "one.lp", "other.lp", *more]).exit_code == 0
+
+
 def test_a_limit_is_told(folder: Path) -> None:
     (folder / "hard.lp").write_text("a :- open(X). 1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.")
     result = run("--solve-limit", "100ms", "--to", "1", program="hard.lp")

@@ -10,6 +10,7 @@ What is taken out leaves spaces behind, so that every place in the text stays wh
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -50,11 +51,15 @@ class OwnWindow:
 
 @dataclass(slots=True)
 class Directives:
-    """The text for clingo, and what was taken out of it."""
+    """The text for clingo, and what was taken out of it.
+
+    `said` has the names of what can be said in one way only, how it was said, and where.
+    """
 
     text: str
     prefixes: dict[str, str] = field(default_factory=dict)
     inputs: list[str] = field(default_factory=list)
+    said: list[tuple[str, str, Span]] = field(default_factory=list)
     includes: list[tuple[str, Span]] = field(default_factory=list)
     window: OwnWindow | None = None
     wrong: list[Diagnostic] = field(default_factory=list)
@@ -80,6 +85,27 @@ def take_out(source: Source) -> Directives:
     return found
 
 
+def contradictions(directives: Iterable[Directives]) -> Iterator[Diagnostic]:
+    """What is said in two ways.
+
+    >>> twice = take_out(Source("x.lp", "#prefix ex: <http://a#>. #prefix ex: <http://b#>."))
+    >>> [found.message for found in contradictions([twice])]
+    ['the prefix `ex:` is <http://b#> here, and <http://a#> elsewhere']
+    """
+    first: dict[str, tuple[str, Span]] = {}
+    for what, how, span in (one for each in directives for one in each.said):
+        before, place = first.setdefault(what, (how, span))
+        if how != before:
+            line, column = place.source.position(place.start)
+            yield Diagnostic(
+                "E510",
+                f"{what} is {how} here, and {before} elsewhere",
+                span,
+                help="say it once, or in the same way",
+                notes=(f"the other place is {place.source.name}:{line}:{column}",),
+            )
+
+
 def signatures(text: str) -> list[str]:
     """The signatures of a list; `ValueError` where it is none.
 
@@ -101,7 +127,9 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
     """Reads one directive; where to go on."""
     start, text = token.start(), source.text
     if prefix := _PREFIX.match(text, start):
-        found.prefixes[prefix["name"] or ""] = prefix["space"]
+        name = prefix["name"] or ""
+        found.prefixes[name] = prefix["space"]
+        found.said.append((f"the prefix `{name}:`", f"<{prefix['space']}>", Span(source, start, prefix.end())))
         return _blank(found, prefix)
     if (listed := _INPUT.match(text, start)) and _SIGNATURES.match(listed["list"]):
         found.inputs += signatures(listed["list"])
@@ -113,6 +141,7 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
         found.window = OwnWindow(
             window["window"], window["slide"], Span(source, stream.start("window"), stream.end("window"))
         )
+        found.said.append(("the window", f"[{stream['window'].strip()}]", found.window.span))
         return _blank(found, stream)
     line_end = text.find("\n", start)
     end = line_end if line_end >= 0 else len(text)
