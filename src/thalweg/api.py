@@ -380,7 +380,7 @@ def ask(
     names = _named(on)
     answerer = evaluator(program, asking, frame, background, executors)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
-    windowed = Windowed(answerer, Inputs(program, report, answerer.dictionary), frame, first, report, listen)
+    windowed = Windowed(answerer, Inputs(program, report, answerer.dictionary), frame, first, report, listen, interrupt)
     settings = Settings(first, last, delay, on_error=on_error)
     runtime = Embedded(windowed, settings, emitter=windowed, write_late=late, report=report, interrupt=interrupt)
     if names is None:

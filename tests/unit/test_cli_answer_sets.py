@@ -1,8 +1,13 @@
 """`thalweg run` with answer set programs."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
 from click.testing import Result
@@ -150,6 +155,52 @@ def test_a_limit_is_told(folder: Path) -> None:
     assert "warning[W505]: 1 window was not solved within the limit, the first at 1" in result.stderr
     atoms = run("--solve-limit", "100ms", "--to", "1", "--format", "atoms", program="hard.lp")
     assert atoms.stdout == "% nothing is known at 1 % incomplete\n"
+
+
+ENDLESS = "n(X) :- open(X). n(0). n(X+1) :- n(X)."
+PIGEONS = "1 { in(P,1..11) } 1 :- P = 1..13, open(a). :- in(P,H), in(Q,H), P < Q."
+TWO = f"{PIGEONS} z :- closed(X)."
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are looked for in /proc")
+@pytest.mark.parametrize(
+    ("program", "number"),
+    [(ENDLESS, signal.SIGINT), (PIGEONS, signal.SIGTERM), (TWO, signal.SIGINT), (ENDLESS, signal.SIGKILL)],
+)
+def test_an_end_is_an_end_in_the_middle_of_solving(folder: Path, program: str, number: signal.Signals) -> None:
+    (folder / "long.lp").write_text(program)
+    command = [sys.executable, "-c", "from thalweg.cli import app; app()", "run", "long.lp", "--stream", "gates.facts"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    tasks = Path(f"/proc/{process.pid}/task")
+    try:
+        # A process that solves is at work as soon as it has used more time than it takes to start.
+        wait_for(lambda: any(used(one) > 1.0 for one in workers(tasks)))
+        started = workers(tasks)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == (-number if number == signal.SIGKILL else 0)
+    assert (out, err) == (b"", b"")
+    wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in started))
+
+
+def workers(tasks: Path) -> list[str]:
+    return [child for task in tasks.iterdir() for child in (task / "children").read_text().split()]
+
+
+def used(process: str) -> float:
+    """Seconds of processor time."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for(holds: Callable[[], object]) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        sleep(0.05)
+    raise AssertionError("it does not happen")
 
 
 @pytest.mark.parametrize(

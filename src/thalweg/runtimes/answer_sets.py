@@ -9,9 +9,11 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -128,6 +130,7 @@ class Windowed:
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         listen: Listener = lambda solution, shares: None,
+        interrupt: Interrupt | None = None,
     ) -> None:
         self.first = first
         self.now: int | None = None
@@ -136,6 +139,8 @@ class Windowed:
         self._frame = frame
         self._report = report
         self._listen = listen
+        self._interrupt = interrupt or Interrupt()
+        self._ended = False
         self._closed = False
         self._incomplete: list[int] = []
         self._overtime: list[int] = []
@@ -151,7 +156,18 @@ class Windowed:
         """Takes what comes at a tick; the answers of all windows that close up to it."""
         self.first = to if self.first is None else self.first
         self.now = to
-        return self._by_facts(to, batches) if self._frame.tuples else self._by_time(to - self.first, batches)
+        return self._until_interrupted(
+            self._by_facts(to, batches) if self._frame.tuples else self._by_time(to - self.first, batches)
+        )
+
+    def _until_interrupted(self, solutions: Iterator[Solution]) -> Iterator[Solution]:
+        """Solving may take for ever: who asks to end in the middle of it gets no answer, and no more of them."""
+        if self._ended:
+            return
+        try:
+            yield from solutions
+        except Interrupted:
+            self._ended = True
 
     def _by_time(self, position: int, batches: Sequence[Batch]) -> Iterator[Solution]:
         for closing in self._frame.closings(self._position, position - 1):
@@ -181,7 +197,9 @@ class Windowed:
     def _answer(self, closing: int) -> Solution:
         self._closed = True
         start = max(0, closing - self._frame.size + 1)
-        answered = self._evaluator.answer(start, closing)
+        # Who has asked to end before hears of what is decided; a wait would end at once.
+        with nullcontext() if self._interrupt.asked else self._interrupt.waiting():
+            answered = self._evaluator.answer(start, closing)
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
         solution = Solution(last, first, answered.sets, not answered.complete)
         if solution.incomplete:
@@ -202,7 +220,7 @@ class Windowed:
     def finish(self) -> Iterator[Piece]:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
-            yield self._answer(self._position)
+            yield from self._until_interrupted(iter(map(self._answer, (self._position,))))
         if self._incomplete:
             self._report(_too_slow(self._incomplete))
         if self._overtime:
