@@ -175,6 +175,8 @@ def run(
     """
     timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
     if is_answer_sets(program):
+        if emit != "snapshot":
+            raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
         asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None))
         with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
             yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())

@@ -227,6 +227,7 @@ def run(
             "--workers": workers,
             "--report": report,
         }
+        _unmixed(programs)
         if any(map(api.is_answer_sets, programs)):
             foreign = {
                 "--emit": emit != "snapshot",
@@ -380,6 +381,13 @@ def _signatures(inputs: str | None, programs: Sequence[str]) -> list[str]:
     return [] if inputs is None else signatures(inputs)
 
 
+def _unmixed(programs: Sequence[str]) -> None:
+    from thalweg import api
+
+    if len({api.is_answer_sets(one) for one in programs}) > 1:
+        _refuse("answer set programs (`.lp`) run on their own: leave the other programs out, or run them apart")
+
+
 def _misfits(options: Mapping[str, object], sentence: str) -> None:
     """Options that have no meaning here are refused, not passed over."""
     if given := [name for name, value in options.items() if value is not None and value is not False]:
@@ -498,6 +506,10 @@ def why(
     from thalweg.languages.lars.facts import read_fact
 
     with _outcome():
+        if any(map(api.is_answer_sets, arguments)):
+            _refuse(
+                "`why` knows rules (`.lars`), not answer sets: write it as rules, or see what depends on what with `thalweg explain`"
+            )
         *programs, fact = arguments
         if not programs:
             _refuse("both a program and a fact are needed")

@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+import thalweg
 from thalweg.cli import app
 
 GATES = "1 { go(X) : open(X) } 1.\n:- go(X), closed(X).\n#show go/1.\n"
@@ -155,6 +156,29 @@ def test_a_limit_is_told(folder: Path) -> None:
     assert "warning[W505]: 1 window was not solved within the limit, the first at 1" in result.stderr
     atoms = run("--solve-limit", "100ms", "--to", "1", "--format", "atoms", program="hard.lp")
     assert atoms.stdout == "% nothing is known at 1 % incomplete\n"
+
+
+def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
+    (folder / "b.lars").write_text("q(X) :- open(X).")
+    mixed = CliRunner().invoke(app, ["run", "gates.lp", "b.lars", "--stream", "gates.facts"])
+    assert (mixed.exit_code, "run on their own" in mixed.stderr) == (2, True)
+    why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
+    assert (why.exit_code, "`thalweg explain`" in why.stderr) == (2, True)
+    with pytest.raises(thalweg.Rejected, match="`emit` does not go"):
+        list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="changes"))
+
+
+def test_all_that_is_no_input_is_named_at_once(folder: Path) -> None:
+    (folder / "own.lp").write_text("open(X) :- p(X). closed(X) :- p(X).")
+    help = "help: name all that streams bring: `--inputs closed/1,open/1,p/1`"
+    (folder / "gates.facts").write_text("closed(a) at 1. open(a) at 1.")
+    assert run(program="own.lp").stderr.count(help) == 2
+
+
+def test_who_evaluates_is_said_before_the_pieces(folder: Path) -> None:
+    (folder / "own.lp").write_text("a(X) :- open(X).")
+    text = CliRunner().invoke(app, ["explain", "own.lp"]).stdout
+    assert text.index("the incremental engine") < text.index("solved on its own")
 
 
 ENDLESS = "n(X) :- open(X). n(0). n(X+1) :- n(X)."

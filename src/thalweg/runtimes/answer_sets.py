@@ -88,30 +88,32 @@ class Inputs:
         self._names = replace(program.names, signatures=program.mentioned)
         self._report = report
         self._taken: dict[str, bool] = {}
+        self._strays: set[str] = set()
 
     def only(self, batch: Batch) -> Batch:
         """A batch without what is no input."""
-        rows = {signature: words for signature, words in batch.rows.items() if self._takes(signature)}
+        self._learn([signature for signature in batch.rows if signature not in self._taken])
+        rows = {signature: words for signature, words in batch.rows.items() if self._taken[signature]}
         if len(rows) < len(batch.rows):
             batch = Batch(rows, [signature for signature in batch.order if signature in rows], batch.stream)
         if self._numbers is not None:
             self._numbers.look(batch)
         return batch
 
-    def _takes(self, signature: str) -> bool:
-        if signature not in self._taken:
-            self._taken[signature] = self._look(signature)
-        return self._taken[signature]
+    def _learn(self, signatures: Iterable[str]) -> None:
+        found = {signature: self._known_as(signature) for signature in signatures}
+        self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
+        strays = {name for names in found.values() for name in names} - self._inputs - self._strays
+        self._strays |= strays
+        for name in sorted(strays):
+            message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"
+            help = f"name all that streams bring: `--inputs {','.join(sorted(self._inputs | self._strays))}`"
+            self._report(Diagnostic("W506", message, help=help))
 
-    def _look(self, signature: str) -> bool:
+    def _known_as(self, signature: str) -> set[str]:
         predicate, _, arity = signature.rpartition("/")
         atoms = self._names.atoms(Fact(predicate, ("x",) * int(arity)))
-        names = {f"{name}/{len(args)}" for name, args in atoms}
-        for name in sorted(names - self._inputs):
-            message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"
-            help = f"name all that streams bring: `--inputs {','.join(sorted(self._inputs | {name}))}`"
-            self._report(Diagnostic("W506", message, help=help))
-        return not names.isdisjoint(self._inputs)
+        return {f"{name}/{len(args)}" for name, args in atoms}
 
 
 Listener = Callable[[Solution, tuple[Share, ...]], None]
