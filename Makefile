@@ -32,6 +32,7 @@ bench: setup
 	$(BIN)/thalweg bench spark
 	$(BIN)/thalweg bench coror
 	$(BIN)/thalweg bench consistency
+	$(BIN)/thalweg bench streamrule
 
 # For maintainers: pins what pyproject.toml asks for.
 lock:

@@ -507,9 +507,7 @@ def why(
 
     with _outcome():
         if any(map(api.is_answer_sets, arguments)):
-            _refuse(
-                "`why` knows rules (`.lars`), not answer sets: write it as rules, or see what depends on what with `thalweg explain`"
-            )
+            _refuse("`why` knows rules (`.lars`), not answer sets: write it as rules, or see `thalweg explain`")
         *programs, fact = arguments
         if not programs:
             _refuse("both a program and a fact are needed")
@@ -620,7 +618,8 @@ def _deliver(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
                 if piece is None:
                     sink.flush()
                 else:
-                    sink.write(spell(piece).encode())
+                    for text in spell(piece):
+                        sink.write(text.encode())
                     meter.beat(engine.now)
         finally:
             meter.close()

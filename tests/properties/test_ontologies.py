@@ -150,6 +150,12 @@ def data(draw: st.DrawFn) -> Triple:
 STREAMS = st.lists(st.tuples(st.integers(0, 7), data()), min_size=1, max_size=6)
 
 
+def is_told_of_everything(fact: Fact, expected: set[Fact]) -> bool:
+    """Whether a value too many of class owl:Thing is also one of any class, by the next rule: that is told once."""
+    rule, *who = fact.args
+    return rule == '"cls-maxqc1"' and Fact(fact.predicate, ('"cls-maxqc2"', *who)) in expected
+
+
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
 @settings(max_examples=6, deadline=None)
 @given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
@@ -173,6 +179,7 @@ def test_a_window_is_what_follows_from_its_content(
             if not any(map(is_literal, fact.args[1:]))
         }
         expected = {fact for fact in from_scratch(profile, (*static, *seen)) | other if is_news(fact, schema)}
+        expected = {fact for fact in expected if not is_told_of_everything(fact, expected)}
         found = holding | {fact for fact in asserted if is_news(fact, schema)}
         if profile == "rl":
             tells_of_representatives(holding, equal_things(expected))

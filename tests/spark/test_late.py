@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from spark.processes import run, thalweg
 
 PROGRAM = """
@@ -62,6 +64,7 @@ def told_late(straggler: str, watermark: int) -> str:
     return f'{{"t":{tick},"watermark":{watermark},"stream":"stream","facts":["{fact}"]}}'
 
 
+@pytest.mark.slow
 def test_without_a_late_channel_they_are_counted(tmp_path: Path) -> None:
     said = tmp_path / "said.txt"
     facts = ["warm(s1) at 9", "warm(s2) at 3", "other(x) at 4", "at(s1,r1) at 9"]

@@ -42,6 +42,7 @@ from thalweg.ir.nodes import Door, Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.listing import Listing
 from thalweg.model.term import is_term
 from thalweg.model.time import NEVER
 from thalweg.model.triples import ANY_TRIPLE, as_facts, as_triples
@@ -121,11 +122,15 @@ class Engine:
     [(8, 'slow(a)')]
     """
 
-    def __init__(self, program: Program, first: int | None = None, memory: int | None = None) -> None:
+    def __init__(
+        self, program: Program, first: int | None = None, memory: int | None = None, tells: bool = True
+    ) -> None:
+        """One that does not tell changes, because all that is asked for is its `listing`, saves copies of them."""
         self.program = program
         self.first = first
         self.now: int | None = None
         self.memory = memory
+        self._tells = tells
         if memory is not None:
             give_back_memory()
         self.mixed = program.streamed & (program.derived | {name for name, _ in program.given})
@@ -153,6 +158,9 @@ class Engine:
         self._last_stratum = plan.depth - 1
         self._only_derived = (program.derived | {name for name, _ in self.program.given}) - self.mixed
         self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
+        # Rows that are free, and those that the arena needs for itself, have numbers of their own at the end.
+        self._is_told = np.zeros(len(plan.relations) + 4, dtype=bool)
+        self._is_told[list(self._predicates)] = True
         self.arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
         self.unnamed = [number for number, name in self._predicates.items() if name[0] not in "<_"]
         self.equals = Equals(self) if self.program.equality else None
@@ -199,7 +207,8 @@ class Engine:
             self.now = int(self.arrays.scalars[NOW])
             if self.equals is not None:
                 self.equals.evaluate(self.now)
-            self._collect_change(self.now, changes)
+            if self._tells:
+                self._collect_change(self.now, changes)
             if self.memory is not None and self.size > self.memory // ROOM:
                 self._forget(changes)
         return changes
@@ -377,11 +386,15 @@ class Engine:
         relations = rows.view(np.int32)[:, RELATION]
         for number in np.unique(relations).tolist():
             if number in self._predicates:
-                chosen = rows[relations == number][:, COLUMNS : COLUMNS + self.arities[number]]
-                if self._predicates[number] == ANY_TRIPLE:
-                    yield from as_facts(chosen, self.dictionary)
-                else:
-                    yield self._predicates[number], chosen
+                chosen = rows[:, COLUMNS : COLUMNS + self.arities[number]][relations == number]
+                yield from self._named(number, chosen)
+
+    def _named(self, number: int, columns: Rows) -> Iterator[tuple[str, Rows]]:
+        """The columns of a relation with the predicates that they belong to."""
+        if self._predicates[number] == ANY_TRIPLE:
+            yield from as_facts(columns, self.dictionary)
+        else:
+            yield self._predicates[number], columns
 
     def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
         """The columns of the rows that belong to one relation."""
@@ -407,13 +420,30 @@ class Engine:
 
     def output_rows(self) -> Rows:
         """The rows of the output at `now`."""
-        rows = self.arrays.rows[self.living_output()]
+        rows = self.arrays.rows[self._living_output()]
         return rows if self.equals is None else self.equals.visible(rows)
 
-    def living_output(self) -> Rows:
+    def _living_output(self) -> Rows:
         """Where the rows of the output at `now` stand, told or not."""
-        wanted = np.isin(self.arrays.relations, list(self._predicates)) & (self.arrays.horizons >= (self.now or 0))
-        return np.flatnonzero(wanted)
+        return np.flatnonzero(self._is_told[self.arrays.relations] & (self.arrays.horizons >= (self.now or 0)))
+
+    def listing(self) -> Listing:
+        """The output at `now` as words, to be spelled when it is read."""
+        found: dict[str, list[Rows]] = {}
+        for predicate, columns in self._output():
+            found.setdefault(f"{predicate}/{columns.shape[1]}", []).append(columns)
+        return Listing(self.dictionary, {name: _together(parts) for name, parts in found.items()})
+
+    def _output(self) -> Iterator[tuple[str, Rows]]:
+        """The columns of the output, predicate by predicate; whole rows are copied only where they are looked at."""
+        if self.equals is not None:
+            yield from self._by_predicate(self.output_rows())
+            return
+        places = self._living_output()
+        relations = self.arrays.relations[places]
+        for number in np.flatnonzero(np.bincount(relations)).tolist():
+            chosen = self.arrays.columns[places[relations == number], : self.arities[number]]
+            yield from self._named(number, chosen)
 
     def facts(self) -> list[Fact]:
         """The output at `now`."""
@@ -521,3 +551,7 @@ class Engine:
         from thalweg.engine.checkpoint import restore
 
         return restore(cls(program, memory=memory), data)
+
+
+def _together(parts: list[Rows]) -> Rows:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,6 +1,8 @@
 """The arrays of an engine: made, and enlarged when a kernel asks for it."""
 
 import ctypes
+import math
+import mmap
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,8 +18,10 @@ from thalweg.engine.layout import (
     FREE,
     HEAP_LENGTH,
     LARGEST_SLOTS,
+    LENGTHS,
     LINKS,
     LISTS,
+    LOW,
     NEED,
     NEEDS_HEADS,
     NEEDS_HEAP,
@@ -38,7 +42,8 @@ _BEFORE_TIME = -(2**62)
 _MMAP_THRESHOLD: Final = -3
 _ROWS = 256
 _MANY: Final = 20_000
-_LINE = 8
+_HUGE: Final = 1 << 22
+_PIECE: Final = 1 << 21
 
 
 def new_arrays(table: Table) -> Arrays:
@@ -50,10 +55,10 @@ def new_arrays(table: Table) -> Arrays:
     assert table.words[TABLE_SLOTS] <= LARGEST_SLOTS, "a relation has more indexes than the engine has room for"
     return _addressed(
         Arrays(
-            rows=_rows(_ROWS, table.stride),
+            rows=_zeros((_ROWS, table.stride), np.int64),
             heads=_no_heads(table, scalars),
-            lists=np.zeros((LISTS, _ROWS), dtype=np.int32),
-            olds=np.zeros(_ROWS, dtype=np.int64),
+            lists=_zeros((LISTS, _ROWS), np.int32),
+            olds=_zeros((_ROWS,), np.int64),
             heap=np.zeros(64, dtype=np.int64),
             scratch=np.zeros(SCRATCH, dtype=np.int64),
             scalars=scalars,
@@ -61,11 +66,36 @@ def new_arrays(table: Table) -> Arrays:
     )
 
 
-def _rows(count: int, stride: int) -> np.ndarray[Any, Any]:
-    """Empty rows that begin where a cache line begins, so that a row of eight words touches one line and not two."""
-    buffer = np.full(count * stride + _LINE, -1, dtype=np.int64)
-    start = -(buffer.ctypes.data // buffer.itemsize) % _LINE
-    return buffer[start : start + count * stride].reshape(count, stride)
+def _zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """Zeros in pages of their own: those that nobody has written to cost nothing yet, and any can be given back.
+
+    They begin where a cache line begins, so that a row of eight words touches one line and not two.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    pages = mmap.mmap(-1, size, **private)
+    if size >= _HUGE:
+        _advise(pages, "MADV_HUGEPAGE", 0, size)
+    return np.frombuffer(pages, dtype=dtype).reshape(shape)
+
+
+def _advise(pages: mmap.mmap, what: str, start: int, length: int) -> None:
+    """Tells the system how pages are used, where it listens."""
+    with suppress(OSError):
+        if hasattr(mmap, what):
+            pages.madvise(getattr(mmap, what), start, length)
+
+
+def _more_rows(rows: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
+    """The same rows and room for more. What has been copied is given back at once: it never takes room twice."""
+    larger = _zeros((count, rows.shape[1]), np.int64)
+    buffer: Any = rows.base
+    old, new = rows.reshape(-1).view(np.uint8), larger.reshape(-1).view(np.uint8)
+    for start in range(0, len(old), _PIECE):
+        end = min(start + _PIECE, len(old))
+        new[start:end] = old[start:end]
+        _advise(buffer.base.obj, "MADV_DONTNEED", start, end - start)
+    return larger
 
 
 def _no_heads(table: Table, scalars: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -77,7 +107,9 @@ def _no_heads(table: Table, scalars: np.ndarray[Any, Any]) -> np.ndarray[Any, An
     chains = [1 << max(6, (int(entries) * 3 // 2).bit_length()) for entries in scalars[ENTRIES : ENTRIES + slots]]
     scalars[CHAINS : CHAINS + slots] = chains
     scalars[FIRST_CHAIN : FIRST_CHAIN + slots] = np.cumsum([0, *chains[:-1]])
-    return np.full(sum(chains), -1, dtype=np.int32)
+    heads = _zeros((sum(chains),), np.int32)
+    heads.fill(-1)
+    return heads
 
 
 def _addressed(arrays: Arrays) -> Arrays:
@@ -102,22 +134,17 @@ def _larger(table: Table, arrays: Arrays) -> Arrays:
     if need == NEEDS_ROWS:
         # The larger the arena, the dearer is room that nothing needs.
         many = len(arrays.rows)
-        rows = _rows(many * 3 // 2 if many < _MANY else many * 5 // 4, arrays.stride)
-        rows[: len(arrays.rows)] = arrays.rows
-        return arrays._replace(rows=rows)
+        return arrays._replace(rows=_more_rows(arrays.rows, many * 3 // 2 if many < _MANY else many * 5 // 4))
     if need == NEEDS_HEADS:
         return arrays._replace(heads=_no_heads(table, arrays.scalars))
     if need == NEEDS_HEAP:
-        return arrays._replace(heap=_longer(arrays.heap, len(arrays.heap) * 2))
-    lists = np.zeros((LISTS, arrays.lists.shape[1] * 2), dtype=np.int32)
-    lists[:, : arrays.lists.shape[1]] = arrays.lists
-    return arrays._replace(lists=lists, olds=_longer(arrays.olds, lists.shape[1]))
-
-
-def _longer(array: np.ndarray[Any, Any], length: int) -> np.ndarray[Any, Any]:
-    larger = np.full((length, *array.shape[1:]), -1, dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
+        return arrays._replace(heap=np.concatenate((arrays.heap, np.zeros_like(arrays.heap))))
+    lists = _zeros((LISTS, arrays.lists.shape[1] * 2), np.int32)
+    for which, length in enumerate(arrays.scalars[LENGTHS : LENGTHS + LISTS]):
+        lists[which, :length] = arrays.lists[which, :length]
+    olds = _zeros((lists.shape[1],), np.int64)
+    olds[: arrays.scalars[LENGTHS + LOW]] = arrays.olds[: arrays.scalars[LENGTHS + LOW]]
+    return arrays._replace(lists=lists, olds=olds)
 
 
 def give_back_memory() -> None:

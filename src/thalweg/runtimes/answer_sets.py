@@ -43,7 +43,7 @@ class Answered:
     `overtime`: it is complete, and took longer than it may.
     """
 
-    sets: tuple[tuple[str, ...], ...]
+    sets: tuple[Sequence[str], ...]
     complete: bool = True
     shares: tuple[Share, ...] = ()
     overtime: bool = False

@@ -10,13 +10,14 @@ Answer sets come window by window instead: a `Solution` each. All can be written
 of RDF whose names tell from when to when they hold.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from json.encoder import encode_basestring as quoted
 from typing import Final, Protocol
 
 from thalweg.connectors.publish import Graph, Said
+from thalweg.model.listing import in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
 from thalweg.model.time import Clock
 
@@ -192,25 +193,33 @@ class Solution:
 
     t: int
     start: int
-    sets: tuple[tuple[str, ...], ...]
+    sets: tuple[Sequence[str], ...]
     incomplete: bool = False
 
     def __str__(self) -> str:
-        sets, note = ",".join(map(_listed, self.sets)), ',"incomplete":true' * self.incomplete
-        return f'{{"t":{self.t},"window":[{self.start},{self.t}],"answers":[{sets}]{note}}}'
+        return "".join(self.jsonl())[:-1]
 
     def answers(self) -> Iterator["Solution"]:
         yield self
 
-    def jsonl(self) -> str:
-        return f"{self}\n"
+    def jsonl(self) -> Iterator[str]:
+        """Its line, in parts: some have millions of facts."""
+        yield f'{{"t":{self.t},"window":[{self.start},{self.t}],"answers":['
+        for number, facts in enumerate(self.sets):
+            yield ",[" if number else "["
+            for place, some in enumerate(in_parts(facts)):
+                yield f"{',' if place else ''}{','.join(map(quoted, some))}"
+            yield "]"
+        yield "]" + ',"incomplete":true' * self.incomplete + "}\n"
 
-    def atoms(self) -> str:
-        """`q(x2,y,z) at 41.`, one fact a line, of a window with one answer set."""
+    def atoms(self) -> Iterator[str]:
+        """`q(x2,y,z) at 41.`, one fact a line, of a window with one answer set; in parts."""
         note = " % incomplete" * self.incomplete
         if not self.sets:
-            return f"% {'nothing is known' if self.incomplete else 'no answer set'} at {self.t}{note}\n"
-        return "".join([f"{fact} at {self.t}.{note}\n" for facts in self.sets for fact in facts])
+            yield f"% {'nothing is known' if self.incomplete else 'no answer set'} at {self.t}{note}\n"
+        for facts in self.sets:
+            for some in in_parts(facts):
+                yield "".join([f"{fact} at {self.t}.{note}\n" for fact in some])
 
     def graphs(self, clock: Clock) -> Iterator[Graph]:
         """One for each answer set, and one that only says so where there is none."""
@@ -218,12 +227,13 @@ class Solution:
         marks = {"incomplete": self.incomplete, "inconsistent": not self.sets and not self.incomplete}
         said += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
         for facts in self.sets or ((),):
-            yield Graph(f"{OWN}window:{self.start}:{self.t}>", facts, said)
+            yield Graph(f"{OWN}window:{self.start}:{self.t}>", tuple(facts), said)
 
 
 Answer = Snapshot | Change | Interval | Solution
 Piece = Stretch | Change | Interval | Solution
-Spell = Callable[[Piece], str]
+Spell = Callable[[Piece], Iterable[str]]
+"""The text of a piece, in parts where it is long."""
 
 FORMATS: Final = ("jsonl", "atoms", "nquads", "jsonld")
 
@@ -232,15 +242,25 @@ def spelling(format: str, clock: Clock) -> Spell:
     """How pieces are written in one of the `FORMATS`; the clock says which moment a tick is.
 
     >>> write = spelling("nquads", Clock())
-    >>> write(Interval("<http://a/C>(<http://a/b>)", 38, None)).splitlines()[1]
+    >>> [text] = write(Interval("<http://a/C>(<http://a/b>)", 38, None))
+    >>> text.splitlines()[1]
     '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
     """
     return {
-        "jsonl": lambda piece: piece.jsonl(),
-        "atoms": lambda piece: piece.atoms(),
-        "nquads": lambda piece: "".join([graph.nquads() for graph in piece.graphs(clock)]),
-        "jsonld": lambda piece: "".join([graph.jsonld() for graph in piece.graphs(clock)]),
+        "jsonl": as_jsonl,
+        "atoms": lambda piece: piece.atoms() if isinstance(piece, Solution) else (piece.atoms(),),
+        "nquads": lambda piece: (graph.nquads() for graph in piece.graphs(clock)),
+        "jsonld": lambda piece: (graph.jsonld() for graph in piece.graphs(clock)),
     }[format]
+
+
+def as_jsonl(piece: Piece) -> Iterable[str]:
+    """Lines of JSON.
+
+    >>> list(as_jsonl(Interval("a", 38, 41)))
+    ['{"fact":"a","from":38,"until":41}\\n']
+    """
+    return piece.jsonl() if isinstance(piece, Solution) else (piece.jsonl(),)
 
 
 class Delta(Protocol):

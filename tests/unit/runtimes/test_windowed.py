@@ -313,6 +313,23 @@ def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
         assert len(job.runtime.engine.dictionary) < 100_000
 
 
+def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: Ask) -> None:
+    from thalweg.api import Timing, load_answer_sets
+    from thalweg.api import ask as start
+
+    ask._program.write_text("q(X) :- p(X).")
+    program, _ = load_answer_sets([ask._program])
+    events = ((tick, [f"p(x{tick}_{number})" for number in range(10)]) for tick in range(12))
+    with start(program, events, Timing(), Asking(solver="engine")) as job:
+        words = job.runtime.engine.dictionary
+        answers = (piece for piece in job.pieces() if piece is not None)
+        kept = next(answers)
+        for _ in answers:
+            words.crowded = True
+        assert len(words) < 60
+        assert set(kept.sets[0]) == {f"q(x0_{number})" for number in range(10)}  # type: ignore[union-attr]
+
+
 def resident() -> int:
     """Megabytes of this process and of those that it started."""
     mine = Path(f"/proc/{os.getpid()}")

@@ -12,14 +12,14 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
-from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch
+from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch, as_jsonl
 from thalweg.runtimes.late import first_late, summary
 from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, LATE_FACT, OVER
 
@@ -46,7 +46,7 @@ class Delivery:
         out: str | None,
         late: str | None,
         emit: str,
-        spell: Spell = lambda piece: piece.jsonl(),
+        spell: Spell = as_jsonl,
     ) -> None:
         self._ledger = ledger
         self._table = Path(out) if out is not None and out.endswith(".parquet") else None
@@ -75,7 +75,7 @@ class Delivery:
         self.rows += len(told_rows)
         if self._out is not None:
             pieces = _PIECES[self._emit](told_rows, start, told)
-            self._out.write("".join(map(self._spell, pieces)).encode())
+            self._out.write("".join(chain.from_iterable(map(self._spell, pieces))).encode())
         elif self._table is not None and told_rows:
             _write_table(self._table, batch, told_rows, self._emit)
         self._tell_late([row for row in answers if row["kind"] == LATE_FACT])

@@ -32,4 +32,4 @@ def test_every_format(tmp_path, emit, rows, pieces, format):
     delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, spell=spell)
     delivery.deliver(0, [*rows, DONE])
     delivery.close()
-    assert out.read_text() == "".join(map(spell, pieces))
+    assert out.read_text() == "".join(text for piece in pieces for text in spell(piece))

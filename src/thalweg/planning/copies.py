@@ -1,0 +1,61 @@
+"""Rules that only rename: what they give need not be derived, because it can be read off when it is told.
+
+    suggest(X,Y) :- teaches(Y,X).     nobody asks for `suggest`: tell `teaches`, with its columns the other way round
+
+Of a predicate that no rule asks for, and whose rules are all of this kind, the engine holds nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import Now, Program, Rule, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The facts of another predicate, and which of its arguments comes first, second, …"""
+
+    source: str
+    order: tuple[int, ...]
+
+
+Copies = Mapping[str, tuple[Copy, ...]]
+
+
+def set_aside(program: Program) -> tuple[Program, Copies]:
+    """A program without the predicates that only rename others, which it tells instead; and what those are copies of.
+
+    >>> from thalweg.ir.nodes import Atom, InWindow, TimeWindow
+    >>> x, y = Variable("X"), Variable("Y")
+    >>> teaches = Rule(Atom("teaches", (x, y)), (InWindow(Atom("gives", (x, y)), TimeWindow(2)),))
+    >>> suggest = Rule(Atom("suggest", (x, y)), (Now(Atom("teaches", (y, x))),))
+    >>> rest, copies = set_aside(Program((teaches, suggest), told=frozenset({"suggest/2"})))
+    >>> rest.rules == (teaches,), sorted(rest.told), copies
+    (True, ['teaches/2'], {'suggest/2': (Copy(source='teaches/2', order=(1, 0)),)})
+    """
+    asked = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
+    fixed = asked | program.streamed | {fact.signature for fact in program.background}
+    told = program.derived if program.told is None else program.told
+    copies = {}
+    for signature in sorted((told & program.derived) - fixed):
+        found = [_copy(rule, program.derived) for rule in program.rules if rule.head.signature == signature]
+        some = tuple(copy for copy in found if copy is not None)
+        if len(some) == len(found):
+            copies[signature] = some
+    sources = {copy.source for some in copies.values() for copy in some}
+    rules = tuple(rule for rule in program.rules if rule.head.signature not in copies)
+    return replace(program, rules=rules, told=(told - copies.keys()) | sources), copies
+
+
+def _copy(rule: Rule, derived: frozenset[str]) -> Copy | None:
+    """What a rule copies, if it does nothing else."""
+    match rule:
+        case Rule(head, (Now(atom, None),), None) if atom.signature in derived:
+            if set(head.args) == set(atom.args) and _are_distinct(head.args) and _are_distinct(atom.args):
+                return Copy(atom.signature, tuple(atom.args.index(arg) for arg in head.args))
+    return None
+
+
+def _are_distinct(args: tuple[object, ...]) -> bool:
+    return len(set(args)) == len(args) and all(isinstance(arg, Variable) and arg.name != "_" for arg in args)

@@ -1,0 +1,59 @@
+"""Rules in the shape of CityBench's queries: engine and clingo agree, and say what the benchmark's own data says."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from thalweg import Asking, run
+from thalweg.bench.citybench import QUERIES, background, measure, program, rules, second, table
+from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE
+from thalweg.model.rdf import fact_of
+
+DATA = Path(__file__).parents[4] / "shared" / "data" / "citybench"
+SPACE = "http://www.insight-centre.org/dataset/SampleEventService#"
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_engine_and_clingo_agree(query: str) -> None:
+    evaluators = [MAKERS[by](program(query), 3, background()) for by in (WHOLE, ENGINE)]
+    for tick in range(5):
+        for each in evaluators:
+            each.add(second(tick, 1))
+        ticks = min(tick + 1, 3)
+        assert {each.answer() for each in evaluators} == {ticks ** len(QUERIES[query])}
+
+
+def test_what_is_measured() -> None:
+    found = measure(ENGINE, "Q1", 2, 6)
+    assert found.answers == 36
+    assert found.worst >= found.median > 0
+    assert table([found]).row_count == 1
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the data of CityBench is not here")
+@pytest.mark.parametrize("solver", ["engine", "clingo"])
+def test_the_first_query_on_real_data(tmp_path: Path, solver: str) -> None:
+    expected = json.loads((DATA / "expected_Q1_Q5avg.json").read_text())["Q1"]
+    asked = [("CongestionLevel", "AarhusTrafficData182955"), ("CongestionLevel", "AarhusTrafficData158505")]
+    (tmp_path / "q1.lp").write_text(rules(asked, SPACE))
+    slide, start = expected["slide_ms"], expected["t0"]
+    events = [json.loads(line) for line in gzip.decompress((DATA / "stream.jsonl.gz").read_bytes()).splitlines()]
+    stream = [((event["ts"] - start) // slide, facts(event["ntriples"])) for event in events]
+    asking = Asking(window=expected["window_ms"] // slide, slide=1, solver=solver, workers=0)
+    answers = run(tmp_path / "q1.lp", stream, background=DATA / "static.nt", first=0, asking=asking)
+    found = {answer.t: set(answer.sets[0]) for answer in answers}  # type: ignore[union-attr]
+    for window in expected["windows"]:
+        closing = (window["close"] - start) // slide - 1
+        if closing in found:
+            rows = {(row[0], row[1]) for row in window["rows"]}
+            assert {tuple(re.findall("<[^>]*>", fact)[:2]) for fact in found[closing]} == rows
+    assert len(found) >= len(expected["windows"]) - 3
+
+
+def facts(text: str) -> list[str]:
+    """N-Triples as facts."""
+    triples = (re.match(r"(\S+) (\S+) (.*) \.$", line) for line in text.splitlines())
+    return [str(fact_of(*triple.groups())) for triple in triples if triple]
