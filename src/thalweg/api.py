@@ -23,7 +23,7 @@ from thalweg.planning.check_safety import check_safety
 from thalweg.planning.choose_topology import TOPOLOGIES, USUAL, Choice, lay_out, moved
 from thalweg.planning.stratify import check_strata
 from thalweg.planning.topology import Taxonomy as Known
-from thalweg.runtimes.asking import Asking, evaluator
+from thalweg.runtimes.asking import Asking, evaluator, own_frame
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
@@ -140,7 +140,7 @@ def check(
         return analyse(programs, background, tick, reading)[1]
     found: list[Diagnostic] = []
     try:
-        load_answer_sets(programs, background, inputs, found.append)
+        load_answer_sets(programs, background, inputs, found.append, Timing(tick).clock)
     except Rejected as error:
         return list(error.diagnostics)
     return found
@@ -176,6 +176,8 @@ def run(
     """
     timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
     if is_answer_sets(program):
+        if emit != "snapshot":
+            raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
         asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None))
         with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
             yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
@@ -381,7 +383,7 @@ def ask(
     names = _named(on)
     answerer = evaluator(program, asking, frame, background, executors)
     transports = open_all([(name, _is_text(name)) for name in names or ()])
-    windowed = Windowed(answerer, Inputs(program, report), frame, first, report, listen)
+    windowed = Windowed(answerer, Inputs(program, report, answerer.dictionary), frame, first, report, listen, interrupt)
     settings = Settings(first, last, delay, on_error=on_error)
     runtime = Embedded(windowed, settings, emitter=windowed, write_late=late, report=report, interrupt=interrupt)
     if names is None:
@@ -491,25 +493,58 @@ def load_answer_sets(
     background: Background = (),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = lambda found: None,
+    clock: Clock | None = None,
 ) -> "tuple[AspProgram, list[Fact]]":
-    """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings."""
+    """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings.
+
+    With a clock the windows that the program brings are looked at, too.
+    """
+    from thalweg.languages.asp import contradictions, take_out
     from thalweg.solvers.programs import read_program
 
     if not all(map(is_answer_sets, programs)):
         raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
     found: list[Diagnostic] = []
     known = [_read_background(name, 1_000, found) for name in _several(background)]
-    sources = [Source(str(name), read_text(Path(str(name)))) for name in programs]
+    sources = _with_included([Source(str(name), read_text(Path(str(name)))) for name in programs], found)
+    found += contradictions(map(take_out, sources))
     # Each is read on its own, so that whatever is wrong has its place; then they are one.
     found += (one for source in sources for one in read_program(source, inputs)[1])
-    whole = Source(", ".join(one.name for one in sources), "\n".join(one.text for one in sources))
+    whole = Source(", ".join(one.name for one in sources), "\n#program base.\n".join(one.text for one in sources))
     program, wrong = read_program(sources[0] if len(sources) == 1 else whole, inputs)
     found += wrong if len(sources) > 1 and not found else ()
+    if clock is not None and program.window is not None:
+        try:
+            own_frame(program.window, clock)
+        except Rejected as error:
+            found += error.diagnostics
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
         report(warning)
-    return program, [fact for one in known for fact in one.background]
+    facts = [fact for one in known for fact in one.background]
+    return program.knowing(facts), facts
+
+
+def _with_included(sources: Iterable[Source], wrong: list[Diagnostic]) -> list[Source]:
+    """The sources and what they include, each once."""
+    from thalweg.languages.asp import take_out
+
+    found = {Path(one.name).resolve(): one for one in sources}
+    waiting = list(found.values())
+    while waiting:
+        source = waiting.pop(0)
+        for file, span in take_out(source).includes:
+            path = Path(source.name).parent / file
+            if path.resolve() in found:
+                continue
+            try:
+                found[path.resolve()] = included = Source(str(path), read_text(path))
+            except Rejected as error:
+                wrong += (replace(one, span=span) for one in error.diagnostics)
+            else:
+                waiting.append(included)
+    return list(found.values())
 
 
 def explain_answer_sets(
@@ -518,13 +553,14 @@ def explain_answer_sets(
     inputs: Sequence[str] = (),
     as_published: bool = False,
     report: Callable[[Diagnostic], None] = lambda found: None,
+    tick: str = "1s",
 ) -> "ExplainedAnswerSets":
     """How an answer set program is taken apart; `as_published`, with the communities of the paper."""
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
     from thalweg.planning.input_dependency import analyse
     from thalweg.planning.published import Published
 
-    program, _ = load_answer_sets(programs, background, inputs, report)
+    program, _ = load_answer_sets(programs, background, inputs, report, Timing(tick).clock)
     found = analyse(program.outlines, program.inputs)
     reasons = tuple(dict.fromkeys(obstacle.words for obstacle in program.obstacles))
     return ExplainedAnswerSets(found, Published(found) if as_published else None, reasons)

@@ -227,6 +227,7 @@ def run(
             "--workers": workers,
             "--report": report,
         }
+        _unmixed(programs)
         if any(map(api.is_answer_sets, programs)):
             foreign = {
                 "--emit": emit != "snapshot",
@@ -385,6 +386,13 @@ def _signatures(inputs: str | None, programs: Sequence[str]) -> list[str]:
     return [] if inputs is None else signatures(inputs)
 
 
+def _unmixed(programs: Sequence[str]) -> None:
+    from thalweg import api
+
+    if len({api.is_answer_sets(one) for one in programs}) > 1:
+        _refuse("answer set programs (`.lp`) run on their own: leave the other programs out, or run them apart")
+
+
 def _misfits(options: Mapping[str, object], sentence: str) -> None:
     """Options that have no meaning here are refused, not passed over."""
     if given := [name for name, value in options.items() if value is not None and value is not False]:
@@ -469,7 +477,7 @@ def explain(
         spread = partitions if runtime == "spark" else None
         plan: Explanation | ExplainedAnswerSets | ExplainedTopology
         if any(map(api.is_answer_sets, programs)):
-            plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", _complain)
+            plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", _complain, tick)
             _complain(*plan.warnings)
         elif as_ == "consistency":
             plan = api.explain_checks(programs, background or (), tick, reading, spread, _complain)
@@ -507,6 +515,8 @@ def why(
     from thalweg.languages.lars.facts import read_fact
 
     with _outcome():
+        if any(map(api.is_answer_sets, arguments)):
+            _refuse("`why` knows rules (`.lars`), not answer sets: write it as rules, or see `thalweg explain`")
         *programs, fact = arguments
         if not programs:
             _refuse("both a program and a fact are needed")

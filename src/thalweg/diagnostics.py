@@ -76,6 +76,9 @@ CATALOGUE: Final = {
     "W505": "answer is incomplete",
     "W506": "stream brings what is no input",
     "E507": "program is not for the engine",
+    "W508": "number is text to clingo",
+    "W509": "window took longer than its limit",
+    "E510": "directives contradict each other",
 }
 
 # A person reads so many notes; the others are counted.

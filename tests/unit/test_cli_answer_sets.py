@@ -1,13 +1,19 @@
 """`thalweg run` with answer set programs."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+import thalweg
 from thalweg.cli import app
 
 GATES = "1 { go(X) : open(X) } 1.\n:- go(X), closed(X).\n#show go/1.\n"
@@ -80,12 +86,145 @@ def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
     assert run("--report", "-", program="two.lp").stderr.count('"seconds"') == 3 * 4 + 3
 
 
+@pytest.mark.parametrize("verb", ["run", "check", "explain"])
+@pytest.mark.parametrize(
+    ("window", "code"),
+    [("TIME foo", "E101"), ("TIME 0s", "E206"), ("TIME 1500ms", "E105"), ("TIME 3s STEP 500 ms", "E105")],
+)
+def test_a_window_without_meaning_is_rejected_at_its_place(folder: Path, verb: str, window: str, code: str) -> None:
+    (folder / "own.lp").write_text(f"a :- open(X).\n#from stream <http://s> [{window}]\n")
+    more = ["--stream", "gates.facts"] if verb == "run" else []
+    result = CliRunner().invoke(app, [verb, "own.lp", *more])
+    assert result.exit_code == 1
+    assert f"error[{code}]" in result.output
+    assert "own.lp:2:" in result.output
+
+
+def test_a_window_may_be_written_with_spaces_and_another_tick(folder: Path) -> None:
+    (folder / "own.lp").write_text("a(X) :- open(X).\n#from stream <http://s> [TIME 3 s STEP 1 s]\n")
+    assert [json.loads(line)["window"] for line in run(program="own.lp").stdout.splitlines()] == [[1, 3], [2, 4]]
+    (folder / "own.lp").write_text("a(X) :- open(X).\n#from stream <http://s> [TIME 1500ms]\n")
+    result = CliRunner().invoke(app, ["explain", "own.lp", "--tick", "500ms"])
+    assert result.exit_code == 0
+
+
+def test_what_is_included_stands_beside_the_file_that_includes_it(folder: Path) -> None:
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "main.lp").write_text('#include "er/sub.lp".\na(X) :- b(X).\n#program never.\nc :- d.\n')
+    (folder / "deep" / "er" / "sub.lp").write_text('#include "../main.lp".\nb(X) :- open(X).\n')
+    result = run("--to", "1", program="deep/main.lp")
+    assert result.stdout == '{"t":1,"window":[1,1],"answers":[["a(a)","a(b)","b(a)","b(b)"]]}\n'
+
+
+def test_what_is_wrong_in_an_included_file_has_its_place(folder: Path) -> None:
+    (folder / "deep").mkdir()
+    (folder / "deep" / "main.lp").write_text('a(X) :- b(X).\n#include "sub.lp".\n#include "none.lp".\n')
+    (folder / "deep" / "sub.lp").write_text("\nb(X) :- open(Y).\n")
+    result = run(program="deep/main.lp")
+    assert result.exit_code == 1
+    assert "deep/sub.lp:2:3" in result.stderr
+    assert "error[E401]" in result.stderr
+    assert "deep/main.lp:3:11" in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "explain"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("#prefix ex: <http://a#>.", "#prefix ex: <http://b#>."),
+        ("#from stream <http://s> [TIME 3s]", "#from stream <http://s> [TIME 2s]"),
+    ],
+)
+def test_files_that_contradict_each_other_are_rejected(folder: Path, verb: str, one: str, other: str) -> None:
+    (folder / "one.lp").write_text(f"a(X) :- open(X).\n{one}\n")
+    (folder / "other.lp").write_text(f"{other}\nb(X) :- open(X).\n")
+    more = ["--stream", "gates.facts"] if verb == "run" else []
+    result = CliRunner().invoke(app, [verb, "one.lp", "other.lp", *more])
+    assert result.exit_code == 1
+    assert "error[E510]" in result.output
+    assert "other.lp:1:" in result.output
+    assert "one.lp:2:" in result.output
+    (folder / "other.lp").write_text(f"{one}\nb(X) :- open(X).\n")
+    assert CliRunner().invoke(app, [verb, "one.lp", "other.lp", *more]).exit_code == 0
+
+
 def test_a_limit_is_told(folder: Path) -> None:
     (folder / "hard.lp").write_text("a :- open(X). 1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q.")
     result = run("--solve-limit", "100ms", "--to", "1", program="hard.lp")
-    # The part that was solved in time is told.
-    assert result.stdout == '{"t":1,"window":[1,1],"answers":[["a"]],"incomplete":true}\n'
+    # A part that was solved in time is no answer set of the whole.
+    assert result.stdout == '{"t":1,"window":[1,1],"answers":[],"incomplete":true}\n'
     assert "warning[W505]: 1 window was not solved within the limit, the first at 1" in result.stderr
+    atoms = run("--solve-limit", "100ms", "--to", "1", "--format", "atoms", program="hard.lp")
+    assert atoms.stdout == "% nothing is known at 1 % incomplete\n"
+
+
+def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
+    (folder / "b.lars").write_text("q(X) :- open(X).")
+    mixed = CliRunner().invoke(app, ["run", "gates.lp", "b.lars", "--stream", "gates.facts"])
+    assert (mixed.exit_code, "run on their own" in mixed.stderr) == (2, True)
+    why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
+    assert (why.exit_code, "`thalweg explain`" in why.stderr) == (2, True)
+    with pytest.raises(thalweg.Rejected, match="`emit` does not go"):
+        list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="changes"))
+
+
+def test_all_that_is_no_input_is_named_at_once(folder: Path) -> None:
+    (folder / "own.lp").write_text("open(X) :- p(X). closed(X) :- p(X).")
+    help = "help: name all that streams bring: `--inputs closed/1,open/1,p/1`"
+    (folder / "gates.facts").write_text("closed(a) at 1. open(a) at 1.")
+    assert run(program="own.lp").stderr.count(help) == 2
+
+
+def test_who_evaluates_is_said_before_the_pieces(folder: Path) -> None:
+    (folder / "own.lp").write_text("a(X) :- open(X).")
+    text = CliRunner().invoke(app, ["explain", "own.lp"]).stdout
+    assert text.index("the incremental engine") < text.index("solved on its own")
+
+
+ENDLESS = "n(X) :- open(X). n(0). n(X+1) :- n(X)."
+PIGEONS = "1 { in(P,1..11) } 1 :- P = 1..13, open(a). :- in(P,H), in(Q,H), P < Q."
+TWO = f"{PIGEONS} z :- closed(X)."
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are looked for in /proc")
+@pytest.mark.parametrize(
+    ("program", "number"),
+    [(ENDLESS, signal.SIGINT), (PIGEONS, signal.SIGTERM), (TWO, signal.SIGINT), (ENDLESS, signal.SIGKILL)],
+)
+def test_an_end_is_an_end_in_the_middle_of_solving(folder: Path, program: str, number: signal.Signals) -> None:
+    (folder / "long.lp").write_text(program)
+    command = [sys.executable, "-c", "from thalweg.cli import app; app()", "run", "long.lp", "--stream", "gates.facts"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    tasks = Path(f"/proc/{process.pid}/task")
+    try:
+        # A process that solves is at work as soon as it has used more time than it takes to start.
+        wait_for(lambda: any(used(one) > 1.0 for one in workers(tasks)))
+        started = workers(tasks)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == (-number if number == signal.SIGKILL else 0)
+    assert (out, err) == (b"", b"")
+    wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in started))
+
+
+def workers(tasks: Path) -> list[str]:
+    return [child for task in tasks.iterdir() for child in (task / "children").read_text().split()]
+
+
+def used(process: str) -> float:
+    """Seconds of processor time."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for(holds: Callable[[], object]) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        sleep(0.05)
+    raise AssertionError("it does not happen")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ An outline forgets terms and keeps predicates, how they occur, and which variabl
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from thalweg.diagnostics import NOWHERE, Span
 
 How = Literal["positive", "negative", "aggregate"]
+# A background may have any number of facts.
+_LONGEST: Final = 200
 Kind = Literal["rule", "choice", "disjunction", "constraint", "weak"]
 
 
@@ -49,7 +51,13 @@ class Outline:
 
     @property
     def written(self) -> str:
-        """The statement as it was written, in one line; what is penalised may be written in pieces."""
+        """The statement as it was written, in one line; what is penalised may be written in pieces.
+
+        >>> len(Outline(("p/1",), (), text="p(1). " * 100_000).written)
+        203
+        """
+        if self.span is NOWHERE and self.is_fact and len(self.text) > _LONGEST:
+            return f"{self.text[:_LONGEST]}..."
         if self.span is NOWHERE or self.kind == "weak":
             return self.text
         return " ".join(self.span.source.text[self.span.start : self.span.end].split())

@@ -98,10 +98,10 @@ class ExplainedAnswerSets:
         )
         yield from self._section("which inputs meet", self._meetings())
         yield from self._section("strata", self._strata())
+        yield from self._section("evaluated by", self._evaluated())
         yield from self._section(
             "solved on its own", (line for each in enumerate(self.pieces, 1) for line in self._piece(*each))
         )
-        yield from self._section("evaluated by", self._evaluated())
 
     @staticmethod
     def _section(title: str, lines: Iterator[str]) -> Iterator[str]:

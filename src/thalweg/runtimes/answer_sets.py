@@ -9,14 +9,17 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.runtimes.emit import Piece, Solution
+from thalweg.runtimes.numbers import Numbers
 from thalweg.runtimes.windows import Frame
 
 if TYPE_CHECKING:
@@ -35,11 +38,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer sets of a window; whether these are all that was asked for; and who had to do what."""
+    """The answer sets of a window; whether these are all that was asked for; and who had to do what.
+
+    `overtime`: it is complete, and took longer than it may.
+    """
 
     sets: tuple[Sequence[str], ...]
     complete: bool = True
     shares: tuple[Share, ...] = ()
+    overtime: bool = False
 
 
 class Evaluator(Protocol):
@@ -67,36 +74,46 @@ class Inputs:
 
     Facts that the program never speaks of are passed over. Facts of a predicate that it speaks of, and that is no
     input, would change what it means: they are passed over, too, and told of once.
+    So are numbers that are none to clingo.
     """
 
-    def __init__(self, program: "AspProgram", report: Callable[[Diagnostic], None] = lambda found: None) -> None:
+    def __init__(
+        self,
+        program: "AspProgram",
+        report: Callable[[Diagnostic], None] = lambda found: None,
+        dictionary: Dictionary | None = None,
+    ) -> None:
+        self._numbers = Numbers(dictionary, report) if dictionary is not None and program.reckons else None
         self._inputs = frozenset(program.inputs)
-        mentioned = frozenset(name for outline in program.outlines for name in outline.predicates)
-        self._names = replace(program.names, signatures=mentioned | self._inputs)
+        self._names = replace(program.names, signatures=program.mentioned)
         self._report = report
         self._taken: dict[str, bool] = {}
+        self._strays: set[str] = set()
 
     def only(self, batch: Batch) -> Batch:
         """A batch without what is no input."""
-        rows = {signature: words for signature, words in batch.rows.items() if self._takes(signature)}
-        if len(rows) == len(batch.rows):
-            return batch
-        return Batch(rows, [signature for signature in batch.order if signature in rows], batch.stream)
+        self._learn([signature for signature in batch.rows if signature not in self._taken])
+        rows = {signature: words for signature, words in batch.rows.items() if self._taken[signature]}
+        if len(rows) < len(batch.rows):
+            batch = Batch(rows, [signature for signature in batch.order if signature in rows], batch.stream)
+        if self._numbers is not None:
+            self._numbers.look(batch)
+        return batch
 
-    def _takes(self, signature: str) -> bool:
-        if signature not in self._taken:
-            self._taken[signature] = self._look(signature)
-        return self._taken[signature]
+    def _learn(self, signatures: Iterable[str]) -> None:
+        found = {signature: self._known_as(signature) for signature in signatures}
+        self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
+        strays = {name for names in found.values() for name in names} - self._inputs - self._strays
+        self._strays |= strays
+        for name in sorted(strays):
+            message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"
+            help = f"name all that streams bring: `--inputs {','.join(sorted(self._inputs | self._strays))}`"
+            self._report(Diagnostic("W506", message, help=help))
 
-    def _look(self, signature: str) -> bool:
+    def _known_as(self, signature: str) -> set[str]:
         predicate, _, arity = signature.rpartition("/")
         atoms = self._names.atoms(Fact(predicate, ("x",) * int(arity)))
-        names = {f"{name}/{len(args)}" for name, args in atoms}
-        for name in sorted(names - self._inputs):
-            message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"
-            help = f"name all that streams bring: `--inputs {','.join(sorted(self._inputs | {name}))}`"
-            self._report(Diagnostic("W506", message, help=help))
-        return not names.isdisjoint(self._inputs)
+        return {f"{name}/{len(args)}" for name, args in atoms}
 
 
 Listener = Callable[[Solution, tuple[Share, ...]], None]
@@ -115,6 +132,7 @@ class Windowed:
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         listen: Listener = lambda solution, shares: None,
+        interrupt: Interrupt | None = None,
     ) -> None:
         self.first = first
         self.now: int | None = None
@@ -123,8 +141,11 @@ class Windowed:
         self._frame = frame
         self._report = report
         self._listen = listen
+        self._interrupt = interrupt or Interrupt()
+        self._ended = False
         self._closed = False
         self._incomplete: list[int] = []
+        self._overtime: list[int] = []
         # The ticks of the facts that tuple windows hold, the last of them at the last position.
         self._ticks: deque[int] = deque()
         self._position = -1
@@ -137,7 +158,18 @@ class Windowed:
         """Takes what comes at a tick; the answers of all windows that close up to it."""
         self.first = to if self.first is None else self.first
         self.now = to
-        return self._by_facts(to, batches) if self._frame.tuples else self._by_time(to - self.first, batches)
+        return self._until_interrupted(
+            self._by_facts(to, batches) if self._frame.tuples else self._by_time(to - self.first, batches)
+        )
+
+    def _until_interrupted(self, solutions: Iterator[Solution]) -> Iterator[Solution]:
+        """Solving may take for ever: who asks to end in the middle of it gets no answer, and no more of them."""
+        if self._ended:
+            return
+        try:
+            yield from solutions
+        except Interrupted:
+            self._ended = True
 
     def _by_time(self, position: int, batches: Sequence[Batch]) -> Iterator[Solution]:
         for closing in self._frame.closings(self._position, position - 1):
@@ -167,11 +199,15 @@ class Windowed:
     def _answer(self, closing: int) -> Solution:
         self._closed = True
         start = max(0, closing - self._frame.size + 1)
-        answered = self._evaluator.answer(start, closing)
+        # Who has asked to end before hears of what is decided; a wait would end at once.
+        with nullcontext() if self._interrupt.asked else self._interrupt.waiting():
+            answered = self._evaluator.answer(start, closing)
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
         solution = Solution(last, first, answered.sets, not answered.complete)
         if solution.incomplete:
             self._incomplete.append(last)
+        if answered.overtime:
+            self._overtime.append(last)
         self._listen(solution, answered.shares)
         return solution
 
@@ -186,9 +222,11 @@ class Windowed:
     def finish(self) -> Iterator[Piece]:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
-            yield self._answer(self._position)
+            yield from self._until_interrupted(iter(map(self._answer, (self._position,))))
         if self._incomplete:
             self._report(_too_slow(self._incomplete))
+        if self._overtime:
+            self._report(_overtime(self._overtime))
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self._evaluator.collect(waiting)
@@ -211,6 +249,15 @@ def singles(batches: Sequence[Batch]) -> Iterator[Batch]:
             if (batch.stream, signature, words) not in seen:
                 seen.add((batch.stream, signature, words))
                 yield Batch({signature: list(words)}, [signature], batch.stream)
+
+
+def _overtime(ticks: list[int]) -> Diagnostic:
+    number = "1 window" if len(ticks) == 1 else f"{len(ticks)} windows"
+    return Diagnostic(
+        "W509",
+        f"{number} took longer than the limit, the first at {ticks[0]}: the engine finishes what it has begun",
+        help="the answers are complete; `--solver clingo` ends at the limit",
+    )
 
 
 def _too_slow(ticks: list[int]) -> Diagnostic:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from thalweg.diagnostics import Diagnostic, Rejected, Span
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock, milliseconds
-from thalweg.runtimes.windows import Frame, read_frame
+from thalweg.runtimes.windows import Frame, Uneven, read_frame
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp import AspProgram
+    from thalweg.languages.asp import AspProgram, OwnWindow
     from thalweg.runtimes.answer_sets import Evaluator
     from thalweg.runtimes.solving import Solvers
 
@@ -63,8 +63,22 @@ class Asking:
         """The windows; a program may have some of its own, which it is asked over unless the user says otherwise."""
         window, slide = self.window, self.slide
         if window is None and slide is None and program is not None and program.window is not None:
-            window, slide = program.window
+            return own_frame(program.window, clock)
         return read_frame(window, slide, clock)
+
+
+def own_frame(window: "OwnWindow", clock: Clock) -> Frame:
+    """The windows that a program brings; raises `Rejected` where they have no meaning."""
+    try:
+        return read_frame(window.size, window.slide, clock)
+    except ValueError as error:
+        code = "E105" if isinstance(error, Uneven) else "E206"
+        raise Rejected([Diagnostic(code, str(error), window.span, help=_OWN)]) from None
+
+
+_OWN: Final = (
+    "write whole ticks, as in `#from stream <http://example.org/s> [TIME 3s STEP 2s]`, or run with another `--tick`"
+)
 
 
 def evaluator(
@@ -79,7 +93,7 @@ def evaluator(
     if rules is not None:
         from thalweg.runtimes.lowering import Lowered
 
-        return Lowered(rules, frame, program.inputs, background)
+        return Lowered(rules, frame, program.inputs, background, asking.seconds)
     if asking.solver == "engine":
         raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
     from thalweg.runtimes.solving import Solving

@@ -216,7 +216,7 @@ class Solution:
         """`q(x2,y,z) at 41.`, one fact a line, of a window with one answer set; in parts."""
         note = " % incomplete" * self.incomplete
         if not self.sets:
-            yield f"% no answer set at {self.t}{note}\n"
+            yield f"% {'nothing is known' if self.incomplete else 'no answer set'} at {self.t}{note}\n"
         for facts in self.sets:
             for some in in_parts(facts):
                 yield "".join([f"{fact} at {self.t}.{note}\n" for fact in some])

@@ -28,7 +28,14 @@ from thalweg.runtimes.windows import Frame
 class Lowered:
     """Rules over windows of `frame.panes` ticks."""
 
-    def __init__(self, rules: Program, frame: Frame, inputs: tuple[str, ...], background: Iterable[Fact] = ()) -> None:
+    def __init__(
+        self,
+        rules: Program,
+        frame: Frame,
+        inputs: tuple[str, ...],
+        background: Iterable[Fact] = (),
+        limit: float | None = None,
+    ) -> None:
         rules = replace(rules, background=(*rules.background, *background))
         self._shown = rules.derived if rules.told is None else rules.told
         rules, self._copies = set_aside(rules)
@@ -36,6 +43,7 @@ class Lowered:
         self._engine = Engine(rules, first=0, tells=False)
         self._frame = frame
         self._inputs = inputs
+        self._limit = limit
         self._pane = 0
         self._waiting: list[Batch] = []
         self._arrived: deque[tuple[int, int]] = deque()
@@ -64,7 +72,7 @@ class Lowered:
         sets = () if INCONSISTENT.signature in facts.rows else (facts,)
         share = Share(self._inputs, sum(size for _, size in self._arrived), self._seconds, len(sets))
         self._seconds = 0.0
-        return Answered(sets, shares=(share,))
+        return Answered(sets, shares=(share,), overtime=self._limit is not None and share.seconds > self._limit)
 
     def _listing(self) -> Listing:
         """All that is shown; some of it has another name in the engine."""

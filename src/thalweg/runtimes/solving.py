@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
+from time import perf_counter
 from typing import Final, Protocol
 from zlib import crc32
 
@@ -68,6 +69,7 @@ class Solving:
         self._pieces = dependency.pieces
         self._keys = [dependency.keys(piece) for piece in self._pieces]
         self._tasks = [Task(text_of(program, piece), "", models, limit) for piece in self._pieces]
+        self._limit = limit
         self._crew = crew
         self._buckets = buckets
         self._spread_from = spread_from
@@ -96,6 +98,7 @@ class Solving:
         return found
 
     def answer(self, first: int, last: int) -> Answered:
+        until = None if self._limit is None else perf_counter() + self._limit
         while self._held and self._held[0][0] < first:
             self._held.popleft()
         windows = [self._window(piece, keys) for piece, keys in zip(self._pieces, self._keys, strict=True)]
@@ -109,11 +112,12 @@ class Solving:
             )
             for piece, window, found in zip(self._pieces, windows, solved, strict=True)
         )
-        answers, complete = combine([one for found in solved for one in found])
-        return Answered(tuple(sorted(map(self._spell, answers))), complete, shares)
+        answers, complete = combine([self._spell(one) for found in solved for one in found], until)
+        return Answered(answers, complete, shares)
 
-    def _spell(self, answer: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted(map(self._spelled, answer)))
+    def _spell(self, solved: Solved) -> Solved:
+        """In our spelling: there are fewer answers of parts than of the whole."""
+        return replace(solved, answers=tuple(tuple(sorted(map(self._spelled, one))) for one in solved.answers))
 
     def _window(self, piece: Piece, keys: Keys | None) -> list[set[str]]:
         """The facts of a piece; in several buckets where they can be spread and are worth it."""

@@ -54,6 +54,10 @@ class Frame:
         return self.size // self.pane
 
 
+class Uneven(ValueError):  # noqa: N818
+    """A length that is not a whole number of ticks."""
+
+
 def read_frame(window: int | str | None, slide: int | str | None, clock: Clock) -> Frame:
     """A frame as users write it; `ValueError` where that has no meaning.
 
@@ -75,7 +79,7 @@ def _length(text: int | str, clock: Clock) -> tuple[int, bool]:
     found = re.fullmatch(r"\s*([0-9]+)\s*(#?)\s*", str(text))
     ticks, rest = (int(found[1]), 0) if found else divmod(milliseconds(str(text)), clock.tick_length)
     if rest:
-        raise ValueError(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")
+        raise Uneven(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")
     if not 0 < ticks < FOREVER:
         raise ValueError(f"`{text}` is no length for a window: it must be longer than nothing, and not for ever")
     return ticks, bool(found and found[2])

@@ -135,7 +135,9 @@ class Task:
 class Solved:
     """Answer sets, each the shown atoms and terms as clingo spells them; none where the window is inconsistent.
 
-    `brave` and `cautious` give one set of consequences. `atoms` is how many atoms were grounded.
+    `brave` and `cautious` give one set of consequences. What is not `complete` is true as far as it goes: answer sets,
+    though perhaps not the best, or some of the brave consequences, and nothing of the cautious ones.
+    `atoms` is how many atoms were grounded.
     """
 
     answers: tuple[tuple[str, ...], ...]
@@ -180,19 +182,24 @@ def solve(task: Task) -> Solved:
 def _answers(control: clingo.Control, task: Task, seconds: float | None) -> tuple[tuple[tuple[str, ...], ...], bool]:
     """What was found, and whether that is all that was asked for."""
     found: list[tuple[str, ...]] = []
-    asked, proven = task.models, False
+    asked, cost, proven = task.models, False, False
     with control.solve(yield_=True, async_=True) as handle:
         for model in _models(handle, seconds):
             answer = tuple(sorted(map(str, model.symbols(shown=True))))
             if asked != "all" or (model.cost and not proven):
                 # It is better than those before, or more is known of the consequences.
                 found.clear()
-            proven = model.optimality_proven
+            cost, proven = bool(model.cost), model.optimality_proven
             found.append(answer)
             if asked == "first" and not model.cost:
                 return (answer,), True
         complete = handle.wait(0) and handle.get().exhausted
-    return tuple(set(found)), complete
+    return (tuple(set(found)) if complete or _is_certain(asked, cost, proven) else ()), complete
+
+
+def _is_certain(asked: str, cost: bool, proven: bool) -> bool:
+    """Whether what was found before the end is true: consequences that may yet be taken back are not."""
+    return asked in ("first", "all") or (asked == "brave" and (proven or not cost))
 
 
 def _models(handle: clingo.SolveHandle, seconds: float | None) -> Iterator[clingo.Model]:

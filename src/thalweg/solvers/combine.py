@@ -9,32 +9,31 @@ parts add up level by level, and in the order of costs adding the same on both s
 
 from collections.abc import Sequence
 from itertools import product
+from time import perf_counter
 
 from thalweg.solvers.clingo import Solved
 
 
-def combine(parts: Sequence[Solved]) -> tuple[tuple[tuple[str, ...], ...], bool]:
+def combine(parts: Sequence[Solved], until: float | None = None) -> tuple[tuple[tuple[str, ...], ...], bool]:
     """The answer sets of the whole, sorted, and whether they are all that was asked for.
 
-    A part that found nothing within its time says nothing; one that is known to have no answer set decides.
+    Where a part found nothing within its time, nothing is known of the whole; one without an answer set decides.
+    There may be far more combinations than answer sets of parts: at the time `until` it is enough.
 
     >>> combine([Solved((("a",), ("b",))), Solved((("c",),))])
     ((('a', 'c'), ('b', 'c')), True)
     >>> combine([Solved((("a",),), complete=False), Solved(())])
     ((), True)
     >>> combine([Solved((("a",),)), Solved((), complete=False)])
-    ((('a',),), False)
+    ((), False)
     """
     if any(part.complete and not part.answers for part in parts):
         return (), True
-    if len(parts) == 1:
-        return parts[0].answers, parts[0].complete
     complete = all(part.complete for part in parts)
-    known = [part.answers for part in parts if part.answers]
-    if not known and not complete:
-        return (), False
-    return tuple(sorted({tuple(sorted({*_all(chosen)})) for chosen in product(*known)})), complete
-
-
-def _all(chosen: Sequence[tuple[str, ...]]) -> list[str]:
-    return [atom for answer in chosen for atom in answer]
+    found: set[tuple[str, ...]] = set()
+    for chosen in product(*(part.answers for part in parts)):
+        if until is not None and found and perf_counter() > until:
+            complete = False
+            break
+        found.add(chosen[0] if len(chosen) == 1 else tuple(sorted({atom for answer in chosen for atom in answer})))
+    return tuple(sorted(found)), complete

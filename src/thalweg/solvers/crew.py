@@ -8,6 +8,7 @@ it (spelling facts, reading answers) happens on one core however many threads th
 A task holds all that is needed to solve it, so any process of the crew can take any task.
 """
 
+import os
 import pickle
 import signal
 import subprocess
@@ -17,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import repeat
 from queue import SimpleQueue
-from threading import Timer
-from time import perf_counter
+from threading import Thread, Timer
+from time import perf_counter, sleep
 from typing import IO, Final
 
 from thalweg.diagnostics import Diagnostic, Failed
@@ -27,6 +28,7 @@ from thalweg.solvers.clingo import Solved, Task, Unsolvable, solve
 RENEWAL: Final = 1_000_000
 # A process that is given so many seconds more than the limit finds the time to say what it has found.
 _GRACE: Final = 0.25
+_LOOK: Final = 0.5
 
 _MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.crew import work; work()"
 
@@ -73,7 +75,7 @@ class Crew:
         """Ends the processes, whatever they are doing."""
         for worker in self._workers:
             worker.kill()
-        self._threads.shutdown()
+        self._threads.shutdown(cancel_futures=True)
         for worker in self._workers:
             worker.end()
 
@@ -90,8 +92,10 @@ class Worker:
         late = Timer(0 if task.limit is None else task.limit + _GRACE, process.kill)
         if task.limit is not None:
             late.start()
-        found = _exchange(process, task)
-        late.cancel()
+        try:
+            found = _exchange(process, task)
+        finally:
+            late.cancel()
         if isinstance(found, Solved):
             self._atoms += found.atoms
             if self._atoms > RENEWAL:
@@ -160,10 +164,18 @@ def _failed(said: str) -> Failed:
     return Failed(Diagnostic("E504", f"clingo has not solved a window: {said.strip()}"))
 
 
+def _end_with(parent: int) -> None:
+    """Nobody waits for an answer when the process that gives out the tasks is gone, however it went."""
+    while os.getppid() == parent:
+        sleep(_LOOK)
+    os._exit(1)
+
+
 def work() -> None:
     """What a process of the crew does: solves what comes in until nothing more comes."""
     # Ctrl-C is for the process that gives out the tasks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     sink.write(b"!")
     sink.flush()

@@ -39,7 +39,9 @@ class Ask:
     def __call__(self, program: str, on: Any, **options: Any) -> list[dict[str, Any]]:
         self._program.write_text(program)
         given = {
-            name: options.pop(name) for name in ("models", "window", "slide", "limit", "solver") if name in options
+            name: options.pop(name)
+            for name in ("models", "window", "slide", "limit", "solver", "workers")
+            if name in options
         }
         asking = Asking(**{"workers": 0, **given})
         return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, asking=asking, **options)]
@@ -164,6 +166,27 @@ def test_parts_that_have_nothing_in_common_are_combined(ask: Ask) -> None:
     assert answer["answers"] == []
 
 
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+@pytest.mark.parametrize(
+    ("program", "inputs", "expected"),
+    [
+        ("a(X) :- p(X), not k(X). k(X) :- m(X).", (), ["a(1)", "k(2)"]),
+        ("a(X) :- p(X), k(X). k(1).", (), ["a(1)", "a(2)", "k(1)", "k(2)"]),
+        ("a(X) :- p(X), not k(X).", ("p/1",), ["a(1)"]),
+        ("a(X) :- p(X), not k(X).", (), ["a(1)"]),
+        ("a(X) :- p(X). #show k/1.", (), ["k(2)"]),
+        ("a(X) :- ex_k(X). ex_k(X) :- m(X). #prefix ex: <http://ex#>. #show ex_k/1.", (), ["<http://ex#k>(3)"]),
+        ("a :- not k(2), p(1). k(X) :- k(X), p(X). :- k(9). b :- p(2), k(2).", (), ["b", "k(2)"]),
+    ],
+)
+def test_background_belongs_to_the_program(
+    ask: Ask, solver: str, program: str, inputs: tuple[str, ...], expected: list[str]
+) -> None:
+    known = "k(2). <http://ex#k>(3)."
+    answers = ask(program, [(1, ["p(1)", "p(2)"])], background=known, inputs=inputs, solver=solver)
+    assert answers == [{"t": 1, "window": [1, 1], "answers": [expected]}]
+
+
 def test_background_is_part_of_every_window(ask: Ask) -> None:
     answers = ask("q(X) :- p(X), road(X).", [(1, "p(a)"), (2, "p(b)")], background="road(a).")
     assert [one["answers"] for one in answers] == [[["q(a)"]], [[]]]
@@ -181,6 +204,66 @@ def test_a_window_that_takes_too_long_is_marked_and_told(ask: Ask) -> None:
     answers = ask(pigeons, [(1, "many(12)"), (2, "many(0)")], limit="200ms", report=told.append)
     assert [(one["answers"], one.get("incomplete")) for one in answers] == [([], True), ([[]], None)]
     assert [one.code for one in told] == ["W505"]
+
+
+def test_the_engine_finishes_a_window_and_tells_that_it_took_longer(ask: Ask) -> None:
+    told: list[thalweg.Diagnostic] = []
+    program = "r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z). #show r/2."
+    edges = [f"e({number},{number + 1})" for number in range(150)]
+    (answer,) = ask(program, [(1, edges)], limit="1ms", solver="engine", report=told.append)
+    assert "incomplete" not in answer
+    assert len(answer["answers"][0]) == 150 * 151 // 2
+    assert [one.code for one in told] == ["W509"]
+
+
+def test_a_limit_ends_recursion_that_would_not_end(ask: Ask) -> None:
+    (answer,) = ask("n(X+1) :- n(X). n(X) :- p(X).", [(1, "p(1)")], limit="300ms", workers=1, report=print)
+    assert (answer["answers"], answer["incomplete"]) == ([], True)
+
+
+def test_the_combinations_of_parts_are_within_the_limit(ask: Ask) -> None:
+    parts = " ".join(f"{{ a{number}(1..8) }} :- p{number}." for number in range(6))
+    told: list[thalweg.Diagnostic] = []
+    facts = [f"p{number}" for number in range(6)]
+    (answer,) = ask(parts, [(1, facts)], models="all", limit="500ms", report=told.append)
+    assert 1 < len(answer["answers"]) < 256**6
+    assert answer["incomplete"]
+    assert [one.code for one in told] == ["W505"]
+
+
+DOUBLE = '"7"^^<http://www.w3.org/2001/XMLSchema#double>'
+
+
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+@pytest.mark.parametrize("term", ["20.5", "3000000000", "-3000000000", DOUBLE])
+def test_a_number_that_is_none_to_clingo_is_told_once(ask: Ask, solver: str, term: str) -> None:
+    told: list[thalweg.Diagnostic] = []
+    events = [(1, ["speed(a,7)", "other(a,1.5)"]), (2, f"speed(b,{term})"), (3, f"speed(c,{term})")]
+    ask("slow(X) :- speed(X,Y), Y < 40.", events, solver=solver, report=told.append)
+    assert [one.code for one in told] == ["W508"]
+    assert term in told[0].message
+
+
+@pytest.mark.parametrize("program", ["q(X) :- p(X).", "q(X) :- p(X), X != a.", "q :- #count { X : p(X) } > 0."])
+def test_where_nothing_is_compared_any_number_will_do(ask: Ask, program: str) -> None:
+    told: list[thalweg.Diagnostic] = []
+    ask(program, [(1, ["p(2.5)", f"p({DOUBLE})"])], report=told.append)
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "q :- #sum { X : p(X) } > 0.",
+        "q(X+1) :- p(X).",
+        "{ q(X) : p(X) }. #minimize { X : q(X) }.",
+        "q(X) :- p(X), X >= 1.",
+    ],
+)
+def test_whatever_asks_for_a_value_counts(ask: Ask, program: str) -> None:
+    told: list[thalweg.Diagnostic] = []
+    ask(program, [(1, "p(2.5)")], report=told.append)
+    assert [one.code for one in told] == ["W508"]
 
 
 # The rest of the runtime ---------------------------------------------------------------------------------------------

@@ -48,6 +48,32 @@ def test_parts_with_costs_add_up_level_by_level() -> None:
     assert apart == (solve(Task(left + right, models="all")).answers, True)
 
 
+HARD = """
+{ hard }. easy :- not hard. #show easy/0. #show hard/0.
+1 { in(P,H) : H = 1..11 } 1 :- P = 1..12, hard.
+:- in(P,H), in(Q,H), P < Q.
+"""
+
+
+@pytest.mark.parametrize(
+    ("models", "costs", "answers"),
+    [
+        ("all", "", (("easy",),)),
+        ("brave", "", (("easy",),)),
+        ("brave", ":~ easy. [1]", ()),
+        ("cautious", "", ()),
+        ("first", ":~ easy. [1]", (("easy",),)),
+    ],
+)
+def test_what_is_told_before_the_end_is_true(models: str, costs: str, answers: tuple[tuple[str, ...], ...]) -> None:
+    found = solve(Task(HARD + costs, models=models, limit=0.3))
+    assert (found.answers, found.complete) == (answers, False)
+
+
+def test_nothing_is_told_of_the_whole_where_a_part_was_too_slow() -> None:
+    assert combine([Solved((("a",), ("b",))), Solved((), complete=False)]) == ((), False)
+
+
 def test_a_part_without_answer_sets_decides_even_where_others_were_too_slow() -> None:
     assert combine([Solved((), complete=False), Solved(())]) == ((), True)
     assert combine([]) == (((),), True)

@@ -4,44 +4,64 @@
     #input speed/2, light/1.                     what streams bring, besides what has no rules and facts;
                                                  also as a comment: `%! input speed/2`
     #from stream <s> [TIME 3s STEP 2s]           the window that the program is written for
+    #include "more.lp".                          another file, beside the one that includes it
 
 What is taken out leaves spaces behind, so that every place in the text stays where it was.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.diagnostics import NOWHERE, Diagnostic, Source, Span
+from thalweg.model.time import UNITS
 
 _SIGNATURE: Final = r"-?[_']*[a-z][A-Za-z0-9_']*/[0-9]+"
 _SIGNATURES: Final = re.compile(rf"\s*{_SIGNATURE}(?:\s*,\s*{_SIGNATURE})*\s*\Z")
 _PREFIX: Final = re.compile(r"#prefix\s+(?P<name>[a-z][A-Za-z0-9_]*)?\s*:\s*<(?P<space>[^<>\s]*)>\s*\.")
 _INPUT: Final = re.compile(r"#input\b(?P<list>[^.\n]*)\.")
 _FROM: Final = re.compile(r"#from\s+stream\s+<[^<>\s]*>\s*\[(?P<window>[^\]\n]*)\]\s*\.?")
-_WINDOW: Final = re.compile(r"\s*TIME\s+(?P<window>\S+)(?:\s+STEP\s+(?P<slide>\S+))?\s*\Z", re.IGNORECASE)
+_LENGTH: Final = rf"[0-9]+(?:\s*(?:{'|'.join(UNITS)}))?"
+_WINDOW: Final = re.compile(rf"\s*(?i:TIME)\s+(?P<window>{_LENGTH})(?:\s+(?i:STEP)\s+(?P<slide>{_LENGTH}))?\s*\Z")
+_INCLUDE: Final = re.compile(r'#include\s*"(?P<file>[^"\n]*)"\s*\.')
 _NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
 # What may hold anything inside is matched whole, so that nothing is found in there.
 _TOKEN: Final = re.compile(
     r'(?P<note>%![^\n]*)|%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"|#script\b.*?#end\s*\.'
-    r"|(?P<directive>#(?:prefix|input|from)\b)|(?P<foreign>[^\x01-\x7f]+)",
+    r"|(?P<directive>#(?:prefix|input|from)\b|#include(?=\s*\"))|(?P<foreign>[^\x01-\x7f]+)",
     re.DOTALL,
 )
 _EXAMPLES: Final = {
     "#prefix": "write `#prefix ex: <http://example.org/>.`",
     "#input": "write `#input speed/2, light/1.`",
+    "#include": 'write `#include "more.lp".`',
     "#from": "write `#from stream <http://example.org/s> [TIME 3s STEP 2s]`",
 }
 
 
+@dataclass(frozen=True, slots=True)
+class OwnWindow:
+    """The window that a program brings, as it is written there: `3s` every `2s`."""
+
+    size: str
+    slide: str | None = None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 @dataclass(slots=True)
 class Directives:
-    """The text for clingo, and what was taken out of it."""
+    """The text for clingo, and what was taken out of it.
+
+    `said` has the names of what can be said in one way only, how it was said, and where.
+    """
 
     text: str
     prefixes: dict[str, str] = field(default_factory=dict)
     inputs: list[str] = field(default_factory=list)
-    window: tuple[str, str | None] | None = None
+    said: list[tuple[str, str, Span]] = field(default_factory=list)
+    includes: list[tuple[str, Span]] = field(default_factory=list)
+    window: OwnWindow | None = None
     wrong: list[Diagnostic] = field(default_factory=list)
 
 
@@ -65,6 +85,27 @@ def take_out(source: Source) -> Directives:
     return found
 
 
+def contradictions(directives: Iterable[Directives]) -> Iterator[Diagnostic]:
+    """What is said in two ways.
+
+    >>> twice = take_out(Source("x.lp", "#prefix ex: <http://a#>. #prefix ex: <http://b#>."))
+    >>> [found.message for found in contradictions([twice])]
+    ['the prefix `ex:` is <http://b#> here, and <http://a#> elsewhere']
+    """
+    first: dict[str, tuple[str, Span]] = {}
+    for what, how, span in (one for each in directives for one in each.said):
+        before, place = first.setdefault(what, (how, span))
+        if how != before:
+            line, column = place.source.position(place.start)
+            yield Diagnostic(
+                "E510",
+                f"{what} is {how} here, and {before} elsewhere",
+                span,
+                help="say it once, or in the same way",
+                notes=(f"the other place is {place.source.name}:{line}:{column}",),
+            )
+
+
 def signatures(text: str) -> list[str]:
     """The signatures of a list; `ValueError` where it is none.
 
@@ -86,13 +127,21 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
     """Reads one directive; where to go on."""
     start, text = token.start(), source.text
     if prefix := _PREFIX.match(text, start):
-        found.prefixes[prefix["name"] or ""] = prefix["space"]
+        name = prefix["name"] or ""
+        found.prefixes[name] = prefix["space"]
+        found.said.append((f"the prefix `{name}:`", f"<{prefix['space']}>", Span(source, start, prefix.end())))
         return _blank(found, prefix)
     if (listed := _INPUT.match(text, start)) and _SIGNATURES.match(listed["list"]):
         found.inputs += signatures(listed["list"])
         return _blank(found, listed)
+    if included := _INCLUDE.match(text, start):
+        found.includes.append((included["file"], Span(source, included.start("file"), included.end("file"))))
+        return _blank(found, included)
     if (stream := _FROM.match(text, start)) and (window := _WINDOW.match(stream["window"])):
-        found.window = window["window"], window["slide"]
+        found.window = OwnWindow(
+            window["window"], window["slide"], Span(source, stream.start("window"), stream.end("window"))
+        )
+        found.said.append(("the window", f"[{stream['window'].strip()}]", found.window.span))
         return _blank(found, stream)
     line_end = text.find("\n", start)
     end = line_end if line_end >= 0 else len(text)

@@ -19,6 +19,7 @@ from thalweg.diagnostics import NOWHERE, Span
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
+from thalweg.languages.asp.counting import endless
 from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.places import Places
@@ -107,6 +108,9 @@ class _Lowering(Predicates):
                 self.rules.append(self.exclusion(outline))
         for name in sorted(self.copied):
             self.rules += self.copies(name)
+        self.knowledge()
+        for rule in endless(self.rules):
+            self.obstacles.append(Obstacle("recursion that makes new numbers may not end", rule.span))
         self.types()
 
     def statement(self, node: Any) -> None:
@@ -134,6 +138,14 @@ class _Lowering(Predicates):
                 self.rules.append(Rule(head, (), span=self.places.of(node)))
             else:
                 self.facts.append(Fact(head.predicate, tuple(arg.term for arg in head.args)))  # type: ignore[union-attr]
+
+    def knowledge(self) -> None:
+        """The background of what is derived has relations of its own, so that it can be told with the rest."""
+        for name, terms in self.source.known:
+            self.facts.append(Fact(f"'known {name}", terms))
+        for name, arity in dict.fromkeys((name, len(terms)) for name, terms in self.source.known):
+            args = tuple(Variable(f"X{number}") for number in range(arity))
+            self.rules.append(Rule(Atom(self.predicate(name, arity), args), (Now(Atom(f"'known {name}", args)),)))
 
     def exclusion(self, outline: Outline) -> Rule:
         atoms = [

@@ -27,6 +27,9 @@ _HEADS: Final[dict[str, Kind]] = {
     "Disjunction": "disjunction",
     "TheoryAtom": "choice",
 }
+# As clingo numbers them: > < <= >= come before != and =; #count is the first of the aggregates.
+_UNEQUAL: Final = 4
+_COUNT: Final = 0
 EVERYWHERE: Final = (
     "Definition",
     "ShowSignature",
@@ -157,6 +160,23 @@ def signatures(symbol: Any, sign: str = "") -> dict[str, tuple[str | None, ...]]
             return {f"{sign}{symbol.symbol}/0": ()}
     args = tuple(one.name if type_of(one) == "Variable" and one.name != "_" else None for one in symbol.arguments)
     return {f"{sign}{symbol.name}/{len(args)}": args}
+
+
+def reckons(node: Any) -> bool:
+    """Whether something in a statement asks for the value of numbers: their order, sums, arithmetic."""
+    match type_of(node):
+        case "BinaryOperation" | "Interval" | "Minimize":
+            return True
+        case "Comparison" if any(guard.comparison < _UNEQUAL for guard in node.guards):
+            return True
+        case "BodyAggregate" | "HeadAggregate" if node.function != _COUNT:
+            return True
+    children = (getattr(node, key) for key in node.child_keys)
+    return any(reckons(one) for child in children if child is not None for one in _nodes(child))
+
+
+def _nodes(child: Any) -> Iterable[Any]:
+    return (child,) if hasattr(child, "child_keys") else child
 
 
 def _is_boundless(node: Any) -> bool:

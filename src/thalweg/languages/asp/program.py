@@ -1,18 +1,19 @@
 """What clingo's parser read becomes a program: outlines, inputs, what is shown."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.nodes import Program
 from thalweg.ir.outline import Outline
-from thalweg.languages.asp.directives import Directives
+from thalweg.languages.asp.directives import Directives, OwnWindow
 from thalweg.languages.asp.lower import Obstacle, lower
-from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, signatures, statement, type_of
+from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, reckons, signatures, statement, type_of
 from thalweg.languages.asp.places import Places
 from thalweg.languages.asp.terms import Names
+from thalweg.model.fact import Fact
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class AspProgram:
     `outlines` are its statements that derive or forbid something, each with its text; `everywhere` the others, which
     belong to every part that is solved. `inputs` are the signatures that streams bring; `shown` those that answers
     tell. `window` is what the program itself says about it. `nodes` are the statements as clingo's parser read them.
+    `known` are the names and terms of background facts that are facts of the program.
     """
 
     source: Source
@@ -30,12 +32,30 @@ class AspProgram:
     inputs: tuple[str, ...]
     shown: frozenset[str]
     names: Names
-    window: tuple[str, str | None] | None = None
+    window: OwnWindow | None = None
     nodes: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+    known: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
 
     @property
     def prefixes(self) -> dict[str, str]:
         return dict(self.names.prefixes)
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """The signatures that the program speaks of."""
+        return self.shown.union(self.inputs, *(one.predicates for one in self.outlines))
+
+    def knowing(self, background: Iterable[Fact]) -> "AspProgram":
+        """The program with what always holds as its own facts; that of inputs comes with every window."""
+        names = replace(self.names, signatures=self.mentioned)
+        atoms = (atom for fact in background for atom in names.atoms(fact))
+        known = tuple(dict.fromkeys(atom for atom in atoms if _signature(*atom) not in self.inputs))
+        texts: dict[str, list[str]] = {}
+        for name, terms in known:
+            args = f"({','.join(map(names.as_symbol_text, terms))})" if terms else ""
+            texts.setdefault(_signature(name, terms), []).append(f"{name}{args}.")
+        facts = (Outline((signature,), (), text=" ".join(some)) for signature, some in sorted(texts.items()))
+        return replace(self, outlines=(*self.outlines, *facts), known=known)
 
     def text(self, rules: Iterable[int] | None = None) -> str:
         """The program, or the part of it with some of the outlines, as clingo reads it."""
@@ -46,6 +66,11 @@ class AspProgram:
         """The same as rules over windows of so many ticks; None where `obstacles` say why not."""
         found = lower(self, window)
         return found if isinstance(found, Program) else None
+
+    @cached_property
+    def reckons(self) -> bool:
+        """Whether the value of numbers matters."""
+        return any(map(reckons, self.nodes))
 
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
@@ -69,6 +94,10 @@ def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: S
         directives.window,
         tuple(nodes),
     )
+
+
+def _signature(name: str, terms: tuple[str, ...]) -> str:
+    return f"{name}/{len(terms)}"
 
 
 def of_base(nodes: Iterable[Any]) -> list[Any]:

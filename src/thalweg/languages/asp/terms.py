@@ -21,13 +21,17 @@ from functools import cached_property
 from typing import Final
 
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import RDF_TYPE, fact_of
+from thalweg.model.rdf import RDF_TYPE, XSD, fact_of
 from thalweg.model.term import BARE, is_number, is_term, quote, unquote
 
 LEAST, GREATEST = -(2**31), 2**31 - 1
 """The numbers of clingo."""
 
 _NAME: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
+_NUMERIC: Final = re.compile(
+    rf"\^\^<{re.escape(XSD)}(?:double|float|decimal|integer|(?:unsigned)?(?:long|int|short|byte|Long|Int|Short|Byte)"
+    r"|(?:non)?(?:[pP]ositive|[nN]egative)Integer)>\Z"
+)
 _SPECIAL: Final = re.compile(r'[<"\\]|_:')
 _UNESCAPES: Final = {"n": "\n", "\\": "\\", '"': '"'}
 _NOT: Final = r"\not"
@@ -40,6 +44,17 @@ def is_integer(term: str) -> bool:
     (True, False, False, False)
     """
     return is_number(term) and term.lstrip("-").isdigit() and LEAST <= int(term) <= GREATEST
+
+
+def is_text_to_clingo(term: str) -> bool:
+    """Whether a term is a number that clingo does not have.
+
+    >>> [is_text_to_clingo(t) for t in ("12", "20.5", "3000000000", '"7"^^<http://www.w3.org/2001/XMLSchema#double>')]
+    [False, True, True, True]
+    """
+    if term[0] == '"':
+        return bool(_NUMERIC.search(term))
+    return is_number(term) and not is_integer(term)
 
 
 def content(term: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from thalweg.connectors.interrupt import Interrupted
 from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.runtimes.spark.run import failure
 from thalweg.runtimes.spark.session import need_spark, open_session, stop_session
@@ -37,6 +38,8 @@ class SparkCrew:
         slices = min(len(tasks), self._partitions)
         try:
             found = self._session.sparkContext.parallelize(tasks, slices).map(_solve).collect()
+        except Interrupted:
+            raise
         except Exception as error:
             raise failure(error) from error
         for one in found:

@@ -1,0 +1,56 @@
+"""Numbers that clingo does not have are text to it. A program that compares numbers does not expect that: told once."""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.languages.asp.terms import GREATEST, LEAST, is_text_to_clingo
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+
+# A stream that has brought so many other literals is not looked at any longer.
+_MOST_LITERALS: Final = 100_000
+
+
+class Numbers:
+    """Looks at what comes in until there is something to tell.
+
+    >>> from thalweg.model.event import Batch
+    >>> dictionary, batch = Dictionary(), Batch()
+    >>> for term in ("7", "20.5"): batch.add("speed/1", [dictionary.code(term)])
+    >>> Numbers(dictionary, lambda found: print(found.code, found.message)).look(batch)
+    W508 `20.5` in `speed/1` is no number of clingo: it is compared as text
+    """
+
+    def __init__(self, dictionary: Dictionary, report: Callable[[Diagnostic], None]) -> None:
+        self._dictionary = dictionary
+        self._report = report
+        self._literals = 0
+        self._told = False
+
+    def look(self, batch: Batch) -> None:
+        """Tells of the first such number in a batch."""
+        for signature, words in () if self._told else batch.rows.items():
+            found = self._first(np.asarray(words, dtype=np.int64).reshape(-1))
+            if found is not None:
+                self._told = True
+                message = f"`{found}` in `{signature}` is no number of clingo: it is compared as text"
+                self._report(Diagnostic("W508", message, help=_HELP))
+                return
+
+    def _first(self, words: NDArray[np.int64]) -> str | None:
+        kind, value = words & 3, words >> 2
+        odd = (kind == 2) | ((kind == 1) & ((value < LEAST) | (value > GREATEST)))
+        if odd.any():
+            return self._dictionary.spell(int(words[odd.argmax()]))
+        literals = np.unique(words[words & 7 == 4]) if self._literals < _MOST_LITERALS else ()
+        self._literals += len(literals)
+        return next(filter(is_text_to_clingo, map(self._dictionary.spell, map(int, literals))), None)
+
+
+_HELP: Final = (
+    "clingo counts with integers of 32 bits: scale the numbers (`205` tenths), or write the program as `.lars`"
+)
