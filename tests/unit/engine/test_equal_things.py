@@ -123,3 +123,12 @@ def test_many_values_of_a_functional_property_are_as_many_facts(tmp_path: Path) 
     # A link for each but one, and the value that stands for all.
     assert len(change.begin) == 199 + 1
     assert engine.live < 10 * len(values)
+
+
+def test_a_property_that_only_a_denial_names_has_equal_subjects_and_values(tmp_path: Path) -> None:
+    denial = "[] owl:sourceIndividual <a> ; owl:assertionProperty :r ; owl:targetIndividual <c> ."
+    engine = Engine(program(tmp_path, f"@base <http://e/> . {denial} <b> owl:sameAs <c> ."))
+    engine.advance(1, [said("r", "<http://e/b>", "<http://e/a>")])
+    assert not any("prp-npa1" in fact for fact in told(engine))
+    engine.advance(2, [Fact(SAME_AS, ("<http://e/b>", "<http://e/a>"))])
+    assert any("prp-npa1" in fact for fact in told(engine))

@@ -319,7 +319,8 @@ def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...]
     properties: dict[str, None] = dict.fromkeys((SAME_AS, DIFFERENT_FROM))
     classes: dict[str, None] = {}
     everything = (*known.facts[TRIPLE], *stated)
-    classes |= dict.fromkeys(_listed(everything))
+    classes |= dict.fromkeys(_listed(everything, _LISTS_OF_CLASSES))
+    properties |= dict.fromkeys(_listed(everything, _LISTS_OF_PROPERTIES))
     for subject, predicate, thing in everything:
         name = short(predicate)
         if name in _OF_CLASSES:
@@ -331,6 +332,8 @@ def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...]
         if name == "owl:onProperty":
             properties[thing] = None
             classes[subject] = None
+        if name == "owl:assertionProperty":
+            properties[thing] = None
         if predicate == TYPE:
             kind = short(thing)
             if kind in ("owl:Class", "rdfs:Class", "owl:Restriction"):
@@ -347,8 +350,12 @@ def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...]
     )
 
 
-def _listed(triples: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """The classes of intersections, unions and disjoint unions."""
+_LISTS_OF_CLASSES: Final = ("owl:intersectionOf", "owl:unionOf", "owl:disjointUnionOf")
+_LISTS_OF_PROPERTIES: Final = ("owl:propertyChainAxiom", "owl:hasKey")
+
+
+def _listed(triples: Iterable[tuple[str, ...]], lists: tuple[str, ...]) -> Iterator[str]:
+    """The members of lists that certain words lead to: the classes of intersections, the properties of chains."""
     firsts: dict[str, str] = {}
     rests: dict[str, str] = {}
     waiting: list[str] = []
@@ -358,7 +365,7 @@ def _listed(triples: Iterable[tuple[str, ...]]) -> Iterator[str]:
             firsts[subject] = thing
         elif name == "rdf:rest":
             rests[subject] = thing
-        elif name in ("owl:intersectionOf", "owl:unionOf", "owl:disjointUnionOf"):
+        elif name in lists:
             waiting.append(thing)
     seen: set[str] = set()
     while waiting:
