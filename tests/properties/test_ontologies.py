@@ -173,11 +173,8 @@ def test_a_window_is_what_follows_from_its_content(
         seen = [triple for when, triple in stream if tick - WINDOW <= when <= tick]
         asserted = {fact_of(*triple) for triple in (*abox, *seen) if triple[1] != TYPE or triple[2] != owl("Thing")}
         # That a value may be written in another way is not told; what follows from that it is the same value is.
-        other = {
-            fact
-            for fact in from_scratch(profile, (*static, *seen), exact=True)
-            if not any(map(is_literal, fact.args[1:]))
-        }
+        exact = from_scratch(profile, (*static, *seen), exact=True)
+        other = {fact for fact in exact if not any(map(is_literal, fact.args[1:]))}
         expected = {fact for fact in from_scratch(profile, (*static, *seen)) | other if is_news(fact, schema)}
         expected = {fact for fact in expected if not is_told_of_everything(fact, expected)}
         found = holding | {fact for fact in asserted if is_news(fact, schema)}
@@ -186,7 +183,9 @@ def test_a_window_is_what_follows_from_its_content(
             found = set(expanded(found, equal_things(found)))
             # A rule that names one thing twice contradicts itself about it, and not about two names of it.
             expected = set(expanded(expected, equal_things(expected)))
-        missing, extra = sorted(map(str, expected - found)), sorted(map(str, found - expected))
+        # A contradiction names a value as the axiom writes it, or as the stream does.
+        right = {fact for fact in exact if fact.predicate[0] not in "<_"}
+        missing, extra = sorted(map(str, expected - found)), sorted(map(str, found - expected - right))
         assert (missing, extra) == ([], []), f"at {tick}"
 
 
