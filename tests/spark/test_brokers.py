@@ -86,6 +86,7 @@ def test_kafka_through_sparks_own_connector(kafka, tmp_path):
     assert found
 
 
+@pytest.mark.slow
 def test_mqtt_in_and_out_of_a_run_on_spark(mosquitto, tmp_path):
     source, sink = (f"mqtt://{mosquitto.address}/{tmp_path.name}/{end}" for end in ("in", "out"))
     (tmp_path / "rules.lars").write_text(RULES)
