@@ -331,12 +331,10 @@ def start(
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.engine import Engine
     from thalweg.runtimes.embedded import Embedded, Settings
-    from thalweg.runtimes.inputs import Streams, Values, open_all
 
     first, last, delay = timing.ticks()
     interrupt = interrupt or Interrupt()
-    names = _named(on)
-    transports = open_all([(name, _is_text(name)) for name in names or ()])
+    transports = _opened(on)
     settings = Settings(first, last, delay, emit, on_error)
     engine = Engine(program, first=first, memory=memory)
     explaining = None
@@ -353,9 +351,7 @@ def start(
         report=report,
         interrupt=interrupt,
     )
-    if names is None:
-        return Job(runtime, Values(on, engine.dictionary), ())  # type: ignore[arg-type]
-    return Job(runtime, Streams(transports, engine.dictionary, timing.clock, interrupt), transports)
+    return Job(runtime, _items(on, transports, engine.dictionary, timing.clock, interrupt), transports)
 
 
 def ask(
@@ -375,21 +371,35 @@ def ask(
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.runtimes.answer_sets import Inputs, Windowed
     from thalweg.runtimes.embedded import Embedded, Settings
-    from thalweg.runtimes.inputs import Streams, Values, open_all
 
     first, last, delay = timing.ticks()
     interrupt = interrupt or Interrupt()
     frame = asking.frame(timing.clock, program)
-    names = _named(on)
     answerer = evaluator(program, asking, frame, background, executors)
-    transports = open_all([(name, _is_text(name)) for name in names or ()])
+    transports = _opened(on)
     windowed = Windowed(answerer, Inputs(program, report, answerer.dictionary), frame, first, report, listen, interrupt)
     settings = Settings(first, last, delay, on_error=on_error)
     runtime = Embedded(windowed, settings, emitter=windowed, write_late=late, report=report, interrupt=interrupt)
-    if names is None:
-        return Job(runtime, Values(on, windowed.dictionary), (), windowed.close)  # type: ignore[arg-type]
-    inputs = Streams(transports, windowed.dictionary, timing.clock, interrupt)
+    inputs = _items(on, transports, windowed.dictionary, timing.clock, interrupt)
     return Job(runtime, inputs, transports, windowed.close)
+
+
+def _opened(on: On) -> "Sequence[Transport]":
+    """The streams, where names say which."""
+    from thalweg.runtimes.inputs import open_all
+
+    return open_all([(name, _is_text(name)) for name in _named(on) or ()])
+
+
+def _items(
+    on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: "Interrupt"
+) -> "Items":
+    """What comes, from streams that are open or from Python itself."""
+    from thalweg.runtimes.inputs import Streams, Values
+
+    if _named(on) is None:
+        return Values(on, words)  # type: ignore[arg-type]
+    return Streams(transports, words, clock, interrupt)
 
 
 def run_on_spark(
@@ -415,7 +425,6 @@ def run_on_spark(
     from thalweg.runtimes.clashes import as_clashes
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.emit import spelling
-    from thalweg.runtimes.inputs import Streams, Values, open_all
     from thalweg.runtimes.spark.session import need_spark
 
     need_spark()
@@ -424,17 +433,14 @@ def run_on_spark(
     from thalweg.runtimes.spark.run import run
 
     settings = Settings(*timing.ticks(), emit, on_error)
-    names = _named(on)
-    transports = open_all([(name, _is_text(name)) for name in names or ()])
+    names, transports = _named(on), _opened(on)
     job = SparkJob(keep_reasons(program), settings, partitions, name=uuid4().hex)
     spell = spelling(format, timing.clock)
     say = spell if program.reasons is None else lambda piece: spell(as_clashes(piece))
 
     def items(words: "Dictionary") -> "Items":
-        if names is None:
-            return Values(on, words)  # type: ignore[arg-type]
         # The streams are read beside the main thread, which is the one that hears of Ctrl-C.
-        return Streams(transports, words, timing.clock, Interrupt())
+        return _items(on, transports, words, timing.clock, Interrupt())
 
     try:
         outcome = run(

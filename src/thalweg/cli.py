@@ -419,7 +419,7 @@ def check(
             names = _signatures(inputs, programs)
         _need_ontologies(programs, as_)
         if any(map(api.is_answer_sets, programs)):
-            found = api.check(*programs, background=background or (), inputs=names)
+            found = api.check(*programs, background=background or (), tick=tick, inputs=names)
             size = "answer sets"
         else:
             program, found = api.analyse(programs, background or (), tick, reading)

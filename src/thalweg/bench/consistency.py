@@ -6,11 +6,10 @@ general, and now and then somebody is wrong. Times differ from machine to machin
 one run.
 """
 
-import csv
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,11 +19,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table
 
 from thalweg.bench.ontologies import folder
 from thalweg.bench.plot import draw_consistency
-from thalweg.bench.table import Target, verdict_table, write_verdict
+from thalweg.bench.table import Target, records_table, verdict_table, write_records, write_verdict
 from thalweg.connectors.ontologies import read_triples
 from thalweg.engine import Engine
 from thalweg.engine.memory import size_of
@@ -343,8 +341,8 @@ def main(out: Path, quick: bool = False) -> None:
     sizes = [large(subject.name, subject.triples, 20_000), large("generated", list(made(20_000, 5_000)), 20_000)]
     targets = [*verdict(results), *of_sizes(sizes)]
     for name, rows in (("topologies", results), ("ontologies", sizes)):
-        console.print(_table(name, rows))
-        _write(rows, place / f"{name}.csv")
+        console.print(records_table(name, rows))
+        write_records(rows, place / f"{name}.csv")
     console.print(verdict_table(targets))
     write_verdict(targets, place / "verdict.csv")
     draw_consistency(results, place)
@@ -392,26 +390,3 @@ def of_sizes(sizes: Sequence[Large]) -> Iterator[Target]:
 
 def _at_least(claim: str, ratio: float, limit: float) -> Target:
     return Target(claim, f"{ratio:,.2f} ×", ratio >= limit)
-
-
-def _table(name: str, results: Sequence[Result] | Sequence[Large]) -> Table:
-    about = " ".join((type(results[0]).__doc__ or "").split())
-    table = Table(title=f"{name}: {about[0].lower()}{about[1:]}")
-    for column in fields(results[0]):
-        table.add_column(column.name.replace("_", " "), justify="left" if column.type is str else "right")
-    for result in results:
-        table.add_row(*map(_cell, astuple(result)))
-    return table
-
-
-def _cell(value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{value:,.3g}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
-
-
-def _write(results: Sequence[Result] | Sequence[Large], path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(column.name for column in fields(results[0]))
-        writer.writerows(map(astuple, results))

@@ -5,7 +5,6 @@ replacing a share of the data costs beside reasoning anew, by our engine and by 
 Times differ from machine to machine; the verdict is about ratios within one run.
 """
 
-import csv
 import os
 import statistics
 import subprocess
@@ -14,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import count, islice, pairwise
@@ -25,12 +24,11 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from thalweg import api
 from thalweg.bench.ontologies import Subject, made, universities, well_known
-from thalweg.bench.plot import pyplot  # type: ignore[attr-defined]
-from thalweg.bench.table import Target, verdict_table, write_verdict
+from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
+from thalweg.bench.table import Target, records_table, verdict_table, write_records, write_verdict
 from thalweg.connectors.ontologies import read_triples
 from thalweg.connectors.values import code_facts
 from thalweg.engine import Engine
@@ -405,8 +403,8 @@ def main(out: Path, quick: bool = False) -> None:
     targets = verdict(closed, slid, renewed, budgets)
     tables: dict[str, Sequence[Any]] = {"closures": closed, "windows": slid, "renewals": renewed, "budgets": budgets}
     for name, results in tables.items():
-        console.print(results_table(name, results))
-        write_results(results, folder / f"{name}.csv")
+        console.print(records_table(name, results))
+        write_records(results, folder / f"{name}.csv")
     if not has_owlrl():
         console.print("owlrl is not installed, so nothing is compared with it: `pip install owlrl`")
     console.print(verdict_table(targets))
@@ -417,31 +415,6 @@ def main(out: Path, quick: bool = False) -> None:
 
 def _name_of(budget: Budget) -> str:
     return "no budget" if budget.budget is None else f"{budget.budget} MB"
-
-
-def results_table(name: str, results: Sequence[Any]) -> Table:
-    """One line for each result."""
-    about = " ".join((type(results[0]).__doc__ or "").split())
-    table = Table(title=f"{name}: {about[0].lower()}{about[1:]}")
-    for column in fields(results[0]):
-        table.add_column(column.name.replace("_", " "), justify="left" if column.type in (str, "str") else "right")
-    for result in results:
-        table.add_row(*map(_cell, astuple(result)))
-    return table
-
-
-def _cell(value: float | str | None) -> str:
-    if value is None or isinstance(value, str):
-        return value or "–"
-    return f"{value:,.3g}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
-
-
-def write_results(results: Sequence[Any], path: Path) -> None:
-    """The same as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(column.name for column in fields(results[0]))
-        writer.writerows(map(astuple, results))
 
 
 def verdict(
@@ -518,8 +491,6 @@ def _at_least(claim: str, ratio: float, limit: float) -> Target:
 
 # Pictures ---------------------------------------------------------------------------------------------------------
 
-Lines = dict[str, list[tuple[float, float]]]
-
 
 def draw(slid: Sequence[Sliding], renewed: Sequence[Renewal], samples: dict[str, Samples], out: Path) -> None:
     """Figures 6-2 to 6-4 are `added`, 6-5 `shares`, 6-6 and 6-7 `windows`, 6-8 to 6-11 `ontologies` and `data`."""
@@ -554,14 +525,9 @@ def _sizes(renewed: Sequence[Renewal], size: Callable[[Renewal], float]) -> Line
 
 
 def _draw(out: Path, name: str, lines: Lines, across: str, up: str, log: str) -> None:
-    figure, axes = pyplot.subplots(figsize=(7, 4))
-    for label, points in lines.items():
-        axes.plot(*zip(*sorted(points), strict=True), "o-", label=label, markersize=3)
+    figure, (axes,) = panels(1, (7, 4))
+    draw_lines(axes, lines)
     axes.set(xlabel=across, ylabel=up, title=name)
     axes.set(**{f"{axis}scale": "log" for axis in log})
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=6)
-    figure.tight_layout()
-    for ending in ("svg", "png"):
-        figure.savefig(out / f"{name}.{ending}", dpi=150)
-    pyplot.close(figure)
+    finish(axes)
+    save(figure, out, name)

@@ -33,8 +33,7 @@ def _panel(axes: Any, title: str, label: str, lines: Lines) -> None:
         style = {"engine": "o-", "clingo": "s--", "naive": "^:"}[name.split(",")[0]]
         axes.plot(*zip(*sorted(points), strict=True), style, label=name, markersize=4)
     axes.set(title=title, xlabel=label, ylabel="µs per fact", yscale="log")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=6)
+    finish(axes)
 
 
 def draw_windows(results: Sequence[Result], out: Path) -> None:
@@ -46,7 +45,7 @@ def draw_windows(results: Sequence[Result], out: Path) -> None:
         chosen = [result for result in paper if result.point.workload.name.split()[-1] == name]
         lines = _lines(chosen, lambda result: result.point.window, _series)
         _panel(axes, name, "window (ticks)", lines)
-    _save(figure, out, "windows")
+    save(figure, out, "windows")
 
 
 def _series(result: Result) -> str:
@@ -71,7 +70,7 @@ def draw_rates(results: Sequence[Result], out: Path) -> None:
     axes.set(xlabel="facts a tick", ylabel="µs per fact", xscale="log", yscale="log", title="rates")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7)
-    _save(figure, out, "rates")
+    save(figure, out, "rates")
 
 
 def draw_memory(samples: Sequence[tuple[int, int]], out: Path) -> None:
@@ -80,7 +79,7 @@ def draw_memory(samples: Sequence[tuple[int, int]], out: Path) -> None:
     axes.plot([facts / 1e6 for facts, _ in samples], [size / 1e6 for _, size in samples])
     axes.set(xlabel="million facts", ylabel="MB resident", ylim=(0, None), title="a long run")
     axes.grid(alpha=0.3)
-    _save(figure, out, "memory")
+    save(figure, out, "memory")
 
 
 def draw_throughput(results: Sequence[contest.Result], out: Path) -> None:
@@ -93,7 +92,7 @@ def draw_throughput(results: Sequence[contest.Result], out: Path) -> None:
         chosen = [result for result in beside if result.heat.cores == number]
         _bars(axes, chosen, names)
         axes.set(title=f"{number} {'core' if number == 1 else 'cores'}", ylabel="rows a second")
-    _save(figure, out, "throughput")
+    save(figure, out, "throughput")
 
 
 def _bars(axes: Any, results: Sequence[contest.Result], names: Sequence[str]) -> None:
@@ -117,7 +116,7 @@ def draw_partitions(results: Sequence[contest.Result], out: Path) -> None:
     axes.set(xlabel="partitions", ylabel="rows a second", ylim=(0, None), title="join")
     axes.set_xticks([number for number, _ in some])
     axes.grid(alpha=0.3)
-    _save(figure, out, "partitions")
+    save(figure, out, "partitions")
 
 
 def draw_along(results: Sequence[contest.Result], out: Path) -> None:
@@ -135,7 +134,7 @@ def draw_along(results: Sequence[contest.Result], out: Path) -> None:
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=7)
-    _save(figure, out, "along")
+    save(figure, out, "along")
 
 
 class Checked(Protocol):
@@ -176,7 +175,7 @@ def draw_consistency(results: Sequence[Checked], out: Path) -> None:
             axes.set(title=f"{name}: {title}", ylabel=label)
             axes.set_xticks(range(len(topologies)), topologies, rotation=45, ha="right", fontsize=7)
             axes.grid(axis="y", alpha=0.3)
-    _save(figure, out, "topologies")
+    save(figure, out, "topologies")
 
 
 _CONSISTENCY = (
@@ -196,7 +195,26 @@ def _stacked(axes: Any, results: Sequence[Checked]) -> None:
     axes.set_yscale("symlog")
 
 
-def _save(figure: Any, out: Path, name: str) -> None:
+def panels(count: int, size: tuple[float, float]) -> tuple[Any, list[Any]]:
+    """A figure with so many panels side by side."""
+    figure, axes = pyplot.subplots(1, count, figsize=size, squeeze=False)
+    return figure, list(axes[0])
+
+
+def draw_lines(axes: Any, lines: Lines) -> None:
+    """Each line through its points, from left to right."""
+    for name, points in lines.items():
+        axes.plot(*zip(*sorted(points), strict=True), "o-", label=name, markersize=3)
+
+
+def finish(axes: Any) -> None:
+    """A grid, and which line is which."""
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=6)
+
+
+def save(figure: Any, out: Path, name: str) -> None:
+    """As SVG and as PNG."""
     figure.tight_layout()
     for ending in ("svg", "png"):
         figure.savefig(out / f"{name}.{ending}", dpi=150)

@@ -14,12 +14,11 @@ with them, all who share one teach each other's courses, and 100,000 triples giv
 measured apart, all of them and with `#show` for those that matter.
 """
 
-import csv
 import os
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -28,10 +27,10 @@ from rich.table import Table
 
 from thalweg.bench import citybench
 from thalweg.bench.apart import Footprint, apart
-from thalweg.bench.coror import Lines, resident
+from thalweg.bench.coror import resident
 from thalweg.bench.evaluators import ENGINE, EVALUATORS, MAKERS, WHOLE
-from thalweg.bench.plot import pyplot  # type: ignore[attr-defined]
-from thalweg.bench.table import Target, verdict_table, write_verdict
+from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
+from thalweg.bench.table import Target, verdict_table, write_records, write_verdict
 from thalweg.bench.university import NAMESPACE, data
 from thalweg.diagnostics import Source
 from thalweg.languages.asp import AspProgram
@@ -269,28 +268,15 @@ def draw(found: Sequence[Static], streamed: Sequence[Streaming], out: Path) -> N
 
 
 def _draw(out: Path, name: str, across: str, points: Sequence[tuple[str, str, int, float, float]]) -> None:
-    figure, panels = pyplot.subplots(1, 2, figsize=(11, 4))
-    for place, (axes, label) in enumerate(zip(panels, ("seconds", "MB"), strict=True)):
+    figure, both = panels(2, (11, 4))
+    for place, (axes, label) in enumerate(zip(both, ("seconds", "MB"), strict=True)):
         lines = Lines()
         for by, program, x, *values in points:
             lines.setdefault(f"{by}, {program}", []).append((x, values[place]))
-        for line, some in lines.items():
-            axes.plot(*zip(*sorted(some), strict=True), "o-", label=line, markersize=3)
+        draw_lines(axes, lines)
         axes.set(xlabel=across, ylabel=label, title=name, yscale="log")
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=6)
-    figure.tight_layout()
-    for ending in ("svg", "png"):
-        figure.savefig(out / f"{name}.{ending}", dpi=150)
-    pyplot.close(figure)
-
-
-def write(rows: Sequence[Static] | Sequence[Streaming] | Sequence[citybench.City], path: Path) -> None:
-    if rows:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow([each.name for each in fields(rows[0])])
-            writer.writerows(map(astuple, rows))
+        finish(axes)
+    save(figure, out, name)
 
 
 _WITH_INTERESTS: Final = (
@@ -300,10 +286,13 @@ _WITH_INTERESTS: Final = (
 )
 
 
-def main(out: Path, quick: bool) -> None:
-    """Runs it all, prints tables, and writes CSV files and pictures; `quick` takes small sizes and short streams."""
-    out.mkdir(parents=True, exist_ok=True)
-    console = Console()
+def main(out: Path, quick: bool = False) -> None:
+    """Runs it all, prints tables, and writes CSV files and pictures to the folder `streamrule` of `out`.
+
+    `quick` takes small sizes and short streams.
+    """
+    place, console = out / "streamrule", Console()
+    place.mkdir(parents=True, exist_ok=True)
     sizes, rates, duration = ((5_000, 10_000), (1_000,), 11) if quick else (SIZES, RATES, 60)
     console.print(f"{os.cpu_count()} cores; each run in a process of its own")
     found = list(static(sizes, "recursive"))
@@ -325,8 +314,9 @@ def main(out: Path, quick: bool) -> None:
     console.print(citybench.table(city))
     targets = verdict(found, streamed)
     console.print(verdict_table(targets))
-    write(found, out / "static.csv")
-    write(streamed, out / "streaming.csv")
-    write(city, out / "city.csv")
-    write_verdict(targets, out / "verdict.csv")
-    draw(found, streamed, out)
+    write_records(found, place / "static.csv")
+    write_records(streamed, place / "streaming.csv")
+    write_records(city, place / "city.csv")
+    write_verdict(targets, place / "verdict.csv")
+    draw(found, streamed, place)
+    console.print(f"tables and pictures are in {place}")

@@ -2,8 +2,9 @@
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE
 from rich.table import Table
@@ -177,6 +178,29 @@ def write_batches(results: Sequence[contest.Result], path: Path) -> None:
 
 def write_verdict(targets: Sequence[Target], path: Path) -> None:
     _write(path, ("target", "found", "holds"), [(target.claim, target.found, int(target.holds)) for target in targets])
+
+
+def records_table(name: str, records: Sequence[Any]) -> Table:
+    """Dataclasses of one kind, one line each; what the kind says of itself is the title."""
+    about = " ".join((type(records[0]).__doc__ or "").split())
+    table = Table(title=f"{name}: {about[0].lower()}{about[1:]}")
+    for column in fields(records[0]):
+        table.add_column(column.name.replace("_", " "), justify="left" if column.type in (str, "str") else "right")
+    for record in records:
+        table.add_row(*map(_cell, astuple(record)))
+    return table
+
+
+def _cell(value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or "–"
+    return f"{value:,.3g}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
+
+
+def write_records(records: Sequence[Any], path: Path) -> None:
+    """The same as CSV; of no records there is nothing to write."""
+    if records:
+        _write(path, [column.name for column in fields(records[0])], map(astuple, records))
 
 
 def write_samples(samples: Sequence[tuple[int, int]], path: Path) -> None:

@@ -23,6 +23,7 @@ from thalweg.bench.consistency import (
     verdict,
 )
 from thalweg.bench.plot import draw_consistency
+from thalweg.bench.table import write_records
 
 SUBJECT = Subject("NPD", tuple(made(40, 12)))
 
@@ -63,7 +64,7 @@ def test_results_are_judged_and_drawn(tmp_path: Path) -> None:
     assert [target.claim.partition(":")[0] for target in targets] == ["NPD"] * 4
     assert best_ltm(results, "NPD").topology.startswith("LTM")
     draw_consistency(results, tmp_path)
-    consistency._write(results, tmp_path / "found.csv")
+    write_records(results, tmp_path / "found.csv")
     assert (tmp_path / "topologies.svg").stat().st_size > 1_000
     with (tmp_path / "found.csv").open() as file:
         assert [row["topology"] for row in csv.DictReader(file)] == [each.topology for each in results]

@@ -24,13 +24,12 @@ from thalweg.bench.coror import (
     keep_to_budget,
     renew,
     replacing,
-    results_table,
     slide,
     slide_through_run,
     verdict,
-    write_results,
 )
 from thalweg.bench.ontologies import Subject, made
+from thalweg.bench.table import records_table, write_records
 from thalweg.languages.owl.program import specialised
 from thalweg.model.rdf import as_ntriples
 
@@ -157,8 +156,8 @@ def test_results_are_written_and_drawn(tmp_path: Path) -> None:
     drawn = {path.name for path in tmp_path.iterdir()}
     assert {f"{name}.svg" for name in ("added", "shares", "windows", "ontologies", "data", "memory")} <= drawn
     for some in results():
-        assert results_table("x", some).row_count == len(some)
-        write_results(some, tmp_path / "x.csv")
+        assert records_table("x", some).row_count == len(some)
+        write_records(some, tmp_path / "x.csv")
         with (tmp_path / "x.csv").open(encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == len(some)
 

@@ -20,8 +20,8 @@ from thalweg.bench.streamrule import (
     static_table,
     streaming_table,
     verdict,
-    write,
 )
+from thalweg.bench.table import write_records
 from thalweg.diagnostics import Source
 from thalweg.planning.input_dependency import analyse
 from thalweg.solvers.clingo import Task, solve
@@ -90,7 +90,7 @@ def test_results(tmp_path: Path) -> None:
     assert [target.holds for target in targets] == [True, True, False, False, True]
     assert static_table(found).row_count == 3
     assert streaming_table(streamed).row_count == 2
-    write(found, tmp_path / "static.csv")
+    write_records(found, tmp_path / "static.csv")
     assert (tmp_path / "static.csv").read_text().splitlines()[1] == '"clingo, whole",recursive,5000,10,6.0,30.0,'
     draw(found, streamed, tmp_path)
     assert {path.name for path in tmp_path.glob("*.svg")} == {"static.svg", "streaming.svg"}

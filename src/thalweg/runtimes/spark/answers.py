@@ -5,6 +5,7 @@ intervals    (start, until, fact)      until is -1 while the fact holds at the e
 snapshot     (tick, fact)              every fact that holds, at every tick
 """
 
+from abc import ABC, abstractmethod
 from typing import Final, Protocol
 
 import numpy as np
@@ -77,7 +78,7 @@ class Changes:
         pass
 
 
-class _Holding:
+class _Holding(ABC):
     """Remembers since when each fact holds."""
 
     def __init__(self, words: Dictionary) -> None:
@@ -88,8 +89,9 @@ class _Holding:
         spell = self.words.spell_rows
         self.hear(tick, spell(predicate, begun), spell(predicate, ended))
 
+    @abstractmethod
     def hear(self, tick: int, begun: list[str], ended: list[str]) -> None:
-        raise NotImplementedError
+        """The same, in words."""
 
     def save(self) -> Lists:
         return {"facts": list(self.since), "since": np.array(list(self.since.values()), dtype=np.int64)}
