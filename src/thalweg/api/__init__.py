@@ -1,0 +1,173 @@
+"""Load a program, run it somewhere, ask why. The command line and Python users go through the same functions.
+
+A program is a path, LARS text (anything with `:-`, a line break, or a full stop at its end), or a `Program`. A stream
+is a path, `-`, a URI, text, or any iterable of events: `Event` values or pairs `(tick, facts)`.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from thalweg.api.answer_sets import load_answer_sets
+from thalweg.api.explaining import explain_answer_sets, explain_checks
+from thalweg.api.jobs import Job, ask, run_on_spark, run_to, start
+from thalweg.api.programs import analyse, load
+from thalweg.api.reading import PROFILES, TASKS, Reading
+from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, is_text, named
+from thalweg.api.timing import Timing
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.ir.nodes import Program
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.fact import Fact
+from thalweg.runtimes.asking import Asking
+
+if TYPE_CHECKING:
+    from thalweg.engine import Proof
+    from thalweg.runtimes.emit import Answer
+
+__all__ = [
+    "PROFILES",
+    "TASKS",
+    "Asking",
+    "Background",
+    "Job",
+    "On",
+    "Reading",
+    "Text",
+    "Timing",
+    "alone",
+    "analyse",
+    "ask",
+    "check",
+    "explain_answer_sets",
+    "explain_checks",
+    "is_answer_sets",
+    "is_ontology",
+    "load",
+    "load_answer_sets",
+    "measured",
+    "run",
+    "run_on_spark",
+    "run_to",
+    "start",
+    "why",
+]
+
+
+def run(
+    program: Program | Text,
+    on: On = (),
+    *,
+    background: Background = (),
+    emit: Literal["snapshot", "changes", "intervals"] = "snapshot",
+    first: int | str | None = None,
+    last: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+    late: Callable[[str], None] | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    reading: Reading = Reading(),
+    asking: Asking = Asking(),
+    inputs: Sequence[str] = (),
+    report: Callable[[Diagnostic], None] | None = None,
+    memory: int | None = None,
+) -> "Iterator[Answer]":
+    """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
+
+    Answer set programs (`.lp`) are answered window by window, with `Solution` values.
+
+    >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
+    ...     print(answer)
+    {"t":3,"facts":["q(a)"]}
+    {"t":4,"facts":["q(a)"]}
+    {"t":5,"facts":[]}
+    """
+    timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
+    if is_answer_sets(program):
+        if emit != "snapshot":
+            raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
+        asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None))
+        with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
+            yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
+        return
+    reading = measured(reading, on, timing)
+    known = load(program, background=background, tick=tick, reading=reading, report=report or (lambda found: None))
+    with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
+        for piece in job.pieces():
+            if piece is not None:
+                yield from piece.answers()
+
+
+def check(
+    *programs: Program | Text,
+    background: Background = (),
+    tick: str = "1s",
+    reading: Reading = Reading(),
+    inputs: Sequence[str] = (),
+) -> list[Diagnostic]:
+    """All that is wrong with a program, and what deserves a warning.
+
+    >>> [found.code for found in check("q(X,Y) :- p(X).")]
+    ['E203']
+    """
+    if not any(map(is_answer_sets, programs)):
+        return analyse(programs, background, tick, reading)[1]
+    found: list[Diagnostic] = []
+    try:
+        load_answer_sets(programs, background, inputs, found.append, Timing(tick).clock)
+    except Rejected as error:
+        return list(error.diagnostics)
+    return found
+
+
+def why(
+    program: Program | Text,
+    fact: str | Fact,
+    at: int | str,
+    on: On = (),
+    *,
+    background: Background = (),
+    first: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+    reading: Reading = Reading(),
+) -> "Proof | None":
+    """The derivation of a fact at a tick; None where it does not hold.
+
+    >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]).render().split()[0])
+    q(a)
+    """
+    engine = run_to(
+        load(program, background=background, tick=tick, reading=reading), on, Timing(tick, first, at, delay)
+    )
+    return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
+
+
+def alone(
+    programs: Iterable[Program | Text], on: On | None, timing: "Timing", reading: Reading
+) -> "tuple[Timing, Reading]":
+    """How to run: of an ontology without a stream all that follows is told, at tick 0, about its schema as well."""
+    nothing = on is None or (isinstance(on, list | tuple) and not on)
+    if not nothing or not any(map(is_ontology, programs)):
+        return timing, reading
+    first = 0 if timing.first is None else timing.first
+    timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
+    return timing, replace(reading, schema=reading.profile != "ql" and reading.task == "entailment")
+
+
+def measured(reading: Reading, on: On | None, timing: "Timing") -> Reading:
+    """How to read: where it matters, with what recorded streams are about."""
+    names = named(on or ()) or []
+    asks = reading.task == "consistency" and reading.topology in (None, "auto") and reading.frequencies is None
+    if not (asks and names and all(is_text(name) or Path(name).is_file() for name in names)):
+        return reading
+    from thalweg.runtimes.frequencies import frequencies
+
+    found = frequencies([(name, is_text(name)) for name in names], timing.clock)
+    return replace(reading, frequencies=found or None)
+
+
+def _warn(found: Diagnostic) -> None:
+    warnings.warn(found.render(), stacklevel=2)

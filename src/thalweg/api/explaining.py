@@ -1,0 +1,61 @@
+"""Plans of what is no rule program: how consistency is checked, how answer sets are found."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from thalweg.api.answer_sets import load_answer_sets
+from thalweg.api.programs import check_ontology, load
+from thalweg.api.reading import Reading
+from thalweg.api.sources import Background, Text, is_ontology, several
+from thalweg.api.timing import Timing
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import Program
+from thalweg.planning.choose_topology import USUAL, moved
+from thalweg.planning.topology import Taxonomy as Known
+
+if TYPE_CHECKING:
+    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.explain_topology import ExplainedTopology
+
+
+def explain_checks(
+    programs: Iterable[Text],
+    background: Background = (),
+    tick: str = "1s",
+    reading: Reading = Reading(),
+    partitions: int | None = None,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+) -> "ExplainedTopology":
+    """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
+    from thalweg.planning.explain import explain
+    from thalweg.planning.explain_topology import explain_topology
+    from thalweg.planning.reasons import keep_reasons
+
+    program = load(*programs, background=background, tick=tick, reading=reading, report=report)
+    documents = [str(name) for name in (*programs, *several(background)) if is_ontology(name)]
+    checked, chosen = check_ontology(documents, Timing(tick), reading, [])
+    plan = None if partitions is None else explain(keep_reasons(program), partitions)
+    costs = moved() if reading.spread else USUAL
+    closed = checked.closed
+    known = Known(*closed.taxonomy())
+    known = known if chosen.topology is None else known.in_pairs()
+    return explain_topology(known, closed.closure(), chosen, plan, costs, closed.counts_conjunctions)
+
+
+def explain_answer_sets(
+    programs: Sequence[Program | Text],
+    background: Background = (),
+    inputs: Sequence[str] = (),
+    as_published: bool = False,
+    report: Callable[[Diagnostic], None] = lambda found: None,
+    tick: str = "1s",
+) -> "ExplainedAnswerSets":
+    """How an answer set program is taken apart; `as_published`, with the communities of the paper."""
+    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.input_dependency import analyse
+    from thalweg.planning.published import Published
+
+    program, _ = load_answer_sets(programs, background, inputs, report, Timing(tick).clock)
+    found = analyse(program.outlines, program.inputs)
+    reasons = tuple(dict.fromkeys(obstacle.words for obstacle in program.obstacles))
+    return ExplainedAnswerSets(found, Published(found) if as_published else None, reasons)
