@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.api.programs import settle
 from thalweg.api.sources import Background, Text, is_answer_sets, read_background, several
 from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source
@@ -47,10 +48,7 @@ def load_answer_sets(
             own_frame(program.window, clock)
         except Rejected as error:
             found += error.diagnostics
-    if any(one.severity == "error" for one in found):
-        raise Rejected(found)
-    for warning in found:
-        report(warning)
+    settle(found, report)
     facts = [fact for one in known for fact in one.background]
     return program.knowing(facts), facts
 

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from thalweg.api.answer_sets import load_answer_sets
-from thalweg.api.programs import check_ontology, load
+from thalweg.api.programs import check_ontology, settle, united
 from thalweg.api.reading import Reading
-from thalweg.api.sources import Background, Text, is_ontology, several
+from thalweg.api.sources import Background, Text, is_ontology, read_background, several
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.model.time import milliseconds
 from thalweg.planning.choose_topology import USUAL, moved
 from thalweg.planning.topology import Taxonomy as Known
 
@@ -31,10 +32,15 @@ def explain_checks(
     from thalweg.planning.explain_topology import explain_topology
     from thalweg.planning.reasons import keep_reasons
 
-    program = load(*programs, background=background, tick=tick, reading=reading, report=report)
-    documents = [str(name) for name in (*programs, *several(background)) if is_ontology(name)]
-    checked, chosen = check_ontology(documents, Timing(tick), reading, [])
-    plan = None if partitions is None else explain(keep_reasons(program), partitions)
+    found: list[Diagnostic] = []
+    programs, facts = list(programs), several(background)
+    if not programs or not all(map(is_ontology, programs)):
+        found.append(Diagnostic("E403", "`--as consistency` checks ontologies, without rules beside them"))
+    rest = [read_background(name, milliseconds(tick), found) for name in facts if not is_ontology(name)]
+    documents = [str(name) for name in (*programs, *facts) if is_ontology(name)]
+    checked, chosen = check_ontology(documents, Timing(tick), reading, found)
+    settle(found, report)
+    plan = None if partitions is None else explain(keep_reasons(united([*rest, checked.program])), partitions)
     costs = moved() if reading.spread else USUAL
     closed = checked.closed
     known = Known(*closed.taxonomy())

@@ -34,11 +34,16 @@ def load(
     frozenset({'q/1'})
     """
     program, found = analyse(programs, background, tick, reading)
+    settle(found, report)
+    return program
+
+
+def settle(found: list[Diagnostic], report: Callable[[Diagnostic], None]) -> None:
+    """Raises `Rejected` with all that was found if some of it is an error, and else reports it."""
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
         report(warning)
-    return program
 
 
 def analyse(
@@ -60,14 +65,14 @@ def analyse(
         found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
     if ontologies:
         parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, parts, found))
-    program = _united(parts)
+    program = united(parts)
     # A part that could not be read takes no circle away: what is found in the rest stands.
     found += (one for check in (check_safety, check_strata) for one in check(program))
     sources = list(dict.fromkeys(one.span.source for one in found))
     return program, sorted(found, key=lambda one: (sources.index(one.span.source), one.span.start))
 
 
-def _united(parts: Sequence[Program]) -> Program:
+def united(parts: Sequence[Program]) -> Program:
     """One program from its parts: what one of them keeps to itself is not told."""
     told = None
     if any(part.told is not None for part in parts):
