@@ -23,6 +23,7 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.keeper import KEEPER
 from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.processor import StageProcessor
 from thalweg.runtimes.spark.watch import state_rows
@@ -139,7 +140,7 @@ def test_a_batch_that_is_tried_again_finds_the_same(emit: str) -> None:
             query.go_back(before)
             assert query.take(batch) == expected
         if batch % 5 == 0:
-            processor._workers.clear()
+            KEEPER.forget()
 
 
 def test_a_million_keys(session: "SparkSession", tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def _answers(kinds: Any, ticks: Any, until: Any, stream: str | None, facts: Any)
             "kind": pa.array(kinds, type=pa.string()) if isinstance(kinds, list) else kinds,
             "t": pa.array(ticks, type=pa.int64()),
             "until": none if until is None else pa.array(until, type=pa.int64()),
-            "stream": pa.array([stream] * len(ticks), type=pa.string()),
+            "stream": pa.repeat(pa.scalar(stream, pa.string()), len(ticks)),
             "fact": facts if isinstance(facts, pa.Array) else pa.array(facts, type=pa.string()),
         }
     )

@@ -1,14 +1,13 @@
 """A stage as an operator of Spark: rows of parcels in, rows of parcels out, one engine for each bucket.
 
-The engine stays in the memory of the Python process between batches. The state store holds what recovery needs: a base
-(the worker as it was once saved) and a journal of the parcels since. A batch that is tried again, or that comes to
-another process, finds no worker under the name that the store has, builds one from base and journal, and goes on.
+The engine stays in the memory of a Python process between batches (see `keeper`). The state store holds what recovery
+needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried again, or that
+comes to another machine, finds no worker for the ticket that the store has, builds one from base and journal, and goes
+on.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, Final
-from uuid import uuid4
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -16,6 +15,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 
 from thalweg.engine import Engine
 from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.keeper import KEEPER, Task
 from thalweg.runtimes.spark.wire import Parcel, frame, unframe
 from thalweg.runtimes.spark.worker import Worker
 
@@ -28,7 +28,7 @@ PARCELS: Final = StructType(
 )
 _ABOUT: Final = StructType(
     [
-        StructField("nonce", StringType()),
+        StructField("ticket", StringType()),
         StructField("entries", LongType()),
         StructField("since", LongType()),
         StructField("base", LongType()),
@@ -41,12 +41,6 @@ _NUMBER: Final = StructType([StructField("number", LongType())])
 # The journal is folded into the base when it is this much larger: saving then costs no more than what came since.
 _GROWTH: Final = 2
 _SMALL: Final = 1 << 20
-
-# A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
-_MOST_WORKERS: Final = 64
-
-_Name = tuple[str, int, int]
-_workers: "OrderedDict[_Name, tuple[str, Worker]]" = OrderedDict()
 
 
 class StageProcessor(StatefulProcessor):
@@ -78,31 +72,23 @@ class StageProcessor(StatefulProcessor):
         pass
 
     def _process(self, bucket: int, payloads: list[bytes]) -> list[Parcel]:
-        name = self._job.name, self._stage, bucket
         mine = self._job.fingerprint
-        nonce, entries, since, base, program = self._about.get() or ("", 0, 0, 0, mine)
+        ticket, entries, since, base, program = self._about.get() or ("", 0, 0, 0, mine)
         if program != mine:
             raise RuntimeError("error[E408]: the checkpoint belongs to another program, or to other settings")
-        # Taken out while it works: an attempt that fails leaves no half-fed worker behind.
-        known, worker = _workers.pop(name, ("", None))
-        if worker is None or known != nonce:
-            worker = self._rebuilt(bucket)
-        out = worker.process(payloads)
-        entry = frame(payloads)
-        if since + len(entry) > _GROWTH * base + _SMALL:
-            saved = worker.save()
-            self._base.update((saved,))
+        size = sum(map(len, payloads))
+        name = f"{self._job.name}/{self._stage}/{bucket}"
+        task = Task(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
+        done = KEEPER.resume(task) or KEEPER.begin(self._rebuilt(bucket), task)
+        if task.saving:
+            self._base.update((done.saved,))
             self._journal.clear()
-            entries, since, base = 0, 0, len(saved)
+            entries, since, base = 0, 0, len(done.saved)
         else:
-            self._journal.updateValue((entries,), (entry,))
-            entries, since = entries + 1, since + len(entry)
-        nonce = uuid4().hex
-        self._about.update((nonce, entries, since, base, mine))
-        _workers[name] = nonce, worker
-        if len(_workers) > max(_MOST_WORKERS, len(self._job.stages) * self._job.partitions):
-            _workers.popitem(last=False)
-        return out
+            self._journal.updateValue((entries,), (frame(payloads),))
+            entries, since = entries + 1, since + size
+        self._about.update((done.ticket, entries, since, base, mine))
+        return done.parcels
 
     def _rebuilt(self, bucket: int) -> Worker:
         worker = Worker(self._job, self._stage, bucket, self._engine)

@@ -57,6 +57,8 @@ class Run:
     places: Words
 
     def where(self, which: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "Run":
+        if which.all():
+            return self
         return replace(self, ticks=self.ticks[which], rows=self.rows[which], places=self.places[which])
 
 

@@ -1,0 +1,95 @@
+"""A worker goes on where it is kept, in this process or in another; and nobody gets one that is ahead or behind."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+
+import pytest
+
+from thalweg import api
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.keeper import Done, Keeper, Task
+from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.wire import unwrap
+from thalweg.runtimes.spark.worker import Worker
+from thalweg.testing.evaluators import batch_of
+
+JOB = Job(api.load("q(X) :- p(X) in [3]."), Settings(emit="changes"), partitions=1)
+
+
+def payloads(*events: Event) -> list[bytes]:
+    packer = Packer(JOB, 0, 0, ordered=True)
+    items = [(event.tick, batch_of(packer.words, event)) for event in events]
+    return [parcel.payload for parcel in packer.pack(gather(items))]
+
+
+def task(ticket: str, tick: int, saving: bool = False) -> Task:
+    return Task("run/0/0", ticket, payloads(Event(tick, (Fact("p", (f"x{tick}",)),))), saving)
+
+
+def told(done: Done | None) -> list[tuple[int, str]]:
+    assert done is not None
+    lists = [unwrap(parcel.payload).lists for parcel in done.parcels]
+    return [pair for each in lists for pair in zip(each["ticks"].tolist(), each["facts"].to_pylist(), strict=True)]
+
+
+def begin(keeper: Keeper, ticks: Iterable[int] = (1, 2)) -> Done:
+    worker = Worker(JOB, 0, 0)
+    *before, last = ticks
+    for tick in before:
+        worker.process(task("", tick).payloads)
+    return keeper.begin(worker, task("", last))
+
+
+@pytest.mark.parametrize("saving", [False, True])
+def test_another_keeper_is_asked(saving: bool) -> None:
+    one, other = Keeper(), Keeper()
+    alone = Keeper()
+    here = alone.resume(task(begin(alone).ticket, 3, saving))
+    there = other.resume(task(begin(one).ticket, 3, saving))
+    assert here is not None
+    assert there is not None
+    assert told(here) == told(there) != []
+    assert here.saved == there.saved
+    assert bool(there.saved) is saving
+    assert told(other.resume(task(there.ticket, 9))) == told(alone.resume(task(here.ticket, 9))) != []
+
+
+def test_who_is_gone_is_not_asked() -> None:
+    ticket = _of_another_process()
+    assert Keeper().resume(task(ticket, 3)) is None
+
+
+def _of_another_process() -> str:
+    """The ticket of a process that is over."""
+    mine, its = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_keep, args=(its,))
+    process.start()
+    ticket = str(mine.recv())
+    process.join()
+    return ticket
+
+
+def _keep(its: Connection) -> None:
+    its.send(begin(Keeper()).ticket)
+
+
+def test_a_ticket_is_good_for_one_batch() -> None:
+    """An attempt that is repeated finds nobody, because the worker is ahead; so does one with the wrong key."""
+    one, other = Keeper(), Keeper()
+    first = begin(one)
+    done = one.resume(task(first.ticket, 3))
+    assert done is not None
+    assert other.resume(task(first.ticket, 3)) is None
+    port, _, name = done.ticket.split("/")
+    assert other.resume(task(f"{port}/{'0' * 32}/{name}", 4)) is None
+
+
+def test_what_goes_wrong_elsewhere_is_met_here() -> None:
+    one, other = Keeper(), Keeper()
+    broken = replace(task(begin(one).ticket, 3), payloads=[b"no parcel"])
+    assert other.resume(broken) is None
