@@ -30,7 +30,7 @@ def test_there_is_something_to_try() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "shown"), COMMANDS)
 def test_a_command_prints_what_is_shown(command: str, shown: str, tmp_path: Path) -> None:
-    assert printed(tmp_path, "-c", "from thalweg.cli import main; main()", *command.split()) == shown
+    assert printed(tmp_path, "-m", "thalweg", *command.split()) == shown
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ def test_mqtt_in_and_out_of_a_run_on_spark(mosquitto, tmp_path):
     heard: list[bytes] = []
     listening = Thread(target=lambda: heard.append(b"".join(listener.blocks(Interrupt()))), daemon=True)
     listening.start()
-    command = [sys.executable, "-c", "from thalweg.cli import main; main()", "run", str(tmp_path / "rules.lars")]
+    command = [sys.executable, "-m", "thalweg", "run", str(tmp_path / "rules.lars")]
     options = ["--stream", f"{source}?messages=1", "--out", sink, "--emit", "changes"]
     with subprocess.Popen([*command, *options, "--runtime", "spark"], stderr=subprocess.PIPE) as process:
         writer = MqttSink(source)
@@ -152,7 +152,7 @@ def wait_until_heard(heard, enough, process):
 @pytest.mark.parametrize("uri", ["mqtt://127.0.0.1:1/topic", "kafka://127.0.0.1:1/topic"])
 def test_without_a_broker_there_is_one_clear_sentence(uri, tmp_path):
     (tmp_path / "rules.lars").write_text(RULES)
-    command = [sys.executable, "-c", "from thalweg.cli import main; main()", "run", str(tmp_path / "rules.lars")]
+    command = [sys.executable, "-m", "thalweg", "run", str(tmp_path / "rules.lars")]
     ended = subprocess.run(
         [*command, "--stream", uri, "--runtime", "spark"], capture_output=True, text=True, timeout=120
     )

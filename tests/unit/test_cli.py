@@ -16,7 +16,7 @@ from thalweg.cli import BENCHMARKS, app
 
 SLOW = "slow(S) :- speed(S,V) in [10 sec], V < 20.\n"
 READINGS = "speed(a,12) at 0.\nspeed(b,35) at 3.\nspeed(b,15) at 4.\n"
-COMMAND = [sys.executable, "-c", "from thalweg.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "thalweg"]
 
 
 @pytest.fixture(scope="session")

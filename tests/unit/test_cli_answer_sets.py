@@ -193,7 +193,7 @@ TWO = f"{PIGEONS} z :- closed(X)."
 )
 def test_an_end_is_an_end_in_the_middle_of_solving(folder: Path, program: str, number: signal.Signals) -> None:
     (folder / "long.lp").write_text(program)
-    command = [sys.executable, "-c", "from thalweg.cli import app; app()", "run", "long.lp", "--stream", "gates.facts"]
+    command = [sys.executable, "-m", "thalweg", "run", "long.lp", "--stream", "gates.facts"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     tasks = Path(f"/proc/{process.pid}/task")
     try:

@@ -12,7 +12,7 @@ from typing import Final
 
 from thalweg.bench.workload import meeting_pairs
 
-_COMMAND: Final = [sys.executable, "-c", "from thalweg.cli import main; main()", "run"]
+_COMMAND: Final = [sys.executable, "-m", "thalweg", "run"]
 _PROGRAM: Final = "meet(A,C) :- p(A,B) in [20], p(B,C) in [20].\n"
 _SELECTIVE: Final = "far(A,B) :- p(A,B) in [20], A > 10000, B > 20000.\n"
 _WINDOW: Final = 20

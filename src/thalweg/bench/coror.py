@@ -341,7 +341,7 @@ def keep_to_budget(subject: Subject, triples: int, budget: int | None) -> tuple[
     """The command as a user runs it, over a window that holds everything; its memory along the way."""
     with tempfile.TemporaryDirectory() as folder:
         ontology, out = _written(replace(subject, data=lambda _: []), 0, Path(folder, "ontology.nt")), f"{folder}/out"
-        command = [sys.executable, "-c", "from thalweg.cli import main; main()", "run", str(ontology), "--stream", "-"]
+        command = [sys.executable, "-m", "thalweg", "run", str(ontology), "--stream", "-"]
         command += ["--profile", "rl", "--window", str(triples), "--emit", "changes", "--out", out]
         command += [] if budget is None else ["--memory", f"{budget}M"]
         samples = _sampled(command, out, _shuffled(subject.data(triples)))

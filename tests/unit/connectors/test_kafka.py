@@ -16,7 +16,7 @@ from thalweg.connectors.open import open_output, open_stream
 from thalweg.diagnostics import Failed, Rejected
 
 RULE = "slow(S) :- speed(S,V), V < 20."
-COMMAND = [sys.executable, "-c", "from thalweg.cli import main; main()", "run"]
+COMMAND = [sys.executable, "-m", "thalweg", "run"]
 
 
 @pytest.fixture

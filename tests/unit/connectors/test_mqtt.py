@@ -198,7 +198,7 @@ def test_ctrl_c_is_the_normal_end(mosquitto, topic, tmp_path):
     program = tmp_path / "slow.lars"
     program.write_text(RULE)
     out = tmp_path / "out.jsonl"
-    command = [sys.executable, "-c", "from thalweg.cli import main; main()", "run", program, "--out", out]
+    command = [sys.executable, "-m", "thalweg", "run", program, "--out", out]
     with subprocess.Popen([*command, "--stream", uri(mosquitto, topic)], stderr=subprocess.PIPE) as running:
         try:
             until(lambda: out.exists() or running.poll() is not None)

@@ -1,0 +1,5 @@
+"""`python -m thalweg` is the command `thalweg`."""
+
+from thalweg.cli import main
+
+main()

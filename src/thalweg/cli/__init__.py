@@ -1,0 +1,35 @@
+"""The verbs.
+
+Exit codes: 0 done · 1 the program or data was rejected (diagnostics on stderr, nothing half-written) · 2 wrong usage
+· 3 it failed while running (what had been delivered stays delivered).
+
+Only typer is imported up here: a verb imports what it needs, so that help comes at once.
+"""
+
+import typer
+
+from thalweg.cli.looking import check, explain, why
+from thalweg.cli.run import run
+from thalweg.cli.showing import BENCHMARKS, bench, demo
+
+__all__ = ["BENCHMARKS", "app", "main"]
+
+app = typer.Typer(
+    help="A stream reasoner that knows until when each conclusion holds.",
+    epilog="Try it: `thalweg demo`, or `thalweg run rules.lars --stream readings.facts`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+app.command(epilog="Example: `thalweg run slow.lars --stream readings.facts --emit changes`")(run)
+app.command(epilog="Example: `thalweg check slow.lars`")(check)
+app.command(epilog="Example: `thalweg explain slow.lars --format svg > plan.svg`")(explain)
+app.command(epilog="Example: `thalweg why slow.lars 'slow(a)' --at 12 --stream readings.facts`")(why)
+app.command(epilog="Example: `thalweg demo --out timeline.svg`")(demo)
+app.command(epilog="Example: `thalweg bench laser --quick`")(bench)
+
+
+def main() -> None:
+    """The command `thalweg`."""
+    app()

@@ -1,0 +1,98 @@
+"""What was asked of `run`, in parts: where to run, what becomes of answers, and how answer sets are found."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from thalweg.runtimes.asking import Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where to run."""
+
+    runtime: str
+    master: str | None
+    partitions: int | None
+    checkpoint: Path | None
+    jars: tuple[str, ...]
+    verbose: bool
+
+    @property
+    def on_spark(self) -> bool:
+        return self.runtime == "spark"
+
+    @property
+    def buckets(self) -> int:
+        return self.partitions or 2
+
+    @property
+    def spark_only(self) -> Mapping[str, object]:
+        """What has a meaning on Spark alone, by option."""
+        return {
+            "--master": self.master,
+            "--partitions": self.partitions,
+            "--checkpoint": self.checkpoint,
+            "--jar": self.jars or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What becomes of answers, of late facts and of malformed lines."""
+
+    out: str | None
+    late: str | None
+    format: str
+    on_error: Literal["stop", "skip"]
+
+    @property
+    def is_parquet(self) -> bool:
+        return self.out is not None and self.out.endswith(".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Solving:
+    """How answer sets are found."""
+
+    slide: str | None
+    models: Literal["first", "all", "brave", "cautious"] | None
+    inputs: str | None
+    limit: str | None
+    solver: Literal["auto", "clingo", "engine"] | None
+    workers: int | None
+    report: str | None
+
+    @property
+    def given(self) -> Mapping[str, object]:
+        """What was asked for, by option."""
+        return {
+            "--slide": self.slide,
+            "--models": self.models,
+            "--inputs": self.inputs,
+            "--solve-limit": self.limit,
+            "--solver": self.solver,
+            "--workers": self.workers,
+            "--report": self.report,
+        }
+
+    def asking(self, window: str | None, spread: Spread) -> "Asking":
+        from thalweg.runtimes.asking import Asking
+
+        workers = spread.buckets if spread.on_spark else self.workers
+        return Asking(self.models or "first", window, self.slide, self.limit, self.solver or "auto", workers)
+
+
+def size_in_bytes(text: str) -> int:
+    """A size in bytes.
+
+    >>> size_in_bytes("32M")
+    33554432
+    """
+    found = re.fullmatch(r"([0-9]+)([KMG]?)B?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise ValueError(f"`{text}` is not a size; write `32M` or `1G`")
+    return int(found.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[found.group(2).upper()]

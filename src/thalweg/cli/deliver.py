@@ -1,0 +1,77 @@
+"""Answers and late facts on their way out: nothing is made before all is in order, and nothing is lost at the end."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from thalweg.cli.ending import forget_stdout
+
+if TYPE_CHECKING:
+    from thalweg.api import Job
+    from thalweg.connectors.transport import Sink
+    from thalweg.runtimes.emit import Spell
+
+
+class Channel:
+    """A file for late facts that is made only once everything else is in order."""
+
+    def __init__(self, name: str | None) -> None:
+        self._name = name
+        self._sink: Sink | None = None
+
+    def open(self) -> None:
+        if self._name is not None:
+            from thalweg.connectors.open import open_output
+
+            self._sink = open_output(self._name)
+
+    def write(self, line: str) -> None:
+        assert self._sink is not None
+        self._sink.write(line.encode())
+        self._sink.flush()
+
+    def __enter__(self) -> "Channel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._sink is not None and self._sink is not sys.stdout.buffer:
+            self._sink.close()
+
+
+def deliver(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
+    from thalweg.runtimes.progress import Meter
+
+    meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
+    engine = job.runtime.engine
+    with _writing(sink):
+        try:
+            for piece in job.pieces():
+                if piece is None:
+                    sink.flush()
+                else:
+                    for text in spell(piece):
+                        sink.write(text.encode())
+                    meter.beat(engine.now)
+        finally:
+            meter.close()
+
+
+@contextmanager
+def _writing(sink: "Sink") -> Iterator[None]:
+    """What has been written is handed on, however it ends; a sink that takes no more is a failure."""
+    from thalweg.diagnostics import Diagnostic, Failed
+
+    to_stdout = sink is sys.stdout.buffer
+    try:
+        try:
+            yield
+        finally:
+            sink.flush() if to_stdout else sink.close()
+    except OSError as error:
+        if to_stdout:
+            forget_stdout()
+            if isinstance(error, BrokenPipeError):
+                # Whoever read the answers has seen enough.
+                return
+        raise Failed(Diagnostic("E401", f"the answers cannot be written: {error.strerror}")) from error

@@ -1,0 +1,110 @@
+"""How a verb ends: what is wrong becomes a sentence, and an exit code as the package says."""
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from thalweg.diagnostics import Diagnostic
+
+
+@contextmanager
+def outcome() -> Iterator[None]:
+    """Turns how a verb ended into an exit code, and what is wrong into sentences."""
+    from thalweg.diagnostics import Failed, Rejected
+
+    try:
+        yield
+        sys.stdout.flush()
+    except Rejected as error:
+        complain(*error.diagnostics)
+        raise typer.Exit(1) from None
+    except Failed as error:
+        complain(error.diagnostic)
+        raise typer.Exit(3) from None
+    except BrokenPipeError:
+        forget_stdout()
+    except typer.Exit:
+        raise
+    except Exception:
+        traceback.print_exc()
+        raise typer.Exit(3) from None
+
+
+def forget_stdout() -> None:
+    """What nobody takes must not be offered again when the interpreter ends: it would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """An option that cannot be understood is wrong usage."""
+    try:
+        yield
+    except ValueError as error:
+        refuse(str(error))
+
+
+def need_ontologies(programs: list[str], task: str) -> None:
+    """What is checked for consistency is an ontology and nothing else."""
+    from thalweg.api import is_ontology
+
+    others = [name for name in programs if not is_ontology(name)]
+    if task == "consistency" and others:
+        refuse(f"`--as consistency` checks ontologies, and `{others[0]}` is none: leave it out")
+
+
+def same_tick() -> "Diagnostic":
+    from thalweg.diagnostics import Diagnostic
+
+    message = "without `--window` only facts of the same tick can contradict each other"
+    help_ = "say how long a fact counts, for example `--window 5min`; `--window 0` if this is what you want"
+    return Diagnostic("W412", message, help=help_)
+
+
+def refuse(message: str) -> None:
+    from thalweg.diagnostics import Diagnostic
+
+    complain(Diagnostic("E403", message))
+    raise typer.Exit(2)
+
+
+def complain(*found: "Diagnostic") -> None:
+    sys.stdout.flush()
+    for one in found:
+        print(one.render(), file=sys.stderr)
+
+
+def announce_compilation() -> None:
+    from thalweg.engine import kernels_ready
+
+    if not kernels_ready():
+        print("compiling kernels, once per installation …", file=sys.stderr, flush=True)
+
+
+def signatures_of(inputs: str | None, programs: Sequence[str]) -> list[str]:
+    """The signatures of `--inputs`."""
+    from thalweg import api
+    from thalweg.languages.asp import signatures
+
+    if inputs is not None and not any(map(api.is_answer_sets, programs)):
+        raise ValueError("`--inputs` goes with answer set programs (`.lp`)")
+    return [] if inputs is None else signatures(inputs)
+
+
+def unmixed(programs: Sequence[str]) -> None:
+    from thalweg import api
+
+    if len({api.is_answer_sets(one) for one in programs}) > 1:
+        refuse("answer set programs (`.lp`) run on their own: leave the other programs out, or run them apart")
+
+
+def misfits(options: Mapping[str, object], sentence: str) -> None:
+    """Options that have no meaning here are refused, not passed over."""
+    if given := [name for name, value in options.items() if value is not None and value is not False]:
+        refuse(f"`{'` and `'.join(given)}` {sentence}")

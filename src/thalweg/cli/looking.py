@@ -1,0 +1,185 @@
+"""The verbs that look at programs: `check`, `explain` and `why`."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import typer
+
+from thalweg.cli.ending import announce_compilation, complain, need_ontologies, outcome, refuse, signatures_of, usage
+from thalweg.cli.options import (
+    As,
+    AsTextOrData,
+    Background,
+    Bolts,
+    Delay,
+    From,
+    Inputs,
+    Literals,
+    Profile,
+    Programs,
+    SchemaStream,
+    Stream,
+    Tick,
+    Topology,
+    Window,
+    Witnesses,
+)
+
+if TYPE_CHECKING:
+    from thalweg.diagnostics import Diagnostic
+    from thalweg.model.fact import Fact
+    from thalweg.planning.explain import Explanation
+    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.explain_topology import ExplainedTopology
+
+
+def check(
+    programs: Programs,
+    background: Background = None,
+    tick: Tick = "1s",
+    profile: Profile = "rl",
+    inputs: Inputs = None,
+    as_: As = "entailment",
+    format: AsTextOrData = "text",
+) -> None:
+    """Parse and analyse programs; tell all that is wrong, and run nothing."""
+    from thalweg import api
+
+    with outcome():
+        with usage():
+            api.Timing(tick).clock  # noqa: B018
+            reading = api.Reading(profile, task=as_)
+            names = signatures_of(inputs, programs)
+        need_ontologies(programs, as_)
+        if any(map(api.is_answer_sets, programs)):
+            found = api.check(*programs, background=background or (), tick=tick, inputs=names)
+            size = "answer sets"
+        else:
+            program, found = api.analyse(programs, background or (), tick, reading)
+            size = f"rules: {len(program.rules)}, facts: {len(program.background)}"
+        if format == "json":
+            print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
+        else:
+            for one in found:
+                complain(one)
+            if not found:
+                print(f"nothing to complain about ({size})")
+        if any(one.severity == "error" for one in found):
+            raise typer.Exit(1)
+
+
+def explain(
+    programs: Programs,
+    background: Background = None,
+    tick: Tick = "1s",
+    profile: Profile = "rl",
+    window: Window = "0",
+    schema_stream: SchemaStream = False,
+    literals: Literals = False,
+    witnesses: Witnesses = False,
+    inputs: Inputs = None,
+    decomposition: Annotated[
+        Literal["sound", "paper"],
+        typer.Option(help="For `.lp`: our communities, or those that were published, with a warning where they err."),
+    ] = "sound",
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
+    format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
+    runtime: Annotated[
+        Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
+    ] = "embedded",
+    partitions: Annotated[int, typer.Option(metavar="N", min=1, help="Buckets of a stage on Spark.")] = 2,
+) -> None:
+    """Show the plan: strata, windows, what is shared, the order of joins, how it is spread over partitions."""
+    from thalweg import api
+
+    with outcome():
+        from thalweg.planning.explain import explain as explain_program
+
+        with usage():
+            api.Timing(tick, delay=window).ticks()
+            reading = api.Reading(
+                profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
+            )
+            names = signatures_of(inputs, programs)
+        need_ontologies(programs, as_)
+        if decomposition == "paper" and not any(map(api.is_answer_sets, programs)):
+            refuse("`--decomposition` goes with answer set programs (`.lp`)")
+        spread = partitions if runtime == "spark" else None
+        plan: Explanation | ExplainedAnswerSets | ExplainedTopology
+        if any(map(api.is_answer_sets, programs)):
+            plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", complain, tick)
+            complain(*plan.warnings)
+        elif as_ == "consistency":
+            plan = api.explain_checks(programs, background or (), tick, reading, spread, complain)
+        else:
+            program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
+            plan = explain_program(program, spread)
+        if format == "json":
+            print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
+        else:
+            print(plan.as_svg() if format == "svg" else plan.as_text())
+
+
+def why(
+    arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM... FACT", help="Programs, and last the fact.")],
+    at: Annotated[str, typer.Option(metavar="T", help="The tick, or a timestamp, at which to ask.")],
+    stream: Stream = None,
+    background: Background = None,
+    from_: From = None,
+    tick: Tick = "1s",
+    delay: Delay = "0s",
+    profile: Profile = "rl",
+    window: Window = "0",
+    schema_stream: SchemaStream = False,
+    literals: Literals = False,
+    witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
+    format: AsTextOrData = "text",
+) -> None:
+    """Show the derivation of a fact, and until when each step of it holds."""
+    from thalweg import api
+    from thalweg.diagnostics import Rejected
+    from thalweg.languages.lars.facts import read_fact
+
+    with outcome():
+        if any(map(api.is_answer_sets, arguments)):
+            refuse("`why` knows rules (`.lars`), not answer sets: write it as rules, or see `thalweg explain`")
+        *programs, fact = arguments
+        if not programs:
+            refuse("both a program and a fact are needed")
+        need_ontologies(programs, as_)
+        with usage():
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
+            timing, reading = api.alone(programs, stream, api.Timing(tick, from_, at, delay), reading)
+            timing.ticks()
+            api.Timing(tick, delay=window).ticks()
+        program = api.load(*programs, background=background or (), tick=tick, reading=reading)
+        asked = read_fact(fact)
+        announce_compilation()
+        engine = api.run_to(program, stream or (), timing)
+        proof = None if engine.now is None else engine.why(asked)
+        if proof is None:
+            raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])
+        print(json.dumps(proof.as_data(), ensure_ascii=False, indent=2) if format == "json" else proof.render())
+
+
+def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic":
+    from thalweg.diagnostics import Diagnostic
+
+    akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
+    shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
+    note = (
+        f"of {asked.signature} there holds {shown}" if akin else f"no rule derives anything of {asked.signature} then"
+    )
+    help_ = _CLASH_SHAPE if asked.predicate == "inconsistent" else ""
+    return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,), help=help_)
+
+
+_CLASH_SHAPE: Final = (
+    'write `inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)`, with the axiom as `run` tells it, and the individual '
+    "twice; for an axiom about a pair, `<INDIVIDUAL>,<OTHER>`"
+)

@@ -1,0 +1,206 @@
+"""The verb `run`, for rules and ontologies; answer set programs are asked in `answer_sets`."""
+
+from typing import TYPE_CHECKING
+
+from thalweg.cli.answer_sets import run_answer_sets
+from thalweg.cli.asked import Delivery, Solving, Spread, size_in_bytes
+from thalweg.cli.deliver import Channel, deliver
+from thalweg.cli.ending import (
+    announce_compilation,
+    complain,
+    misfits,
+    need_ontologies,
+    outcome,
+    refuse,
+    same_tick,
+    unmixed,
+    usage,
+)
+from thalweg.cli.options import (
+    As,
+    Background,
+    Bolts,
+    Checkpoint,
+    Delay,
+    Emit,
+    Format,
+    From,
+    Inputs,
+    Jars,
+    Late,
+    Literals,
+    Master,
+    Memory,
+    Models,
+    OnError,
+    Out,
+    Partitions,
+    Profile,
+    Programs,
+    Report,
+    Runtime,
+    SchemaStream,
+    Slide,
+    SolveLimit,
+    Solver,
+    Stream,
+    Tick,
+    To,
+    Topology,
+    Verbose,
+    Windows,
+    Witnesses,
+    Workers,
+)
+
+if TYPE_CHECKING:
+    from thalweg.api import Timing
+    from thalweg.ir.nodes import Program
+
+
+def run(
+    programs: Programs,
+    stream: Stream = None,
+    background: Background = None,
+    emit: Emit = "snapshot",
+    from_: From = None,
+    to: To = None,
+    tick: Tick = "1s",
+    delay: Delay = "0s",
+    profile: Profile = "rl",
+    window: Windows = None,
+    slide: Slide = None,
+    models: Models = None,
+    inputs: Inputs = None,
+    solve_limit: SolveLimit = None,
+    solver: Solver = None,
+    workers: Workers = None,
+    report: Report = None,
+    schema_stream: SchemaStream = False,
+    literals: Literals = False,
+    witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
+    late: Late = None,
+    out: Out = None,
+    format: Format = "jsonl",
+    on_error: OnError = "stop",
+    runtime: Runtime = "embedded",
+    master: Master = None,
+    partitions: Partitions = None,
+    checkpoint: Checkpoint = None,
+    jars: Jars = None,
+    verbose: Verbose = False,
+    memory: Memory = None,
+) -> None:
+    """Run programs over streams.
+
+    Answers come as they are decided: a live stream is answered while it flows, and Ctrl-C ends it cleanly.
+    """
+    from thalweg import api
+
+    with outcome():
+        spread = Spread(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
+        delivery = Delivery(out, late, format, on_error)
+        solving = Solving(slide, models, inputs, solve_limit, solver, workers, report)
+        timing = api.Timing(tick, from_, to, delay)
+        unmixed(programs)
+        if any(map(api.is_answer_sets, programs)):
+            foreign = {
+                "--emit": emit != "snapshot",
+                "--memory": memory,
+                "--profile": profile != "rl",
+                "--schema-stream": schema_stream,
+                "--literals": literals,
+                "--witnesses": witnesses,
+                "--as": as_ != "entailment",
+                "--topology": topology,
+                "--bolts": bolts,
+                "--checkpoint": checkpoint,
+            }
+            misfits(foreign, "does not go with answer set programs (`.lp`)")
+            run_answer_sets(programs, stream or (), background or (), window, timing, solving, delivery, spread)
+            return
+        misfits(solving.given, "goes with answer set programs (`.lp`)")
+        need_ontologies(programs, as_)
+        if as_ == "consistency" and window is None and stream:
+            complain(same_tick())
+        with usage():
+            reading = api.Reading(
+                profile, window or "0", schema_stream, literals, witnesses, as_, topology, bolts, spread=spread.on_spark
+            )
+            timing, reading = api.alone(programs, stream, timing, reading)
+            first, last, _ = timing.ticks()
+            api.Timing(tick, delay=window or "0").ticks()
+            budget = None if memory is None else size_in_bytes(memory)
+        if not stream and (first is None or last is None):
+            refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+        if as_ == "consistency" and format != "jsonl":
+            refuse("clashes are told as lines of JSON: leave `--format` out")
+        _fitting(spread, delivery, memory)
+        reading = api.measured(reading, stream, timing)
+        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
+        announce_compilation()
+        if spread.on_spark:
+            _run_on_spark(program, stream or [], timing, emit, delivery, spread)
+        else:
+            _run_here(program, stream or [], timing, emit, delivery, budget)
+
+
+def _fitting(spread: Spread, delivery: Delivery, memory: str | None) -> None:
+    """Refuses what the place to run at does not know."""
+    if spread.on_spark:
+        if memory is not None:
+            refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
+        packed = [name for name in (delivery.out, delivery.late) if name and name.endswith(".gz")]
+        if spread.checkpoint is not None and packed:
+            refuse(f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`")
+        return
+    misfits(spread.spark_only, "goes with `--runtime spark`")
+    if delivery.is_parquet:
+        refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
+
+
+def _run_here(
+    program: "Program", stream: list[str], timing: "Timing", emit: Emit, delivery: Delivery, budget: int | None
+) -> None:
+    from thalweg import api
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.connectors.open import open_output
+    from thalweg.runtimes.emit import spelling
+
+    interrupt = Interrupt()
+    with interrupt.listen(), Channel(delivery.late) as channel:
+        late_line = channel.write if delivery.late else None
+        with api.start(program, stream, timing, emit, delivery.on_error, budget, late_line, complain, interrupt) as job:
+            channel.open()
+            deliver(job, open_output(delivery.out), spelling(delivery.format, timing.clock))
+
+
+def _run_on_spark(
+    program: "Program", stream: list[str], timing: "Timing", emit: Emit, delivery: Delivery, spread: Spread
+) -> None:
+    from thalweg import api
+    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.runtimes.spark.session import need_spark
+
+    need_spark()
+    from thalweg.runtimes.spark.run import Place
+
+    interrupt = Interrupt()
+    with interrupt.listen():
+        api.run_on_spark(
+            program,
+            stream,
+            timing,
+            Place(spread.master, spread.checkpoint, spread.jars, spread.verbose),
+            spread.buckets,
+            emit=emit,
+            on_error=delivery.on_error,
+            out=delivery.out,
+            late=delivery.late,
+            format=delivery.format,
+            report=complain,
+            interrupt=interrupt,
+        )

@@ -1,0 +1,49 @@
+"""The verbs that show what Thalweg can do: `demo` and `bench`."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+
+from thalweg.cli.ending import announce_compilation, outcome, refuse
+
+BENCHMARKS: Final = ("laser", "spark", "coror", "consistency", "conformance", "streamrule")
+
+
+def demo(
+    out: Annotated[
+        str, typer.Option(metavar="FILE", help="Where the picture of the timeline goes, as SVG.")
+    ] = "thalweg-demo.svg",
+    runtime: Annotated[
+        Literal["spark", "embedded"], typer.Option(help="On Apache Spark on this machine, or in this process.")
+    ] = "spark",
+) -> None:
+    """Watch half an hour of a city's traffic on Spark, in about a minute; the data comes with the package."""
+    with outcome():
+        from rich.console import Console
+
+        from thalweg.demo import main as show
+
+        announce_compilation()
+        show(Console(), Path(out), runtime)
+
+
+def bench(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance` or `streamrule`.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
+    quick: Annotated[bool, typer.Option("--quick", help="A short version, to see that it works.")] = False,
+) -> None:
+    """Run a published benchmark; a table, a CSV and a picture are the result."""
+    from importlib import import_module
+
+    with outcome():
+        if name not in BENCHMARKS:
+            refuse(f"there is no benchmark `{name}`; there is {', '.join(BENCHMARKS)}")
+        announce_compilation()
+        import_module(f"thalweg.bench.{name}").main(out, quick)
