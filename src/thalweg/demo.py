@@ -492,6 +492,6 @@ def _stages(job: "Job") -> RenderableType:
     for stage in job.stages:
         heads = ", ".join(dict.fromkeys(rule.head.predicate for rule in stage.rules))
         keys = " and ".join(sorted({key for key in stage.keys if key})) if stage.split else ""
-        spread = f"{job.buckets(stage.number)} buckets, by {keys}" if keys else "1 bucket"
+        spread = f"{len(job.buckets(stage.number))} buckets, by {keys}" if keys else "1 bucket"
         table.add_row(f"stage {stage.number}", spread, heads)
     return table

@@ -51,7 +51,7 @@ def _late(line: str) -> list[str]:
 
 def by_batches(events: list[Event], delay: int, cuts: list[int]) -> tuple[list[tuple[int, str, str]], list[str]]:
     job = Job(PROGRAM, Settings(delay=delay, emit="changes"), 2)
-    keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in range(job.buckets(stage))]
+    keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
     workers = {key: Worker(job, *key) for key in keys}
     packer = Packer(job, 0, 0, ordered=True)
     found, late = [], []

@@ -77,7 +77,7 @@ def answers(job: Job, events: Sequence[Event], cuts: Sequence[int], renewals: It
     buckets = [
         Bucket(job, stage, number, Worker(job, stage, number), [])
         for stage in range(len(job.stages))
-        for number in range(job.buckets(stage))
+        for number in job.buckets(stage)
     ]
     told: Answers = []
     for start, end in pairwise([0, *cuts, len(events)]):

@@ -25,7 +25,7 @@ from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import KEEPER
 from thalweg.runtimes.spark.pack import Packer, gather
-from thalweg.runtimes.spark.processor import StageProcessor
+from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.watch import state_rows
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.spark import reason
@@ -71,7 +71,8 @@ class Query:
         from pyspark.sql.streaming.tws_tester import TwsTester
 
         self.job = Job(api.load(PROGRAM), Settings(emit=emit, delay=1), name=uuid4().hex)
-        self.stages = [TwsTester(StageProcessor(self.job, stage)) for stage in range(len(self.job.stages))]
+        levels = [[stage.number for stage in level] for level in self.job.plan.levels]
+        self.levels = [(level, TwsTester(LevelProcessor(self.job, level))) for level in levels]
 
     def take(self, batch: int) -> Answers:
         """What a batch tells the world, sorted."""
@@ -79,9 +80,9 @@ class Query:
         items = [(event.tick, batch_of(packer.words, event)) for event in events(batch)]
         parcels = self.job.labelled(packer.pack(gather(items)))
         post = [Row(bucket=each.bucket, stage=each.stage, payload=each.payload) for each in parcels]
-        for stage in self.stages:
+        for _, level in self.levels:
             groups = [(label, [row for row in post if row.bucket == label]) for label in self.job.labels]
-            post = [row for label, rows in groups if rows for row in stage.test(label, rows)]
+            post = [row for label, rows in groups if rows for row in level.test(label, rows)]
         told = [unwrap(row.payload).lists.values() for row in post]
         return sorted(
             answer for columns in told for answer in zip(*(column.tolist() for column in columns), strict=True)
@@ -90,8 +91,10 @@ class Query:
     @property
     def stored(self) -> int:
         """How many bytes the stores hold."""
-        each = ((stage, label) for stage in self.stages for label in self.job.labels)
-        return sum(len(data) for stage, label in each for data in stored(stage, label))
+        each = ((level, stage) for stages, level in self.levels for stage in stages)
+        return sum(
+            len(data) for level, stage in each for label in self.job.labels for data in stored(level, stage, label)
+        )
 
     def save(self) -> list[Any]:
         return [deepcopy(state.state) for state in self._states()]
@@ -101,14 +104,14 @@ class Query:
             state.state = deepcopy(known)
 
     def _states(self) -> list[Any]:
-        handles = [stage.handle for stage in self.stages]
+        handles = [level.handle for _, level in self.levels]
         return [one for each in handles for one in (*each.value_states.values(), *each.map_states.values())]
 
 
-def stored(stage: TwsTester, label: int) -> Iterator[bytes]:
-    if (saved := stage.peekValueState("base", label)) is not None:
+def stored(level: TwsTester, stage: int, label: int) -> Iterator[bytes]:
+    if (saved := level.peekValueState(f"base{stage}", label)) is not None:
         yield saved[0]
-    yield from (entry for (entry,) in stage.peekMapState("journal", label).values())
+    yield from (entry for (entry,) in level.peekMapState(f"journal{stage}", label).values())
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ Every contender is a streaming query of its own over the same files, in one sess
 idle, so its times are its own, and ratios between neighbours in time mean something on a noisy machine.
 """
 
+import json
 import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ _CONF: Final = {
     "spark.sql.streaming.minBatchesToRetain": "1000",
 }
 _LOOKED_UP: Final = 3
+_DATA_OF: Final = {"ValueState": "value.data", "MapState": "user_map_value.data"}
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
 _OWN_JOIN: Final = f"""
     select l.a, r.b as c, greatest(l.t, r.t) as t from {{facts}} l join {{facts}} r
@@ -251,14 +253,16 @@ class _Entrant:
 
 def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
     """The bytes in the records of all stages after a batch, as Spark reads them back from a checkpoint."""
-    known = spark.read.format("state-metadata").load(str(checkpoint)).select("operatorId").distinct().collect()
+    known = spark.read.format("state-metadata").load(str(checkpoint))
+    operators = known.select("operatorId", "operatorProperties").distinct().collect()
     reading = spark.read.format("statestore").option("batchId", batch)
     sizes = [
-        reading.options(operatorId=row[0], stateVarName=name)
+        reading.options(operatorId=operator, stateVarName=variable["stateName"])
         .load(str(checkpoint))
-        .selectExpr(f"length({data}) as size")
-        for row in known
-        for name, data in (("base", "value.data"), ("journal", "user_map_value.data"))
+        .selectExpr(f"length({_DATA_OF[variable['stateVariableType']]}) as size")
+        for operator, properties in operators
+        for variable in json.loads(properties)["stateVariables"]
+        if not variable["stateName"].startswith("about")
     ]
     found = reduce(lambda some, more: some.union(more), sizes).selectExpr("sum(size)").first()
     return int(found[0] or 0) if found else 0

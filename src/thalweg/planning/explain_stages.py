@@ -44,7 +44,10 @@ class StageReading:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedStage:
-    """What is evaluated together when the work is spread: rules (by number) and their keys, and what they read."""
+    """What is evaluated together when the work is spread: rules (by number) and their keys, and what they read.
+
+    Those `beside` it are evaluated at the same time, for none needs anything of another.
+    """
 
     number: int
     partitions: int
@@ -55,6 +58,7 @@ class ExplainedStage:
     tells: tuple[str, ...]
     counts_everything: bool
     why: str
+    beside: tuple[int, ...]
 
     @property
     def key(self) -> list[str]:
@@ -88,6 +92,7 @@ class ExplainedStage:
             "tells": list(self.tells),
             "counts_everything": self.counts_everything,
             "why": self.why,
+            "beside": list(self.beside),
         }
 
 
@@ -102,7 +107,9 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
     """
     numbers = {id(rule): number for number, rule in enumerate(program.rules, start=1)}
     static = frozenset(fact.signature for fact in program.background)
-    stages = partition(program).stages
+    partitioning = partition(program)
+    stages = partitioning.stages
+    level_of = {stage.number: level for level in partitioning.levels for stage in level}
     for stage in stages:
         rules = [numbers[id(rule)] for rule in stage.rules]
         yield ExplainedStage(
@@ -121,6 +128,7 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
             tells=tuple(told for _, told in stage.outputs),
             counts_everything=stage.counts_everything,
             why=stage.why,
+            beside=tuple(each.number for each in level_of[stage.number] if each is not stage),
         )
 
 

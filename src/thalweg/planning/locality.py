@@ -161,12 +161,18 @@ def _option(key: str, found: Sequence[Use], static: frozenset[str], copied: bool
     return Option(key, places) if all(a or b for a, b in zip(places, everywhere, strict=True)) else None
 
 
-def components(program: Program) -> list[list[str]]:
+def counts_everything(rule: Rule) -> bool:
+    """Whether a rule has a tuple window over the whole input."""
+    windows = (use.window for use in uses(rule.body))
+    return any(isinstance(window, TupleWindow) and window.of is None for window in windows)
+
+
+def in_order(program: Program) -> list[list[str]]:
     """The derived signatures, those that rest on each other together, and each after what it rests on.
 
     >>> from thalweg.ir.nodes import Atom
     >>> a, b, c = (Now(Atom(name)) for name in "abc")
-    >>> components(Program((Rule(c.atom, (b,)), Rule(b.atom, (a,)), Rule(a.atom, (b,)))))
+    >>> in_order(Program((Rule(c.atom, (b,)), Rule(b.atom, (a,)), Rule(a.atom, (b,)))))
     [['a/0', 'b/0'], ['c/0']]
     """
     needs: dict[str, dict[str, None]] = {rule.head.signature: {} for rule in program.rules}

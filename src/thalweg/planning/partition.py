@@ -13,7 +13,8 @@ negation would look complete where it is not.
     p'part       what a bucket derives of p where several buckets may derive the same; and what it finds of it there
     p'0u, p'0t   the parts of p from an earlier stage with the number of their bucket; derived now, derived `at` a tick
 
-What cannot be split by any key is evaluated in a stage that has one bucket. Where that is so for some rules of a
+What cannot be split by any key is evaluated in a stage that has one bucket; communities of such rules, which derive
+nothing for each other, are stages side by side, each in a bucket of its own. Where that is so for some rules of a
 predicate, their conclusions join those of its other rules in a later stage.
 """
 
@@ -39,7 +40,7 @@ from thalweg.ir.nodes import (
     Variable,
 )
 from thalweg.model.fact import Fact
-from thalweg.planning.locality import IN_PARTS, Keyed, Role, uses
+from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything, uses
 from thalweg.planning.placing import Draft, name_of, parts_of, place_rules, signature_of
 
 
@@ -99,6 +100,18 @@ class Partitioning:
     """The stages of a program; each needs only what stands before it."""
 
     stages: tuple[Stage, ...]
+
+    @property
+    def levels(self) -> tuple[tuple[Stage, ...], ...]:
+        """The stages that can be evaluated at the same time, each level after those that it needs."""
+        level: dict[int, int] = {}
+        for stage in self.stages:
+            needed = (level[route.stage] for route in stage.routes if route.stage is not None)
+            level[stage.number] = 1 + max(needed, default=-1)
+        return tuple(
+            tuple(stage for stage in self.stages if level[stage.number] == number)
+            for number in range(1 + max(level.values()))
+        )
 
 
 def partition(program: Program) -> Partitioning:
@@ -196,7 +209,7 @@ class _Writer:
             outputs=tuple(draft.told.items()),
             supplies=supplies,
             in_parts=frozenset(filter(draft.is_in_parts, draft.located)),
-            counts_everything=any(_counts_everything(one.rule) for one in keyed),
+            counts_everything=any(counts_everything(one.rule) for one in keyed),
             why="; ".join(draft.why),
         )
 
@@ -286,11 +299,6 @@ def _renamed_formula(formula: Formula, name: str) -> Formula:
 def _counting(window: TupleWindow, of: str) -> TupleWindow:
     """Only a stage that is not split has tuple windows, so what it counts has one name."""
     return replace(window, of=signature_of(name_of((of, None)), of))
-
-
-def _counts_everything(rule: Rule) -> bool:
-    windows = (use.window for use in uses(rule.body))
-    return any(isinstance(window, TupleWindow) and window.of is None for window in windows)
 
 
 def _given(route: Route) -> tuple[str, bool]:

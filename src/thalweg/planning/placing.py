@@ -3,15 +3,18 @@
 Rules go to stages component by component, each after what it rests on: into the first split stage where a key makes
 them local, and where there is none, into one that is not split. Two kinds of rules are split without that. Recursion
 through facts that streams bring may follow each fact within its bucket; and of a predicate with a few rules that no key
-can split, all others can be: the conclusions of the few join theirs in a later stage.
+can split, all others can be: the conclusions of the few join theirs in a later stage. What no key splits at all is at
+least divided into communities: rules that have nothing to do with each other are stages side by side.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from thalweg.ir.nodes import Program, Rule
-from thalweg.planning.locality import IN_PARTS, Component, Fit, Keyed, Role, components, rests_on
+from thalweg.planning.cliques import components
+from thalweg.planning.locality import IN_PARTS, Component, Fit, Keyed, Role, counts_everything, in_order, rests_on
 
 _TOGETHER: Final = "other rules read only what is in one bucket anyway"
 _EQUAL: Final = "to know which things are equal is to see all that says so"
@@ -74,16 +77,19 @@ class Placing:
         self.early: dict[str, Draft] = {}
         self.pinned = dict(program.pinned)
         self.carried: set[str] = set()
+        self.reasons: dict[str, str] = {}
         self.rules: dict[str, list[Rule]] = {}
         for rule in program.rules:
             self.rules.setdefault(rule.head.signature, []).append(rule)
         self.static = frozenset(fact.signature for fact in program.background) - program.derived
-        for component in components(program):
+        for component in in_order(program):
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
             if program.told is None or signature in program.told:
                 self.tell(signature)
         self.veil()
+        if program.equality is None and not program.pinned:
+            self.divide()
         if not self.drafts:
             # Without rules there is still somebody who hears that the streams have ended.
             self.keep(Draft(0, split=False))
@@ -187,6 +193,7 @@ class Placing:
         self.keep(draft)
         draft.add(fit)
         draft.why |= dict.fromkeys(filter(None, (why,)))
+        self.reasons |= dict.fromkeys(fit.located, why)
         self.home |= dict.fromkeys(fit.located, draft)
 
     def keep(self, draft: Draft) -> None:
@@ -205,6 +212,35 @@ class Placing:
         self.keep(draft)
         draft.merged[signature, place] = None
         draft.told[signature_of(name_of((signature, place)), signature)] = signature
+
+    def divide(self) -> None:
+        """Gives communities that share one bucket a stage each."""
+        self.drafts = [part for draft in self.drafts for part in self.communities(draft)]
+        for number, draft in enumerate(self.drafts):
+            draft.number = number
+
+    def communities(self, draft: Draft) -> list[Draft]:
+        """A stage in parts that derive nothing for each other; each gets what it reads."""
+        if draft.split or draft.merged or draft.apart:
+            return [draft]
+        reads = [(one.rule.head.signature, role[0]) for one in draft.rules for _, role in one.roles()]
+        # What is in this bucket only because of what it reads stays with whoever reads that, too.
+        shared = {name for head, name in reads if self.reasons[head] == _TOGETHER}
+        links = [(head, name) for head, name in reads if name in draft.located or name in shared]
+        # Nor is the whole input sent twice.
+        links += pairwise(one.rule.head.signature for one in draft.rules if counts_everything(one.rule))
+        found = components([*draft.located, *shared], links)
+        return [self.community(draft, group) for group in found] if len(found) > 1 else [draft]
+
+    def community(self, draft: Draft, names: frozenset[str]) -> Draft:
+        part = Draft(draft.number, split=False)
+        rules = tuple(one for one in draft.rules if one.rule.head.signature in names)
+        located = {name: place for name, place in draft.located.items() if name in names}
+        part.add(Fit(rules, located))
+        part.told = {inner: outer for inner, outer in draft.told.items() if outer in names}
+        part.why = dict.fromkeys(filter(None, (self.reasons[name] for name in located)))
+        self.home |= dict.fromkeys(located, part)
+        return part
 
     def veil(self) -> None:
         """Whoever tells of things must know which of them have representatives."""

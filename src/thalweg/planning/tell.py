@@ -144,6 +144,8 @@ class _Teller:
         for stage in self.explanation.stages or ():
             buckets = _count(stage.partitions, "bucket", "buckets") + (f", because {stage.why}" if stage.why else "")
             yield from _wrapped(self.brief(buckets), f"{stage.number:>3}  ", "       ")
+            beside = [f"stage {number}" for number in stage.beside]
+            yield from self.entries("beside", [", ".join(beside)] if beside else [])
             rules = (f"{number}{'' if key is None else f' by {key}'}" for number, key in stage.rules)
             yield from self.entries("rules", [_chain(rules, ", ")] if stage.rules else [])
             reads = [f"{each.signature}{arrives(stage, each)}" for each in stage.arrivals]

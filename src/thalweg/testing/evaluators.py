@@ -110,7 +110,7 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
         workers = {
             (stage, bucket): Worker(job, stage, bucket)
             for stage in range(len(job.stages))
-            for bucket in range(job.buckets(stage))
+            for bucket in job.buckets(stage)
         }
         found: dict[int, tuple[set[str], set[str]]] = {}
         for start, end in pairwise([0, *cuts, len(events)]):

@@ -22,11 +22,12 @@ from thalweg.languages.owl.specialise import EQUAL
 from thalweg.languages.owl.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.explain import Explanation, explain
-from thalweg.planning.locality import components, rests_on, uses
+from thalweg.planning.locality import in_order, rests_on, uses
 from thalweg.planning.partition import Route, Stage, partition
 from thalweg.planning.plan import make_plan
 from thalweg.planning.stratify import check_strata
 from thalweg.planning.tell import WIDTH
+from thalweg.runtimes.spark.job import Job
 from thalweg.testing.strategies import programs
 
 SUB_CLASS, DOMAIN, RANGE = (f"<{RDFS}{name}>" for name in ("subClassOf", "domain", "range"))
@@ -246,14 +247,39 @@ def test_background_that_is_derived_too_is_not_sent_to_everyone() -> None:
 )
 def test_tuple_windows_count_what_they_counted(window: str, everything: bool, counted: str) -> None:
     (only,) = stages(
-        f"a(X) :- p(X) in {window}. b(X) :- a(X), p(X) from s at T in {window}. c(X) :- p(X) always {window}."
+        f"a(X) :- p(X) in {window}. b(X) :- a(X), p(X) from s at T in {window}. c(X) :- b(X), p(X) always {window}."
     )
     assert only.counts_everything is everything
     assert rules(only) == [
         f"a'all(X) :- p'all(X) in {counted}.",
         f"b'all(X) :- a'all(X), p'all(X) from s at T in {counted}.",
-        f"c'all(X) :- p'all(X) always in {counted}.",
+        f"c'all(X) :- b'all(X), p'all(X) always in {counted}.",
     ]
+
+
+def test_communities_without_a_key_are_side_by_side() -> None:
+    """Rules are together if one derives what the other reads, or both count the whole input; to read the same is not
+    enough.
+    """
+    text = "a(X,Y) :- p(X), q(Y). b(X,Y) :- p(X), r(Y). c(X,Y) :- a(X,Z), b(V,Y). d(X,Y) :- p(X), s(Y)."
+    together, alone = stages(text)
+    assert [rule.head.predicate for rule in together.rules] == ["a", "b", "c"]
+    assert [rule.head.predicate for rule in alone.rules] == ["d"]
+    assert {route.signature for route in alone.routes} == {"p/1", "s/1"}
+    assert [told for _, told in alone.outputs] == ["d/2"]
+    assert len(stages("a(X) :- p(X) in [3 #]. b(X) :- q(X) in [5 #].")) == 1
+    assert len(stages("a(X) :- p(X) in [3 # p/1]. b(X) :- q(X) in [5 # q/1].")) == 2
+
+
+def test_levels_have_what_needs_nothing_of_each_other() -> None:
+    """And stages of one bucket that run at the same time have different ones."""
+    text = "a(X,Y) :- p(X), q(Y). d(X,Y) :- p(X), s(Y). e(X) :- r(X). f(Y) :- a(X,Y), t(Y)."
+    job = Job(program(text), partitions=3)
+    numbers = [[stage.number for stage in level] for level in job.plan.levels]
+    heads = {stage.number: {rule.head.predicate for rule in stage.rules} for stage in job.stages}
+    assert [sorted(name for number in level for name in heads[number]) for level in numbers] == [["a", "d"], ["e", "f"]]
+    alone = [tuple(job.buckets(number)) for number in numbers[0] if not job.stages[number].split]
+    assert sorted(alone) == [(0,), (1,)]
 
 
 def test_a_rule_that_reads_what_is_in_one_bucket_stays_there() -> None:
@@ -617,7 +643,7 @@ def test_facts_are_counted_in_one_bucket(program: Program) -> None:
 @given(programs(max_rules=8))
 def test_components_come_after_what_they_rest_on(program: Program) -> None:
     seen: set[str] = set()
-    for component in components(program):
+    for component in in_order(program):
         seen |= set(component)
         for rule in program.rules:
             if rule.head.signature in component:
@@ -665,6 +691,7 @@ def test_stages_as_data() -> None:
         "tells": [],
         "counts_everything": False,
         "why": "",
+        "beside": [],
     }
     assert second["shuffles"] == [{"signature": "slow/1", "argument": 1, "from": 0, "merged": True}]
     assert second["tells"] == ["slow/1", "jam/1"]

@@ -226,7 +226,7 @@ def test_the_combinations_of_parts_are_within_the_limit(ask: Ask) -> None:
     told: list[thalweg.Diagnostic] = []
     facts = [f"p{number}" for number in range(6)]
     (answer,) = ask(parts, [(1, facts)], models="all", limit="500ms", report=told.append)
-    assert 1 < len(answer["answers"]) < 256**6
+    assert len(answer["answers"]) < 256**6
     assert answer["incomplete"]
     assert [one.code for one in told] == ["W505"]
 

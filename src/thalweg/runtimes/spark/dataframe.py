@@ -10,7 +10,7 @@ from thalweg.runtimes.spark.columns import Shape, arrivals
 from thalweg.runtimes.spark.door import Arrivals
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.processor import PARCELS, StageProcessor
+from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, Parcel, unwrap
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
 
 
 def chain(job: Job, parcels: "DataFrame", engine: type[Engine] = Engine) -> "DataFrame":
-    """The stages, one after the other, and their answers; another `engine` shows what everything around it costs."""
-    for stage in range(len(job.stages)):
+    """The stages, level by level, and their answers; another `engine` shows what everything around it costs."""
+    for level in job.plan.levels:
         parcels = parcels.groupBy("bucket").transformWithState(
-            statefulProcessor=StageProcessor(job, stage, engine),
+            statefulProcessor=LevelProcessor(job, [stage.number for stage in level], engine),
             outputStructType=PARCELS,
             outputMode="Append",
             timeMode="None",

@@ -34,8 +34,17 @@ class Job:
     def stages(self) -> tuple[Stage, ...]:
         return self.plan.stages
 
-    def buckets(self, stage: int) -> int:
-        return self.partitions if self.stages[stage].split else 1
+    def buckets(self, stage: int) -> range:
+        """The buckets of a stage: all, or the one where it is together."""
+        if self.stages[stage].split:
+            return range(self.partitions)
+        return range(self._alone[stage], self._alone[stage] + 1)
+
+    @cached_property
+    def _alone(self) -> dict[int, int]:
+        """The bucket of each stage that has but one; those that can run at the same time are in different ones."""
+        together = ([stage for stage in level if not stage.split] for level in self.plan.levels)
+        return {stage.number: place % self.partitions for some in together for place, stage in enumerate(some)}
 
     @cached_property
     def labels(self) -> list[int]:

@@ -85,7 +85,7 @@ class Packer:
         }
         self._number += 1
         for stage in range(len(self.job.stages)):
-            for bucket in range(self.job.buckets(stage)):
+            for bucket in self.job.buckets(stage):
                 yield self._seal(stage, bucket, boxes.get((stage, bucket), _Box()), dict(header), seen, before)
 
     def _routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
@@ -104,8 +104,8 @@ class Packer:
         self, arrivals: Arrivals, stage: int, number: int, key: int | None, boxes: dict[tuple[int, int], _Box]
     ) -> None:
         buckets = self.job.buckets(stage)
-        where = None if key is None or buckets == 1 else buckets_of(arrivals.rows[:, key], self.words, buckets)
-        for bucket in range(buckets):
+        where = None if key is None else buckets_of(arrivals.rows[:, key], self.words, buckets)
+        for bucket in buckets:
             chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
             run = arrivals.ticks[chosen], arrivals.rows[chosen], arrivals.places[chosen]
             if len(run[0]):

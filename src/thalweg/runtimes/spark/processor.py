@@ -1,4 +1,4 @@
-"""A stage as an operator of Spark: rows of parcels in, rows of parcels out, one engine for each bucket.
+"""Stages as an operator of Spark: rows of parcels in, rows of parcels out, one engine for each stage and bucket.
 
 The engine stays in the memory of a Python process between batches (see `keeper`). The state store holds what recovery
 needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried again, or that
@@ -43,41 +43,51 @@ _GROWTH: Final = 2
 _SMALL: Final = 1 << 20
 
 
-class StageProcessor(StatefulProcessor):
-    """Runs one stage; the grouping key is the bucket."""
+class LevelProcessor(StatefulProcessor):
+    """Runs the stages that need nothing of each other; the grouping key is the bucket."""
 
-    def __init__(self, job: Job, stage: int, engine: type[Engine] = Engine) -> None:
+    def __init__(self, job: Job, stages: list[int], engine: type[Engine] = Engine) -> None:
         self._job = job
-        self._stage = stage
+        self._numbers = stages
         self._engine = engine
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._about = handle.getValueState("about", _ABOUT)
-        self._base = handle.getValueState("base", _DATA)
-        self._journal = handle.getMapState("journal", _NUMBER, _DATA)
+        self._stages = {number: _Stage(self._job, number, self._engine, handle) for number in self._numbers}
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         bucket = self._job.labels.index(key[0])
-        payloads: list[bytes] = []
+        payloads: dict[int, list[bytes]] = {}
         for row in rows:
-            if row.stage == self._stage:
-                payloads.append(bytes(row.payload))
+            if row.stage in self._stages:
+                payloads.setdefault(row.stage, []).append(bytes(row.payload))
             else:
                 yield row
-        if payloads:
-            for parcel in self._job.labelled(self._process(bucket, payloads)):
+        for number, some in payloads.items():
+            for parcel in self._job.labelled(self._stages[number].process(bucket, some)):
                 yield Row(bucket=parcel.bucket, stage=parcel.stage, payload=parcel.payload)
 
     def close(self) -> None:
         pass
 
-    def _process(self, bucket: int, payloads: list[bytes]) -> list[Parcel]:
+
+class _Stage:
+    """One stage, with what the store has of it for the bucket at hand."""
+
+    def __init__(self, job: Job, number: int, engine: type[Engine], handle: StatefulProcessorHandle) -> None:
+        self._job = job
+        self._number = number
+        self._engine = engine
+        self._about = handle.getValueState(f"about{number}", _ABOUT)
+        self._base = handle.getValueState(f"base{number}", _DATA)
+        self._journal = handle.getMapState(f"journal{number}", _NUMBER, _DATA)
+
+    def process(self, bucket: int, payloads: list[bytes]) -> list[Parcel]:
         mine = self._job.fingerprint
         ticket, entries, since, base, program = self._about.get() or ("", 0, 0, 0, mine)
         if program != mine:
             raise RuntimeError("error[E408]: the checkpoint belongs to another program, or to other settings")
         size = sum(map(len, payloads))
-        name = f"{self._job.name}/{self._stage}/{bucket}"
+        name = f"{self._job.name}/{self._number}/{bucket}"
         task = Task(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         done = KEEPER.resume(task) or KEEPER.begin(self._rebuilt(bucket), task)
         if task.saving:
@@ -91,7 +101,7 @@ class StageProcessor(StatefulProcessor):
         return done.parcels
 
     def _rebuilt(self, bucket: int) -> Worker:
-        worker = Worker(self._job, self._stage, bucket, self._engine)
+        worker = Worker(self._job, self._number, bucket, self._engine)
         saved = self._base.get()
         if saved is not None:
             worker.load(bytes(saved[0]))

@@ -80,16 +80,17 @@ def unframe(data: bytes) -> Iterator[bytes]:
         yield data[start:place]
 
 
-def buckets_of(words: Words, dictionary: Dictionary, buckets: int) -> Words:
+def buckets_of(words: Words, dictionary: Dictionary, buckets: range) -> Words:
     """The bucket of each word's term: the same in every process, whatever its dictionary calls the term.
 
     >>> one, other = Dictionary(), Dictionary()
     >>> _ = other.code("y")
-    >>> bool(buckets_of(np.array([one.code("x")]), one, 64) == buckets_of(np.array([other.code("x")]), other, 64))
+    >>> here, there = (buckets_of(np.array([each.code("x")]), each, range(64)) for each in (one, other))
+    >>> bool(here == there)
     True
     """
-    if buckets == 1:
-        return np.zeros(len(words), dtype=np.int64)
+    if len(buckets) == 1:
+        return np.full(len(words), buckets[0], dtype=np.int64)
     mixed = words.astype(np.uint64)
     terms = np.flatnonzero(words & 3 == 0)
     if len(terms):
@@ -99,7 +100,7 @@ def buckets_of(words: Words, dictionary: Dictionary, buckets: int) -> Words:
         mixed[terms] = hashes[places]
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(buckets)).astype(np.int64)
+    return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(len(buckets))).astype(np.int64)
 
 
 def terms_of(words: Words, dictionary: Dictionary) -> Lists:

@@ -166,9 +166,9 @@ class Worker:
     def _is_first_to_get(self, run: Run) -> bool:
         known = self.job.streamed.get(run.signature)
         if not known:
-            return self.stage.number == min(self.job.counting, default=0) and self.bucket == 0
+            return self.stage.number == min(self.job.counting, default=0) and self._is_first
         stage, number, route = known[0]
-        return (stage, number) == (self.stage.number, run.route) and (route.key is not None or self.bucket == 0)
+        return (stage, number) == (self.stage.number, run.route) and (route.key is not None or self._is_first)
 
     def _given(self, contents: Iterable[Content]) -> dict[int, list[Given]]:
         """What began and ended in earlier stages, by tick."""
@@ -218,8 +218,13 @@ class Worker:
 
     @property
     def _speaks(self) -> bool:
-        """Whether it is the one that tells how far all have come: the last stage has heard from all others."""
-        return self.bucket == 0 and self.stage.number == len(self.job.stages) - 1
+        """Whether it is the one that tells how far all have come: somebody must, and all decide alike."""
+        return self._is_first and self.stage.number == len(self.job.stages) - 1
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether it has the first bucket of its stage."""
+        return self.bucket == self.job.buckets(self.stage.number)[0]
 
     def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.timeline.is_over}
@@ -388,7 +393,7 @@ class _Supplies:
             rows = np.hstack((rows[:, :at], mark, rows[:, at:]))
         buckets = worker.job.buckets(stage)
         where = None if route.key is None else buckets_of(rows[:, route.key], worker.engine.dictionary, buckets)
-        for bucket in range(buckets):
+        for bucket in buckets:
             chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
             words = rows[chosen].reshape(-1)
             if len(when[chosen]):
@@ -413,7 +418,7 @@ def _supplied(job: Job, stage: int) -> list[tuple[str, bool, int, int, Route]]:
     ]
 
 
-def _share(stage: Stage, bucket: int, buckets: int) -> Program:
+def _share(stage: Stage, bucket: int, buckets: range) -> Program:
     """The stage's program with the bucket's share of the background."""
     from thalweg.model.dictionary import Dictionary
 

@@ -118,7 +118,7 @@ def outcome(program: Program, events: Sequence[Event], emit: str, partitions: in
     packer = Packer(job, 0, 0, ordered=True)
     post = list(packer.pack(arrivals(packer.words, events), ended=True))
     for stage in range(len(job.stages)):
-        for bucket in range(job.buckets(stage)):
+        for bucket in job.buckets(stage):
             mine = [each.payload for each in post if (each.stage, each.bucket) == (stage, bucket)]
             post += Worker(job, stage, bucket).process(mine)
     return [unwrap(each.payload) for each in post if each.stage == OUT]
