@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cells import LOSSES, Cluster
 from thalweg.api import Timing, ask
 from thalweg.diagnostics import Source
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.event import Event
 from thalweg.model.time import Clock
 from thalweg.runtimes.answer_sets import Inputs, Windowed
 from thalweg.runtimes.asking import Asking
@@ -130,3 +134,20 @@ def spread(case: Case, buckets: int) -> list[Solution]:
     runtime = Embedded(windowed, Settings(), emitter=windowed)
     items = Values(case.events, windowed.dictionary)
     return [piece for piece in runtime.answers(items) if isinstance(piece, Solution)]
+
+
+SPLIT = Case("a(X,Y) :- e(X,Y), not q(X).", ((0, ("e(1,2)", "q(3)")), (2, ("q(1)",))), 2, 1, False, "first")
+
+
+@given(cases(), st.integers(1, 3), st.lists(st.integers(1, 5), max_size=3), st.sampled_from(LOSSES))
+@example(SPLIT, 3, [1], "replayed")
+def test_cells_say_the_same_in_any_number_of_batches_and_with_any_losses(
+    case: Case, partitions: int, cuts: list[int], loss: str
+) -> None:
+    cluster = Cluster(case.program, Asking(case.models, *case.window), partitions)
+    events = [Event(tick, tuple(map(read_fact, facts))) for tick, facts in case.events]
+    found: list[Solution] = []
+    for start, end in pairwise([0, *sorted({cut for cut in cuts if cut < len(events)}), len(events)]):
+        found += cluster.take(events[start:end], ended=end == len(events))
+        cluster.lose(loss)
+    assert list(map(str, found)) == list(map(str, told(case)))

@@ -11,6 +11,13 @@ slow(R)   :- speed(S,V) in [5], on(S,R), V < 20.
 jam(R)    :- slow(R), not light(R,_) in [3].
 dark(R,N) :- slow(R), N = count{L : light(R,L) in [40]}, N < 3.
 """
+# Answered by the engine in two buckets, and by clingo in one.
+ANSWER_SETS = """
+slow(S) :- speed(S,V), V < 20, not speed(S,79).
+dim(R)  :- light(R,L), L < 4, not light(R,8).
+{ visit(R) : light(R,0) } 1.
+:- visit(R), light(R,5).
+"""
 SENSORS, ROADS, FACTS_A_TICK, DELAY = 120, 40, 20, 3
 # Sixteen segments are a batch: a hundred ticks.
 SEGMENT = 125
@@ -27,9 +34,9 @@ def late_facts(file: Path) -> list[tuple[int, int, str]]:
     return sorted((line["t"], line["watermark"], fact) for line in found for fact in line["facts"])
 
 
-def write_city(folder: Path, ticks: int) -> None:
+def write_city(folder: Path, ticks: int, program: str = PROGRAM) -> None:
     """A program, its background, and readings: many out of order, a few of them late."""
-    (folder / "program.lars").write_text(PROGRAM)
+    (folder / f"program.{'lp' if program == ANSWER_SETS else 'lars'}").write_text(program)
     (folder / "city.facts").write_text("\n".join(f"on(s{each},r{each % ROADS})." for each in range(SENSORS)))
     random = Random(1)
     readings = [reading(random, tick) for tick in range(ticks) for _ in range(FACTS_A_TICK)]
@@ -46,8 +53,12 @@ def reading(random: Random, tick: int) -> str:
 def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
     files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
     out = ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
-    told = ("--emit", "changes", "--delay", str(DELAY))
-    return thalweg("run", folder / "program.lars", *files, *told, *out, *options, segment=SEGMENT)
+    answer_sets = folder / "program.lp"
+    if answer_sets.exists():
+        program, told = answer_sets, ("--window", "5", "--slide", "3", "--models", "all")
+    else:
+        program, told = folder / "program.lars", ("--emit", "changes")
+    return thalweg("run", program, *files, *told, "--delay", str(DELAY), *out, *options, segment=SEGMENT)
 
 
 def spark_line(folder: Path, master: str, *options: str | Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark.city import PROGRAM, assert_same, batches, run_line, spark_line, write_city
+from spark.city import ANSWER_SETS, PROGRAM, assert_same, batches, run_line, spark_line, write_city
 from spark.processes import Family, kill, run, started, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
@@ -30,16 +30,28 @@ WORDS = {
 
 
 @pytest.mark.parametrize(
-    ("ticks", "targets"),
+    ("program", "ticks", "targets"),
     [
-        pytest.param(1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="20 times"),
+        pytest.param(PROGRAM, 1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="rules, 20 times"),
         pytest.param(
-            5_000, {WORKER: 70, DRIVER: 12, COMMAND: 6, JAVA: 6, ADVISER: 6}, id="100 times", marks=pytest.mark.slow
+            PROGRAM,
+            5_000,
+            {WORKER: 70, DRIVER: 12, COMMAND: 6, JAVA: 6, ADVISER: 6},
+            id="rules, 100 times",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(ANSWER_SETS, 400, {WORKER: 2, DRIVER: 1}, id="answer sets, 3 times"),
+        pytest.param(
+            ANSWER_SETS,
+            1_500,
+            {WORKER: 14, DRIVER: 3, COMMAND: 1, JAVA: 1, ADVISER: 1},
+            id="answer sets, 20 times",
+            marks=pytest.mark.slow,
         ),
     ],
 )
-def test_killed_and_resumed_is_never_stopped(tmp_path: Path, ticks: int, targets: dict[str, int]) -> None:
-    write_city(tmp_path, ticks)
+def test_killed_and_resumed_is_never_stopped(tmp_path: Path, program: str, ticks: int, targets: dict[str, int]) -> None:
+    write_city(tmp_path, ticks, program)
     assert run(run_line(tmp_path, "embedded"), tmp_path / "said.txt") == 0
     order = [target for target, count in targets.items() for _ in range(count)]
     Random(ticks).shuffle(order)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from thalweg.api.answer_sets import load_answer_sets
 from thalweg.api.explaining import explain_answer_sets, explain_checks
-from thalweg.api.jobs import Job, ask, run_on_spark, run_to, start
+from thalweg.api.jobs import Job, ask, ask_on_spark, run_on_spark, run_to, start
 from thalweg.api.programs import analyse, load
 from thalweg.api.reading import PROFILES, TASKS, Reading
 from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, is_text, named
@@ -40,6 +40,7 @@ __all__ = [
     "alone",
     "analyse",
     "ask",
+    "ask_on_spark",
     "check",
     "explain_answer_sets",
     "explain_checks",

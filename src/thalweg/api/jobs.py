@@ -1,28 +1,29 @@
 """Programs, ready to run over their streams: in this process, or on Spark."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from uuid import uuid4
 
 from thalweg.api.sources import On, is_text, named, whole
 from thalweg.api.timing import Timing
+from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.asking import Asking, evaluator
+from thalweg.runtimes.asking import Asking, check_solver, evaluator
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
-    from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Transport
     from thalweg.engine import Engine
     from thalweg.languages.asp import AspProgram
     from thalweg.runtimes.answer_sets import Listener, Windowed
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner
     from thalweg.runtimes.emit import Piece
-    from thalweg.runtimes.solving import Solvers
     from thalweg.runtimes.spark.run import Outcome, Place
 
 R = TypeVar("R", bound="Reasoner")
@@ -58,10 +59,9 @@ def start(
     memory: int | None = None,
     late: Callable[[str], None] | None = None,
     report: Callable[[Diagnostic], None] = lambda found: None,
-    interrupt: "Interrupt | None" = None,
+    interrupt: Interrupt | None = None,
 ) -> "Job[Engine]":
     """Opens the streams and makes the engine; nothing has been read or evaluated yet."""
-    from thalweg.connectors.interrupt import Interrupt
     from thalweg.engine import Engine
     from thalweg.runtimes.embedded import Embedded, Settings
 
@@ -96,19 +96,17 @@ def ask(
     on_error: Literal["stop", "skip"] = "stop",
     late: Callable[[str], None] | None = None,
     report: Callable[[Diagnostic], None] = lambda found: None,
-    interrupt: "Interrupt | None" = None,
-    listen: "Listener" = lambda solution, shares: None,
-    executors: "Callable[[], Solvers] | None" = None,
+    interrupt: Interrupt | None = None,
+    listen: "Listener" = lambda solution, answered: None,
 ) -> "Job[Windowed]":
-    """The same for an answer set program; `executors` solve it elsewhere than on this machine."""
-    from thalweg.connectors.interrupt import Interrupt
+    """The same for an answer set program."""
     from thalweg.runtimes.answer_sets import Inputs, Windowed
     from thalweg.runtimes.embedded import Embedded, Settings
 
     first, last, delay = timing.ticks()
     interrupt = interrupt or Interrupt()
     frame = asking.frame(timing.clock, program)
-    answerer = evaluator(program, asking, frame, background, executors)
+    answerer = evaluator(program, asking, frame, background)
     transports = _opened(on)
     windowed = Windowed(answerer, Inputs(program, report, answerer.dictionary), frame, first, report, listen, interrupt)
     settings = Settings(first, last, delay, on_error=on_error)
@@ -130,12 +128,9 @@ def run_on_spark(
     late: str | None = None,
     format: str = "jsonl",
     report: Callable[[Diagnostic], None] = lambda found: None,
-    interrupt: "Interrupt | None" = None,
+    interrupt: Interrupt | None = None,
 ) -> "Outcome":
     """Runs a program on Spark from streams to a sink; raises what is wrong with the streams when all is answered."""
-    from uuid import uuid4
-
-    from thalweg.connectors.interrupt import Interrupt
     from thalweg.planning.reasons import keep_reasons
     from thalweg.runtimes.clashes import as_clashes
     from thalweg.runtimes.embedded import Settings
@@ -148,16 +143,10 @@ def run_on_spark(
     from thalweg.runtimes.spark.run import run
 
     settings = Settings(*timing.ticks(), emit, on_error)
-    names, transports = named(on), _opened(on)
     job = SparkJob(keep_reasons(program), settings, partitions, name=uuid4().hex)
     spell = spelling(format, timing.clock)
     say = spell if program.reasons is None else lambda piece: spell(as_clashes(piece))
-
-    def items(words: "Dictionary") -> "Items":
-        # The streams are read beside the main thread, which is the one that hears of Ctrl-C.
-        return _items(on, transports, words, timing.clock, Interrupt())
-
-    try:
+    with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
         outcome = run(
             job,
             items,
@@ -165,17 +154,89 @@ def run_on_spark(
             lambda ledger: Delivery(ledger, out, late, emit, say),
             interrupt or Interrupt(),
             report,
-            options={
-                "--stream": None if names is None else [whole(name) for name in names],
-                "--out": whole(out),
-                "--late": whole(late),
-                "--format": format,
-                "--tick": timing.clock.tick_length,
-            },
+            options=options,
         )
+    return _ended(outcome, report)
+
+
+def ask_on_spark(
+    program: "AspProgram",
+    on: On,
+    timing: Timing,
+    place: "Place",
+    partitions: int = 2,
+    *,
+    asking: Asking = Asking(),
+    background: Iterable[Fact] = (),
+    on_error: Literal["stop", "skip"] = "stop",
+    out: str | None = None,
+    late: str | None = None,
+    format: str = "jsonl",
+    report: Callable[[Diagnostic], None] = lambda found: None,
+    interrupt: Interrupt | None = None,
+    listen: "Listener" = lambda solution, answered: None,
+) -> "Outcome":
+    """The same for an answer set program."""
+    from thalweg.runtimes.answer_sets import Inputs
+    from thalweg.runtimes.embedded import Settings
+    from thalweg.runtimes.emit import spelling
+    from thalweg.runtimes.spark.session import need_spark
+
+    need_spark()
+    from thalweg.runtimes.spark.asked import asked_job
+    from thalweg.runtimes.spark.cell import Cell
+    from thalweg.runtimes.spark.combining import Combining
+    from thalweg.runtimes.spark.deliver import Delivery
+    from thalweg.runtimes.spark.run import run
+
+    first, last, delay = timing.ticks()
+    frame = asking.frame(timing.clock, program)
+    check_solver(program, asking)
+    settings = Settings(first, last, delay, on_error=on_error)
+    job = asked_job(program, background, asking, frame, settings, partitions, uuid4().hex)
+    combining = Combining(job, listen, report)
+    spell = spelling(format, timing.clock)
+    with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
+        outcome = run(
+            job,
+            items,
+            place,
+            lambda ledger: Delivery(ledger, out, late, job.settings.emit, spell, combining.pieces),
+            interrupt or Interrupt(),
+            report,
+            options=options,
+            start=Cell,
+            look=lambda words: Inputs(program, report, words).only,
+        )
+    combining.finish()
+    return _ended(outcome, report)
+
+
+@contextmanager
+def _streaming(
+    on: On, timing: Timing, sinks: dict[str, str | None], format: str
+) -> "Iterator[tuple[Callable[[Dictionary], Items], dict[str, object]]]":
+    """Opens streams for a run that may be resumed: how to read them, and what must be the same then."""
+    names, transports = named(on), _opened(on)
+
+    def items(words: "Dictionary") -> "Items":
+        # The streams are read beside the main thread, which is the one that hears of Ctrl-C.
+        return _items(on, transports, words, timing.clock, Interrupt())
+
+    options: dict[str, object] = {
+        "--stream": None if names is None else [whole(name) for name in names],
+        **{option: whole(name) for option, name in sinks.items()},
+        "--format": format,
+        "--tick": timing.clock.tick_length,
+    }
+    try:
+        yield items, options
     finally:
         for transport in transports:
             transport.close()
+
+
+def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome":
     if outcome.late_told:
         report(outcome.late_told)
     if outcome.malformed is not None:
@@ -198,9 +259,7 @@ def _opened(on: On) -> "Sequence[Transport]":
     return open_all([(name, is_text(name)) for name in named(on) or ()])
 
 
-def _items(
-    on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: "Interrupt"
-) -> "Items":
+def _items(on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: Interrupt) -> "Items":
     """What comes, from streams that are open or from Python itself."""
     from thalweg.runtimes.inputs import Streams, Values
 

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import TemporaryDirectory
@@ -231,6 +231,7 @@ class _Entrant:
         from thalweg.runtimes.spark.columns import shape_of
         from thalweg.runtimes.spark.dataframe import BEGIN, END, chain, pack_table
         from thalweg.runtimes.spark.job import Job
+        from thalweg.runtimes.spark.worker import Worker
 
         contender, stream = self.result.contender, self.result.heat.stream
         if contender.engine is None:
@@ -238,7 +239,8 @@ class _Entrant:
         program = lars.read(Source(stream.name, stream.rules))
         job = Job(program, Settings(emit="changes"), contender.partitions, name=uuid4().hex)
         facts = self._facts()
-        answers = chain(job, pack_table(job, shape_of(facts.columns, stream.predicate, 1_000), facts), contender.engine)
+        parcels = pack_table(job, shape_of(facts.columns, stream.predicate, 1_000), facts)
+        answers = chain(job, parcels, partial(Worker, engine=contender.engine))
         return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
 
     def _own_join(self) -> "DataFrame":

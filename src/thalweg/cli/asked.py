@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from thalweg.cli.ending import refuse
+
 if TYPE_CHECKING:
     from thalweg.runtimes.asking import Asking
+    from thalweg.runtimes.spark.run import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,15 @@ class Spread:
             "--jar": self.jars or None,
         }
 
+    def place(self) -> "Place":
+        """The same for a run on Spark."""
+        from thalweg.runtimes.spark.session import need_spark
+
+        need_spark()
+        from thalweg.runtimes.spark.run import Place
+
+        return Place(self.master, self.checkpoint, self.jars, self.verbose)
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -48,6 +60,12 @@ class Delivery:
     late: str | None
     format: str
     on_error: Literal["stop", "skip"]
+
+    def fit(self, spread: Spread) -> None:
+        """Refuses what cannot be resumed."""
+        packed = [name for name in (self.out, self.late) if name and name.endswith(".gz")]
+        if spread.checkpoint is not None and packed:
+            refuse(f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`")
 
     @property
     def is_parquet(self) -> bool:
@@ -79,11 +97,10 @@ class Solving:
             "--report": self.report,
         }
 
-    def asking(self, window: str | None, spread: Spread) -> "Asking":
+    def asking(self, window: str | None) -> "Asking":
         from thalweg.runtimes.asking import Asking
 
-        workers = spread.buckets if spread.on_spark else self.workers
-        return Asking(self.models or "first", window, self.slide, self.limit, self.solver or "auto", workers)
+        return Asking(self.models or "first", window, self.slide, self.limit, self.solver or "auto", self.workers)
 
 
 def size_in_bytes(text: str) -> int:

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from thalweg.cli.ending import announce_compilation, complain, need_ontologies, outcome, refuse, signatures_of, usage
+from thalweg.cli.ending import (
+    announce_compilation,
+    complain,
+    need_ontologies,
+    outcome,
+    refuse,
+    signatures_of,
+    unmixed,
+    usage,
+)
 from thalweg.cli.options import (
     As,
     AsTextOrData,
@@ -50,6 +59,7 @@ def check(
             api.Timing(tick).clock  # noqa: B018
             reading = api.Reading(profile, task=as_)
             names = signatures_of(inputs, programs)
+        unmixed(programs)
         need_ontologies(programs, as_)
         if any(map(api.is_answer_sets, programs)):
             found = api.check(*programs, background=background or (), tick=tick, inputs=names)
@@ -103,6 +113,7 @@ def explain(
                 profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
             )
             names = signatures_of(inputs, programs)
+        unmixed(programs)
         need_ontologies(programs, as_)
         if decomposition == "paper" and not any(map(api.is_answer_sets, programs)):
             refuse("`--decomposition` goes with answer set programs (`.lp`)")

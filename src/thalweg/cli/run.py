@@ -117,7 +117,6 @@ def run(
                 "--as": as_ != "entailment",
                 "--topology": topology,
                 "--bolts": bolts,
-                "--checkpoint": checkpoint,
             }
             misfits(foreign, "does not go with answer set programs (`.lp`)")
             run_answer_sets(programs, stream or (), background or (), window, timing, solving, delivery, spread)
@@ -153,9 +152,7 @@ def _fitting(spread: Spread, delivery: Delivery, memory: str | None) -> None:
     if spread.on_spark:
         if memory is not None:
             refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
-        packed = [name for name in (delivery.out, delivery.late) if name and name.endswith(".gz")]
-        if spread.checkpoint is not None and packed:
-            refuse(f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`")
+        delivery.fit(spread)
         return
     misfits(spread.spark_only, "goes with `--runtime spark`")
     if delivery.is_parquet:
@@ -183,10 +180,6 @@ def _run_on_spark(
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
-    from thalweg.runtimes.spark.session import need_spark
-
-    need_spark()
-    from thalweg.runtimes.spark.run import Place
 
     interrupt = Interrupt()
     with interrupt.listen():
@@ -194,7 +187,7 @@ def _run_on_spark(
             program,
             stream,
             timing,
-            Place(spread.master, spread.checkpoint, spread.jars, spread.verbose),
+            spread.place(),
             spread.buckets,
             emit=emit,
             on_error=delivery.on_error,

@@ -8,7 +8,7 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -116,7 +116,29 @@ class Inputs:
         return {f"{name}/{len(args)}" for name, args in atoms}
 
 
-Listener = Callable[[Solution, tuple[Share, ...]], None]
+Listener = Callable[[Solution, Answered], None]
+
+
+class Tardy:
+    """The windows that took too long: told at the end."""
+
+    def __init__(self, report: Callable[[Diagnostic], None]) -> None:
+        self._report = report
+        self._incomplete: list[int] = []
+        self._overtime: list[int] = []
+
+    def take(self, solution: Solution, answered: Answered) -> None:
+        """Remembers a window that was not solved in time, or that was, and too late."""
+        if solution.incomplete:
+            self._incomplete.append(solution.t)
+        if answered.overtime:
+            self._overtime.append(solution.t)
+
+    def tell(self) -> None:
+        if self._incomplete:
+            self._report(_too_slow(self._incomplete))
+        if self._overtime:
+            self._report(_overtime(self._overtime))
 
 
 class Windowed:
@@ -131,7 +153,7 @@ class Windowed:
         frame: Frame,
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
-        listen: Listener = lambda solution, shares: None,
+        listen: Listener = lambda solution, answered: None,
         interrupt: Interrupt | None = None,
     ) -> None:
         self.first = first
@@ -139,13 +161,11 @@ class Windowed:
         self._evaluator = evaluator
         self._inputs = inputs
         self._frame = frame
-        self._report = report
+        self._tardy = Tardy(report)
         self._listen = listen
         self._interrupt = interrupt or Interrupt()
         self._ended = False
         self._closed = False
-        self._incomplete: list[int] = []
-        self._overtime: list[int] = []
         # The ticks of the facts that tuple windows hold, the last of them at the last position.
         self._ticks: deque[int] = deque()
         self._position = -1
@@ -204,11 +224,8 @@ class Windowed:
             answered = self._evaluator.answer(start, closing)
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
         solution = Solution(last, first, answered.sets, not answered.complete)
-        if solution.incomplete:
-            self._incomplete.append(last)
-        if answered.overtime:
-            self._overtime.append(last)
-        self._listen(solution, answered.shares)
+        self._tardy.take(solution, answered)
+        self._listen(solution, answered)
         return solution
 
     def _ticks_of(self, start: int, closing: int) -> tuple[int, int]:
@@ -223,10 +240,23 @@ class Windowed:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
             yield from self._until_interrupted(iter(map(self._answer, (self._position,))))
-        if self._incomplete:
-            self._report(_too_slow(self._incomplete))
-        if self._overtime:
-            self._report(_overtime(self._overtime))
+        self._tardy.tell()
+
+    def save(self) -> dict[str, Any]:
+        """How far it has come, apart from what the evaluator holds."""
+        return {
+            "first": self.first,
+            "now": self.now,
+            "position": self._position,
+            "closed": self._closed,
+            "ticks": list(self._ticks),
+        }
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Goes on where another one was; its evaluator holds the same."""
+        self.first, self.now = saved["first"], saved["now"]
+        self._position, self._closed = saved["position"], saved["closed"]
+        self._ticks = deque(saved["ticks"])
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self._evaluator.collect(waiting)

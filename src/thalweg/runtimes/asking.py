@@ -1,7 +1,7 @@
 """How an answer set program is asked: over which windows, for which answer sets, by whom, and for how long."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -86,22 +86,26 @@ def evaluator(
     asking: Asking,
     frame: Frame,
     background: Iterable[Fact] = (),
-    executors: "Callable[[], Solvers] | None" = None,
+    crew: "Solvers | None" = None,
 ) -> "Evaluator":
-    """Who answers: the engine where it can and nobody says otherwise, or clingo, here or on executors."""
-    rules = None if asking.solver == "clingo" or executors else program.lowered(frame.panes)
+    """Who answers: the engine where it can and nobody says otherwise, or clingo, by its own crew or a given one."""
+    rules = None if asking.solver == "clingo" else program.lowered(frame.panes)
     if rules is not None:
         from thalweg.runtimes.lowering import Lowered
 
         return Lowered(rules, frame, program.inputs, background, asking.seconds)
-    if asking.solver == "engine":
-        raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
+    check_solver(program, asking)
     from thalweg.runtimes.solving import Solving
     from thalweg.solvers.crew import Crew
 
     workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
-    crew = executors() if executors else Crew(workers)
-    return Solving(program, crew, asking.models, asking.seconds, background, buckets=workers)
+    return Solving(program, crew or Crew(workers), asking.models, asking.seconds, background, buckets=workers)
+
+
+def check_solver(program: "AspProgram", asking: Asking) -> None:
+    """Who insists on the engine is told what it cannot answer."""
+    if asking.solver == "engine" and program.obstacles:
+        raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
 
 
 def _obstacle(reason: str, span: Span) -> Diagnostic:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from thalweg.runtimes.answer_sets import Share
+from thalweg.runtimes.answer_sets import Answered, Share
 from thalweg.runtimes.emit import Solution
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -18,7 +18,7 @@ class Report:
     """Writes a line for each window, and one at the end.
 
     >>> report = Report(lambda line: print(line, end=""))
-    >>> report.take(Solution(4, 2, (("q",),)), (Share(("p/1",), 2, 0.003, 1),))
+    >>> report.take(Solution(4, 2, (("q",),)), Answered((("q",),), shares=(Share(("p/1",), 2, 0.003, 1),)))
     {"t":4,"window":[2,4],"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"answers":1}]}
     >>> report.finish()
     {"windows":1,"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"slowest":0.003}]}
@@ -29,8 +29,9 @@ class Report:
         self._windows = 0
         self._totals: dict[int, dict[str, Any]] = {}
 
-    def take(self, solution: Solution, shares: tuple[Share, ...]) -> None:
+    def take(self, solution: Solution, answered: Answered) -> None:
         """Tells of one window."""
+        shares = answered.shares
         self._windows += 1
         pieces = [
             {"inputs": share.inputs, "facts": share.facts, "seconds": _rounded(share.seconds), "answers": share.answers}

@@ -57,6 +57,30 @@ class AspProgram:
         facts = (Outline((signature,), (), text=" ".join(some)) for signature, some in sorted(texts.items()))
         return replace(self, outlines=(*self.outlines, *facts), known=known)
 
+    def part(self, rules: Sequence[int], inputs: Sequence[str]) -> "AspProgram":
+        """The program that has some of the outlines, and takes some of the inputs.
+
+        >>> from thalweg.diagnostics import Source
+        >>> from thalweg.solvers.programs import read_program
+        >>> program, _ = read_program(Source("x.lp", "a(X) :- p(X), not q(X).  b(X) :- p(X), r(X)."))
+        >>> program.part([1], ["p/1", "r/1"]).text()
+        'b(X) :- p(X); r(X).'
+        """
+        chosen = set(rules)
+        outlines = tuple(one for number, one in enumerate(self.outlines) if number in chosen)
+        # Statements come first and in order; what they exclude and what is known beside them follows.
+        statements = (node for node in self.nodes if type_of(node) not in EVERYWHERE)
+        out = {id(node) for number, node in enumerate(statements) if number not in chosen}
+        facts = {head for one in outlines if one.is_fact for head in one.heads}
+        return replace(
+            self,
+            outlines=outlines,
+            inputs=tuple(inputs),
+            names=replace(self.names, signatures=frozenset(inputs)),
+            nodes=tuple(node for node in self.nodes if id(node) not in out),
+            known=tuple(one for one in self.known if _signature(*one) in facts),
+        )
+
     def text(self, rules: Iterable[int] | None = None) -> str:
         """The program, or the part of it with some of the outlines, as clingo reads it."""
         chosen = self.outlines if rules is None else [self.outlines[number] for number in rules]

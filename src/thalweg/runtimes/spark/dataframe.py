@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark import TaskContext
 
-from thalweg.engine import Engine
 from thalweg.runtimes.spark.columns import Shape, arrivals
 from thalweg.runtimes.spark.door import Arrivals
 from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.keeper import Start
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, Parcel, unwrap
+from thalweg.runtimes.spark.worker import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -74,11 +75,11 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     )
 
 
-def chain(job: Job, parcels: "DataFrame", engine: type[Engine] = Engine) -> "DataFrame":
-    """The stages, level by level, and their answers; another `engine` shows what everything around it costs."""
+def chain(job: Job, parcels: "DataFrame", start: Start = Worker) -> "DataFrame":
+    """The stages, level by level, and their answers; `start` says who does the work."""
     for level in job.plan.levels:
         parcels = parcels.groupBy("bucket").transformWithState(
-            statefulProcessor=LevelProcessor(job, [stage.number for stage in level], engine),
+            statefulProcessor=LevelProcessor(job, [stage.number for stage in level], start),
             outputStructType=PARCELS,
             outputMode="Append",
             timeMode="None",
@@ -114,6 +115,8 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         yield _answers(kinds, ticks, None, None, facts)
     elif emit == "intervals":
         yield _answers(["interval"] * len(facts), ticks, lists["until"], None, facts)
+    elif emit == "windows":
+        yield _answers(["window"] * len(facts), ticks, lists["numbers"], None, facts)
     else:
         yield _answers(["snapshot"] * len(facts), ticks, None, None, facts)
     when = np.array([header["decided"]], dtype=np.int64)

@@ -10,7 +10,7 @@ crash the files are cut to that length. A sink that cannot be cut (a terminal, a
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, groupby
 from pathlib import Path
@@ -18,12 +18,16 @@ from typing import Any, Final
 
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch, as_jsonl
 from thalweg.runtimes.late import first_late, summary
 from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, LATE_FACT, OVER
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+Pieces = Callable[[list[dict[str, Any]], int, int], Iterator[Piece]]
+"""Makes answers of the rows for the ticks from one to another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Delivery:
         late: str | None,
         emit: str,
         spell: Spell = as_jsonl,
+        pieces: Pieces | None = None,
     ) -> None:
         self._ledger = ledger
         self._table = Path(out) if out is not None and out.endswith(".parquet") else None
@@ -58,15 +63,24 @@ class Delivery:
         self._out = None if self._table else _open(out, self.done.out)
         self._late = None if late is None else _open(late, self.done.late)
         self._emit = emit
+        self._pieces = pieces or _PIECES[emit]
         self._spell = spell
+        self.error: Failed | None = None
         self.late_facts = 0
         self.first_late = ""
         self.rows = 0
 
     def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
-        """Writes the answers of a batch, unless that has been done."""
+        """Writes the answers of a batch, unless that has been done; what goes wrong is kept, for Spark may lose it."""
         if batch <= self.done.batch:
             return
+        try:
+            self._deliver(batch, answers)
+        except Failed as error:
+            self.error = error
+            raise
+
+    def _deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
         decided = [row for row in answers if row["kind"] in (DECIDED, OVER)]
         told = max((row["t"] for row in decided), default=self.done.told)
         first = min((row["until"] for row in decided), default=0)
@@ -74,7 +88,7 @@ class Delivery:
         told_rows = [row for row in answers if row["kind"] not in (DECIDED, OVER, LATE_FACT)]
         self.rows += len(told_rows)
         if self._out is not None:
-            pieces = _PIECES[self._emit](told_rows, start, told)
+            pieces = self._pieces(told_rows, start, told)
             self._out.write("".join(chain.from_iterable(map(self._spell, pieces))).encode())
         elif self._table is not None and told_rows:
             _write_table(self._table, batch, told_rows, self._emit)
@@ -182,4 +196,4 @@ def _intervals(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Pi
         yield Interval(row["fact"], row["t"], None if row["until"] < 0 else row["until"])
 
 
-_PIECES: Final = {"changes": _changes, "snapshot": _snapshots, "intervals": _intervals}
+_PIECES: Final[dict[str, Pieces]] = {"changes": _changes, "snapshot": _snapshots, "intervals": _intervals}

@@ -7,9 +7,10 @@ from functools import cached_property
 
 from thalweg.ir.nodes import Door, Program
 from thalweg.ir.text import show
+from thalweg.model.dictionary import Dictionary
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.spark.wire import Parcel, labels
+from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Job:
     @cached_property
     def labels(self) -> list[int]:
         """What Spark knows the buckets by."""
-        return labels(self.partitions)
+        return labels(1 + max(self.buckets(stage.number)[-1] for stage in self.stages), self.partitions)
 
     def labelled(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """Parcels as Spark spreads them."""
@@ -64,6 +65,26 @@ class Job:
                 if route.stage is None:
                     found.setdefault(route.signature, []).append((stage.number, number, route))
         return found
+
+    def routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
+        """Where facts of a signature go: stages, the number of the route in each, and the argument that matters."""
+        known = self.streamed.get(signature, ())
+        yield from ((stage, number, route.key) for stage, number, route in known)
+        counting = frozenset() if signature in self.supplied else self.counting
+        for stage in counting - {stage for stage, _, _ in known}:
+            yield stage, UNKNOWN, None
+
+    def where(self, stage: int, route: int, key: int | None, rows: Words, words: Dictionary) -> Words | None:
+        """The bucket of each fact of a route; None where all get all of them."""
+        return None if key is None else buckets_of(rows[:, key], words, self.buckets(stage))
+
+    def is_first(self, signature: str, stage: int, route: int, bucket: int) -> bool:
+        """Whether nobody gets facts of a signature before this bucket does; so it may speak for all."""
+        known = self.streamed.get(signature)
+        if not known:
+            return stage == min(self.counting, default=0) and bucket == self.buckets(stage)[0]
+        first, number, by = known[0]
+        return (first, number) == (stage, route) and (by.key is not None or bucket == self.buckets(stage)[0])
 
     @cached_property
     def counting(self) -> frozenset[int]:
@@ -88,6 +109,11 @@ class Job:
         from thalweg.languages.owl.vocabulary import SAME_AS
 
         return {f"{EDGE}/2": f"{SAME_AS}/2"} if f"{EDGE}/2" in self.streamed else {}
+
+    @property
+    def text(self) -> str:
+        """The program as people read it."""
+        return show(self.program)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -8,7 +8,7 @@ is tried again never meets a worker that is ahead of it.
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,14 +16,38 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from secrets import token_hex
 from threading import Thread
-from typing import Final
+from typing import Any, Final, Protocol
 
+from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Parcel, frame, unframe
-from thalweg.runtimes.spark.worker import Worker
 
 # A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
 _MOST_WORKERS: Final = 64
 _HERE: Final = "127.0.0.1"
+
+
+class Member(Protocol):
+    """Whoever does the work of a bucket."""
+
+    @property
+    def job(self) -> Job:
+        """What it works for."""
+
+    def process(self, payloads: Iterable[bytes], /) -> list[Parcel]:
+        """Takes in a batch's parcels; gives those that go out."""
+
+    def replay(self, payloads: Iterable[bytes], /) -> None:
+        """Takes in a batch's parcels again."""
+
+    def save(self) -> bytes:
+        """All that has been taken in and still matters."""
+
+    def load(self, saved: bytes, /) -> None:
+        """Goes on where another one was."""
+
+
+Start = Callable[[Any, int, int], Member]
+"""Makes the member for a job, a stage and a bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +73,16 @@ class Keeper:
     """The workers of one process."""
 
     def __init__(self) -> None:
-        self._workers: OrderedDict[str, tuple[str, Worker]] = OrderedDict()
+        self._workers: OrderedDict[str, tuple[str, Member]] = OrderedDict()
         self._key = token_hex(16)
 
-    def begin(self, worker: Worker, task: Task) -> Done:
+    def begin(self, worker: Member, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
         saved = worker.save() if task.saving else b""
         ticket = f"{self._port}/{self._key}/{token_hex(16)}"
         self._workers[task.bucket] = ticket, worker
-        if len(self._workers) > max(_MOST_WORKERS, len(worker.job.stages) * worker.job.partitions):
+        if len(self._workers) > max(_MOST_WORKERS, len(worker.job.stages) * len(worker.job.labels)):
             self._workers.popitem(last=False)
         return Done(ticket, parcels, saved)
 

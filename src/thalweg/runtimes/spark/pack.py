@@ -10,7 +10,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.spark.door import Arrivals, admitted
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, buckets_of, terms_of, wrap
+from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, terms_of, wrap
 
 _EMPTY: Final = np.zeros(0, dtype=np.int64)
 
@@ -66,7 +66,7 @@ class Packer:
         self.highest = max(self.highest, int(seen.max(initial=-1)))
         boxes: dict[tuple[int, int], _Box] = {}
         for each in admitted(known, self.job, self.words):
-            routes = list(self._routes(each.signature))
+            routes = list(self.job.routes(each.signature))
             for stage, number, key in routes:
                 self._address(each, stage, number, key, boxes)
             if not routes and len(before):
@@ -88,13 +88,6 @@ class Packer:
             for bucket in self.job.buckets(stage):
                 yield self._seal(stage, bucket, boxes.get((stage, bucket), _Box()), dict(header), seen, before)
 
-    def _routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
-        known = self.job.streamed.get(signature, ())
-        yield from ((stage, number, route.key) for stage, number, route in known)
-        counting = frozenset() if signature in self.job.supplied else self.job.counting
-        for stage in counting - {stage for stage, _, _ in known}:
-            yield stage, UNKNOWN, None
-
     def _late(self, arrivals: Arrivals, before: Words) -> Arrivals:
         behind = arrivals.ticks < before[arrivals.places] - self.job.settings.delay
         places = arrivals.places[behind]
@@ -104,7 +97,7 @@ class Packer:
         self, arrivals: Arrivals, stage: int, number: int, key: int | None, boxes: dict[tuple[int, int], _Box]
     ) -> None:
         buckets = self.job.buckets(stage)
-        where = None if key is None else buckets_of(arrivals.rows[:, key], self.words, buckets)
+        where = self.job.where(stage, number, key, arrivals.rows, self.words)
         for bucket in buckets:
             chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
             run = arrivals.ticks[chosen], arrivals.rows[chosen], arrivals.places[chosen]

@@ -13,9 +13,8 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-from thalweg.engine import Engine
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.keeper import KEEPER, Task
+from thalweg.runtimes.spark.keeper import KEEPER, Member, Start, Task
 from thalweg.runtimes.spark.wire import Parcel, frame, unframe
 from thalweg.runtimes.spark.worker import Worker
 
@@ -46,13 +45,13 @@ _SMALL: Final = 1 << 20
 class LevelProcessor(StatefulProcessor):
     """Runs the stages that need nothing of each other; the grouping key is the bucket."""
 
-    def __init__(self, job: Job, stages: list[int], engine: type[Engine] = Engine) -> None:
+    def __init__(self, job: Job, stages: list[int], start: Start = Worker) -> None:
         self._job = job
         self._numbers = stages
-        self._engine = engine
+        self._start = start
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._stages = {number: _Stage(self._job, number, self._engine, handle) for number in self._numbers}
+        self._stages = {number: _Stage(self._job, number, self._start, handle) for number in self._numbers}
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         bucket = self._job.labels.index(key[0])
@@ -73,10 +72,10 @@ class LevelProcessor(StatefulProcessor):
 class _Stage:
     """One stage, with what the store has of it for the bucket at hand."""
 
-    def __init__(self, job: Job, number: int, engine: type[Engine], handle: StatefulProcessorHandle) -> None:
+    def __init__(self, job: Job, number: int, start: Start, handle: StatefulProcessorHandle) -> None:
         self._job = job
         self._number = number
-        self._engine = engine
+        self._start = start
         self._about = handle.getValueState(f"about{number}", _ABOUT)
         self._base = handle.getValueState(f"base{number}", _DATA)
         self._journal = handle.getMapState(f"journal{number}", _NUMBER, _DATA)
@@ -100,11 +99,11 @@ class _Stage:
         self._about.update((done.ticket, entries, since, base, mine))
         return done.parcels
 
-    def _rebuilt(self, bucket: int) -> Worker:
-        worker = Worker(self._job, self._number, bucket, self._engine)
+    def _rebuilt(self, bucket: int) -> Member:
+        worker = self._start(self._job, self._number, bucket)
         saved = self._base.get()
         if saved is not None:
             worker.load(bytes(saved[0]))
         for _, (entry,) in sorted(self._journal.iterator(), key=lambda pair: int(pair[0][0])):
-            worker.process(unframe(bytes(entry)))
+            worker.replay(unframe(bytes(entry)))
         return worker

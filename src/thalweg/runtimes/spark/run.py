@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.engine import Engine, kernels_ready
-from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.spark.deliver import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job
@@ -25,10 +25,13 @@ from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
 from thalweg.runtimes.spark.spool import Feeder, Spool
 from thalweg.runtimes.spark.watch import Watch
+from thalweg.runtimes.spark.worker import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from thalweg.runtimes.spark.keeper import Start
 
 PAUSE: Final = 0.05
 DEED: Final = "program.json"
@@ -65,9 +68,12 @@ def run(
     report: Callable[[Diagnostic], None],
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
     options: Mapping[str, object] | None = None,
+    start: "Start" = Worker,
+    look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
+    `start` makes whoever does the work of a bucket; what comes in is shown to whoever wants a `look` at it.
     A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
@@ -79,7 +85,7 @@ def run(
         compile_kernels(job)
         packer = Packer(job, 0, 0, ordered=True)
         spool = Spool(folder / "spool")
-        feeder = Feeder(job, spool, packer, items(packer.words), report)
+        feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
         session = open_session(place.master, job.partitions, verbose=place.verbose, jars=place.jars)
         stack.callback(stop_session, session)
         claim(folder, job, options or {})
@@ -87,8 +93,8 @@ def run(
         stack.callback(delivery.close)
         feeder.start()
         stack.callback(feeder.stop)
-        with _failures(interrupt):
-            query = start(session, job, folder, delivery)
+        with _failures(interrupt, delivery):
+            query = start_query(session, job, folder, delivery, start)
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
             _follow(query, feeder, delivery, interrupt, place, watch or _beat(shown, feeder, job.settings.delay))
@@ -140,7 +146,7 @@ def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
         fingerprint, program, given = known["fingerprint"], known["program"], known["options"]
     except (ValueError, KeyError, TypeError):
         raise _refused(f"`{folder}` is no checkpoint: its `{DEED}` cannot be read") from None
-    if program != show(job.program):
+    if program != job.text:
         raise _refused(f"the checkpoint `{folder}` belongs to another program")
     if fingerprint != job.fingerprint:
         raise _refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
@@ -153,7 +159,7 @@ def claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
     """Makes a checkpoint folder this job's own."""
     deed = folder / DEED
     if not deed.exists():
-        data = {"fingerprint": job.fingerprint, "program": show(job.program), "options": dict(options)}
+        data = {"fingerprint": job.fingerprint, "program": job.text, "options": dict(options)}
         unfinished = deed.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(data), encoding="utf-8")
         unfinished.replace(deed)
@@ -164,7 +170,9 @@ def _refused(message: str) -> Rejected:
     return Rejected([Diagnostic("E408", message, help=help_)])
 
 
-def start(session: "SparkSession", job: Job, folder: Path, delivery: Delivery) -> "StreamingQuery":
+def start_query(
+    session: "SparkSession", job: Job, folder: Path, delivery: Delivery, start: "Start"
+) -> "StreamingQuery":
     """Starts the query that reads the spool, reasons and delivers."""
     from thalweg.runtimes.spark.dataframe import chain
     from thalweg.runtimes.spark.source import SpoolSource
@@ -174,7 +182,7 @@ def start(session: "SparkSession", job: Job, folder: Path, delivery: Delivery) -
 
     session.dataSource.register(SpoolSource)
     parcels = session.readStream.format("thalweg").option("spool", str(folder / "spool")).load()
-    writing = chain(job, parcels).writeStream.foreachBatch(deliver)
+    writing = chain(job, parcels, start).writeStream.foreachBatch(deliver)
     return writing.option("checkpointLocation", str(folder / "spark")).start()
 
 
@@ -211,7 +219,7 @@ def _follow(
 
 
 @contextmanager
-def _failures(interrupt: Interrupt) -> Iterator[None]:
+def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
     """Whatever goes wrong in Spark ends a run with a sentence."""
     try:
         yield
@@ -220,7 +228,7 @@ def _failures(interrupt: Interrupt) -> Iterator[None]:
     except Exception as error:
         # Whoever ends us may have ended Java too.
         if not interrupt.asked:
-            raise failure(error) from error
+            raise delivery.error or failure(error) from error
 
 
 def failure(error: Exception) -> Failed:

@@ -97,6 +97,7 @@ class Feeder(threading.Thread):
         packer: Packer,
         items: Items,
         report: Callable[[Diagnostic], None],
+        look: Callable[[Batch], object] | None = None,
     ) -> None:
         super().__init__(name="feeder", daemon=True)
         self.malformed: Diagnostic | None = None
@@ -108,7 +109,8 @@ class Feeder(threading.Thread):
         self._packer = packer
         self._items = items
         self._report = report
-        self._schema = SchemaWatch(report, job.program.reasons is None) if job.program.fixed else None
+        watch = SchemaWatch(report, job.program.reasons is None).look if job.program.fixed else None
+        self._look = look or watch
         self._stopped = threading.Event()
         self._writing = threading.Lock()
         written = spool.segments()
@@ -152,8 +154,8 @@ class Feeder(threading.Thread):
             elif item is not None:
                 self.read += 1
                 if self.read > skipped:
-                    if self._schema is not None:
-                        self._schema.look(item[1])
+                    if self._look is not None:
+                        self._look(item[1])
                     waiting.append(item)
                     size = len(item[1].order) or sum(map(len, item[1].rows.values()))
                     facts += size

@@ -111,20 +111,23 @@ def terms_of(words: Words, dictionary: Dictionary) -> Lists:
     return {"codes": codes, "terms": dictionary.spell_column(codes)}
 
 
-def labels(buckets: int) -> list[int]:
-    """A number for each bucket that Spark's own hash sends to the partition of the bucket's number.
+def labels(buckets: int, partitions: int) -> list[int]:
+    """A number for each bucket; Spark's own hash sends them to the partitions in turn.
 
     Without them two buckets would share a partition now and then, and a core would have nothing to do.
 
-    >>> [_murmur(label) % 4 for label in labels(4)]
-    [0, 1, 2, 3]
+    >>> [_murmur(label) % 4 for label in labels(6, 4)]
+    [0, 1, 2, 3, 0, 1]
     """
-    found: dict[int, int] = {}
+    found: list[list[int]] = [[] for _ in range(partitions)]
+    wanted = -(-buckets // partitions)
     label = 0
-    while len(found) < buckets:
-        found.setdefault(_murmur(label) % buckets, label)
+    while any(len(some) < wanted for some in found):
+        some = found[_murmur(label) % partitions]
+        if len(some) < wanted:
+            some.append(label)
         label += 1
-    return [found[bucket] for bucket in range(buckets)]
+    return [found[bucket % partitions][bucket // partitions] for bucket in range(buckets)]
 
 
 def _murmur(number: int) -> int:

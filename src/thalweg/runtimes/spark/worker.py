@@ -5,15 +5,14 @@ given the same again, so a process that dies is replaced by loading what was sav
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from thalweg.engine import Change, Engine, Given
 from thalweg.engine.about import Dated, facts_about
 from thalweg.ir.nodes import Program
-from thalweg.model.arrow import Lists, decode, encode, recoded
-from thalweg.model.event import Batch
+from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.time import NEVER
 from thalweg.model.triples import as_facts
 from thalweg.planning.partition import Route, Stage
@@ -21,13 +20,12 @@ from thalweg.runtimes.blame import Judge
 from thalweg.runtimes.clashes import Tracker
 from thalweg.runtimes.spark.answers import Telling, told_by
 from thalweg.runtimes.spark.door import TRIPLES
+from thalweg.runtimes.spark.inbox import Inbox, Run, arity_of, by_tick
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.timeline import Timeline
 from thalweg.runtimes.spark.wire import (
     ANSWERS,
     CHANGES,
     FACTS,
-    LATE,
     OUT,
     UNKNOWN,
     Content,
@@ -44,24 +42,6 @@ from thalweg.runtimes.spark.wire import (
 _EMPTY = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Facts of one route on one stream, in the order of arrival, each with its tick."""
-
-    route: int
-    signature: str
-    group: int
-    stream: str | None
-    ticks: Words
-    rows: Words
-    places: Words
-
-    def where(self, which: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "Run":
-        if which.all():
-            return self
-        return replace(self, ticks=self.ticks[which], rows=self.rows[which], places=self.places[which])
-
-
 class Worker:
     """The engine of a bucket, and what is still undecided."""
 
@@ -71,13 +51,11 @@ class Worker:
         self.bucket = bucket
         settings = job.settings
         self.engine = engine(_share(self.stage, bucket, job.buckets(stage)))
-        self.timeline = Timeline(job.groups, settings.delay, settings.first, settings.last)
+        self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
         self.telling: Telling = told_by(settings.emit)(self.engine.dictionary)
         self._tracker: Tracker | None = None
         if job.program.reasons is not None and self.stage.outputs:
             self._tracker = Tracker(Judge(job.program.reasons), self._about, settings.emit)
-        self._waiting: list[Run] = []
-        self._arrived = 0
         self._finished = False
         self._supplied = _supplied(job, stage)
 
@@ -86,105 +64,29 @@ class Worker:
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
         """Takes in a batch's parcels, and lets time pass as far as it is decided."""
         contents = [unwrap(payload) for payload in payloads]
-        arrived = [content for content in contents if content.kind == FACTS]
-        arrived.sort(key=lambda content: (content.header["group"], content.header["part"], content.header["number"]))
-        out: list[Parcel] = []
-        for content in arrived:
-            self._take(content, out)
-        for content in arrived:
-            header = content.header
-            self.timeline.see(header["group"], content.lists["seen"], header["ended"])
-            self.timeline.cut_short |= header["cut_short"]
-        if self.job.bounded:
-            self.timeline.ended = set(range(self.job.groups))
-        self.timeline.settle()
+        out = self.inbox.take(content for content in contents if content.kind == FACTS)
         given = self._given(content for content in contents if content.kind == CHANGES)
         self._advance(given, out)
         if self.engine.dictionary.wants_collection:
-            self.engine.collect([Batch(rows={"": run.rows.reshape(-1)}) for run in self._waiting])
+            self.engine.collect(self.inbox.waiting())
         return out
 
-    def _take(self, content: Content, out: list[Parcel]) -> None:
-        """Keeps the facts of a parcel until their ticks are decided; those that are late go to the late channel."""
-        lists, header = content.lists, content.header
-        ticks: Words = lists["ticks"]
-        if not len(ticks):
-            return
-        words = self._recoded(lists)
-        watermarks = np.full(len(ticks), -1, dtype=np.int64)
-        if len(lists["before"]):
-            watermarks = lists["before"] - self.job.settings.delay
-        settled = self.timeline.watermark(header["group"])
-        if settled is not None:
-            watermarks = np.maximum(watermarks, settled)
-        late = ticks < watermarks
-        place = 0
-        for route, signature, stream, count in zip(
-            lists["routes"].tolist(),
-            header["signatures"],
-            lists["streams"].tolist(),
-            lists["counts"].tolist(),
-            strict=True,
-        ):
-            arity = _arity(signature)
-            part = slice(place, place + count)
-            rows = words[: count * arity].reshape(count, arity)
-            words = words[count * arity :]
-            name = None if stream < 0 else header["names"][stream]
-            run = Run(route, signature, header["group"], name, ticks[part], rows, lists["places"][part] + self._arrived)
-            behind = late[part]
-            if behind.any():
-                self._tell_late(run.where(behind), watermarks[part][behind], out)
-                run = run.where(~behind)
-            if len(run.ticks):
-                self._waiting.append(run)
-            place += count
-        self._arrived += int(lists["places"].max()) + 1
-
-    def _recoded(self, lists: Lists) -> Words:
-        """The words of a parcel as this engine's dictionary has them."""
-        code = self.engine.dictionary.code
-        renewed = np.array([code(term) for term in lists["terms"].to_pylist()], dtype=np.int64)
-        return recoded(lists["words"], lists["codes"], renewed)
-
-    def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
-        """Late facts are told by the first stage that they are sent to, and there by one bucket."""
-        if run.signature in self.job.supplied or not self._is_first_to_get(run):
-            return
-        wanted = run.ticks >= (self.job.settings.first or 0)
-        texts = self._spelled(run.signature, run.rows[wanted])
-        lists = {"ticks": run.ticks[wanted], "watermarks": watermarks[wanted], "facts": texts}
-        out.append(wrap(OUT, self.bucket, {"kind": LATE, "stream": run.stream}, lists))
-
-    def _spelled(self, signature: str, rows: Words) -> list[str]:
-        spell = self.engine.dictionary.spell_rows
-        if signature != TRIPLES:
-            return spell(self.job.renamed.get(signature, signature).rpartition("/")[0], rows)
-        single = (as_facts(row.reshape(1, -1), self.engine.dictionary) for row in rows)
-        return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
-
-    def _is_first_to_get(self, run: Run) -> bool:
-        known = self.job.streamed.get(run.signature)
-        if not known:
-            return self.stage.number == min(self.job.counting, default=0) and self._is_first
-        stage, number, route = known[0]
-        return (stage, number) == (self.stage.number, run.route) and (route.key is not None or self._is_first)
+    def replay(self, payloads: Iterable[bytes]) -> None:
+        """The same again, after all that came before: what follows has been told."""
+        self.process(payloads)
 
     def _given(self, contents: Iterable[Content]) -> dict[int, list[Given]]:
         """What began and ended in earlier stages, by tick."""
         found: dict[int, list[Given]] = {}
         for content in contents:
             lists, route = content.lists, self.stage.routes[content.header["route"]]
-            signature = f"{route.name}/{_arity(route.signature) + route.union}"
-            width = _arity(route.signature) + route.union + route.timed
-            renewed = np.array(
-                [self.engine.dictionary.code(term) for term in lists["terms"].to_pylist()], dtype=np.int64
-            )
-            rows = recoded(lists["words"], lists["codes"], renewed).reshape(len(lists["ticks"]), width)
+            signature = f"{route.name}/{arity_of(route.signature) + route.union}"
+            width = arity_of(route.signature) + route.union + route.timed
+            rows = self.inbox.recoded(lists).reshape(len(lists["ticks"]), width)
             if route.lasting:
                 rows = np.hstack((rows, lists["until"].reshape(-1, 1)))
             ticks, ended = lists["ticks"], lists["ended"] != 0
-            for tick, part in _by_tick(ticks):
+            for tick, part in by_tick(ticks):
                 gone = ended[part]
                 found.setdefault(tick, []).append(Given(signature, route.timed, rows[part][~gone], rows[part][gone]))
         return found
@@ -192,7 +94,7 @@ class Worker:
     # Going on -------------------------------------------------------------------------------------------------------
 
     def _advance(self, given: dict[int, list[Given]], out: list[Parcel]) -> None:
-        time, engine = self.timeline, self.engine
+        time, engine = self.inbox.timeline, self.engine
         if time.decided is None or time.first is None:
             # Streams that end without an event have answers too: none.
             if time.is_over and self._speaks:
@@ -203,7 +105,7 @@ class Worker:
             engine.first = time.first
         supplies = _Supplies(self)
         if time.decided >= begin:
-            batches = self._decided(time.first, time.decided)
+            batches = self.inbox.decided(time.first, time.decided, in_order=bool(engine.plan.tuples))
             for tick in sorted(batches.keys() | given.keys() | {time.decided}):
                 while self._tracker and (stop := self._tracker.stop(before=tick)) is not None:
                     self._tell(engine.advance(stop), supplies)
@@ -227,55 +129,14 @@ class Worker:
         return self.bucket == self.job.buckets(self.stage.number)[0]
 
     def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
-        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.timeline.is_over}
+        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.timeline.is_over}
         return wrap(OUT, self.bucket, header, lists)
-
-    def _decided(self, first: int, last: int) -> dict[int, list[Batch]]:
-        """The facts up to a tick, as batches by tick; the rest goes on waiting."""
-        decided = [run.where(run.ticks <= last) for run in self._waiting]
-        waiting = (run.where(run.ticks > last) for run in self._waiting)
-        self._waiting = [run for run in waiting if len(run.ticks)]
-        if self.engine.plan.tuples:
-            return self._in_order(decided, first)
-        found: dict[int, dict[str | None, dict[str, list[Words]]]] = {}
-        for run in decided:
-            name = self._name(run)
-            for tick, part in _by_tick(run.ticks):
-                if tick >= first:
-                    rows = found.setdefault(tick, {}).setdefault(run.stream, {})
-                    rows.setdefault(name, []).append(run.rows[part])
-        return {
-            tick: [
-                Batch(rows={name: _flat(parts) for name, parts in rows.items()}, stream=stream)
-                for stream, rows in streams.items()
-            ]
-            for tick, streams in found.items()
-        }
-
-    def _in_order(self, runs: list[Run], first: int) -> dict[int, list[Batch]]:
-        """For tuple windows: fact by fact, in the order of arrival."""
-        single = [
-            (int(tick), run.group, int(place), run, row)
-            for run in runs
-            for tick, place, row in zip(run.ticks, run.places, run.rows.tolist(), strict=True)
-            if tick >= first
-        ]
-        found: dict[int, list[Batch]] = {}
-        for tick, _, _, run, row in sorted(single, key=lambda each: each[:3]):
-            batches = found.setdefault(tick, [])
-            if not batches or batches[-1].stream != run.stream:
-                batches.append(Batch(stream=run.stream))
-            batches[-1].add(self._name(run), row)
-            if run.signature in self.job.supplied:
-                # No window counts what was not on a stream.
-                batches[-1].order.pop()
-        return found
 
     def _name(self, run: Run) -> str:
         """What the stage's program calls a fact."""
         if run.route == UNKNOWN:
             return run.signature
-        return f"{self.stage.routes[run.route].name}/{_arity(run.signature)}"
+        return f"{self.stage.routes[run.route].name}/{arity_of(run.signature)}"
 
     def _tell(self, changes: list[Change], supplies: "_Supplies") -> None:
         plan = self.engine.plan
@@ -308,24 +169,8 @@ class Worker:
 
     def save(self) -> bytes:
         """All that has been taken in and still matters."""
-        runs = [
-            encode(
-                {"route": run.route, "signature": run.signature, "group": run.group, "stream": run.stream},
-                {
-                    "ticks": run.ticks,
-                    "places": run.places,
-                    "words": run.rows.reshape(-1),
-                    **terms_of(run.rows.reshape(-1), self.engine.dictionary),
-                },
-            )
-            for run in self._waiting
-        ]
-        header = {
-            "timeline": self.timeline.save(),
-            "arrived": self._arrived,
-            "finished": self._finished,
-            "begun": self.engine.now is not None,
-        }
+        about, runs = self.inbox.save()
+        header = about | {"finished": self._finished, "begun": self.engine.now is not None}
         engine = self.engine.snapshot() if self.engine.now is not None else b""
         clashes: Lists = {} if self._tracker is None else {"clashes": self._tracker.save()}
         return frame([encode(header, self.telling.save() | clashes), engine, *runs])
@@ -334,18 +179,14 @@ class Worker:
         """Brings a new worker to where another one was."""
         about, engine, *runs = unframe(saved)
         header, lists = decode(about)
-        self.timeline.load(header["timeline"])
         self.telling.load(lists)
         if self._tracker is not None:
             self._tracker.load(lists["clashes"].to_pylist())
-        self._arrived, self._finished = header["arrived"], header["finished"]
+        self._finished = header["finished"]
         if header["begun"]:
             self.engine = type(self.engine).restore(self.engine.program, engine)
-            self.telling.words = self.engine.dictionary
-        for data in runs:
-            about_run, columns = decode(data)
-            rows = self._recoded(columns).reshape(len(columns["ticks"]), _arity(about_run["signature"]))
-            self._waiting.append(Run(**about_run, ticks=columns["ticks"], rows=rows, places=columns["places"]))
+            self.telling.words = self.inbox.words = self.engine.dictionary
+        self.inbox.load(header, runs)
 
 
 class _Supplies:
@@ -422,7 +263,7 @@ def _share(stage: Stage, bucket: int, buckets: range) -> Program:
     """The stage's program with the bucket's share of the background."""
     from thalweg.model.dictionary import Dictionary
 
-    keys = {f"{route.name}/{_arity(route.signature)}": route.key for route in stage.routes if route.key is not None}
+    keys = {f"{route.name}/{arity_of(route.signature)}": route.key for route in stage.routes if route.key is not None}
     words = Dictionary()
 
     def belongs(signature: str, args: tuple[str, ...]) -> bool:
@@ -431,27 +272,3 @@ def _share(stage: Stage, bucket: int, buckets: range) -> Program:
 
     background = tuple(fact for fact in stage.program.background if belongs(fact.signature, fact.args))
     return replace(stage.program, background=background)
-
-
-def _by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
-    """The places of each tick, in order of time and then of arrival."""
-    if not len(ticks):
-        return
-    if (ticks[1:] >= ticks[:-1]).all():
-        found, starts = np.unique(ticks, return_index=True)
-        ends = [*starts[1:].tolist(), len(ticks)]
-        for tick, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
-            yield tick, slice(start, end)
-        return
-    order = np.argsort(ticks, kind="stable")
-    found, starts = np.unique(ticks[order], return_index=True)
-    for tick, part in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
-        yield tick, part
-
-
-def _flat(parts: list[Words]) -> Words:
-    return parts[0].reshape(-1) if len(parts) == 1 else np.concatenate(parts).reshape(-1)
-
-
-def _arity(signature: str) -> int:
-    return int(signature.rpartition("/")[2])

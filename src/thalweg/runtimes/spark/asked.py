@@ -1,0 +1,162 @@
+"""An answer set program made ready for many processes: pieces, and buckets of pieces, are the cells of one stage.
+
+Each cell evaluates one piece of the program on its own, over its own windows: so all that Spark's stages do for rules
+(facts go where they are needed, what is decided is decided everywhere, lost processes are replaced) is done for answer
+sets too. The facts of a piece go to one cell, or by a key to as many as there are partitions; cells stand side by side.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from thalweg.diagnostics import NOWHERE, Source
+from thalweg.ir.nodes import Program
+from thalweg.languages.asp import Names
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.planning.input_dependency import Piece, analyse
+from thalweg.planning.keys import Keys
+from thalweg.planning.partition import Partitioning, Stage
+from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.inbox import arity_of
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.wire import UNKNOWN, Words
+from thalweg.runtimes.windows import Frame
+
+if TYPE_CHECKING:
+    from thalweg.languages.asp import AspProgram
+
+WINDOWS = "windows"
+"""How answer sets are told: neither as snapshots nor as changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A piece and its cells: `cells` of them from `start` on; where there are several, facts go by their `keys`."""
+
+    piece: Piece
+    keys: Keys
+    start: int
+    cells: int
+
+
+@dataclass(frozen=True)
+class AskedJob(Job):
+    """What every process must know to answer windows. clingo's syntax trees stay at home, so each reads the program."""
+
+    source: Source = NOWHERE.source
+    inputs: tuple[str, ...] = ()
+    background: tuple[Fact, ...] = ()
+    names: Names = field(default_factory=Names)
+    asking: Asking = Asking()
+    frame: Frame = field(default_factory=Frame)
+    spreads: tuple[Spread, ...] = ()
+
+    @cached_property
+    def plan(self) -> Partitioning:
+        return Partitioning((Stage(0, Program(), (), (), True, (), (), (), frozenset()),))
+
+    def buckets(self, stage: int) -> range:
+        return range(sum(spread.cells for spread in self.spreads))
+
+    @property
+    def text(self) -> str:
+        return "\n".join([self.source.text, *self.inputs, *map(str, self.background)])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        asked = self.asking, self.frame, self.spreads
+        what = self.text, sorted(self.names.prefixes.items()), asked, self.settings, self.partitions, self.groups
+        return hashlib.sha256(repr(what).encode()).hexdigest()
+
+    def cell(self, bucket: int) -> Spread:
+        """The piece that a bucket is a cell of."""
+        return next(spread for spread in self.spreads if spread.start <= bucket < spread.start + spread.cells)
+
+    def routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
+        """Pieces are the routes; the number of a piece is that of its route."""
+        known = self._known_as(signature)
+        for number in self._takers(signature):
+            keys = self.spreads[number].keys
+            yield 0, number, next((keys[name] for name in sorted(known) if name in keys), None)
+
+    def _takers(self, signature: str) -> list[int]:
+        """The pieces that need facts of a signature; a window of so many facts counts all of them."""
+        if self.frame.tuples:
+            return list(range(len(self.spreads)))
+        known = self._known_as(signature)
+        return [number for number, spread in enumerate(self.spreads) if not known.isdisjoint(spread.piece.inputs)]
+
+    def _known_as(self, signature: str) -> set[str]:
+        atoms = self.names.atoms(Fact(signature.rpartition("/")[0], ("x",) * arity_of(signature)))
+        return {f"{name}/{len(args)}" for name, args in atoms}
+
+    def where(self, stage: int, route: int, key: int | None, rows: Words, words: Dictionary) -> Words | None:
+        """Two terms that are one to clingo go to the same cell; what has no key goes to any."""
+        if route == UNKNOWN:
+            return None
+        spread = self.spreads[route]
+        if spread.cells == 1 or not rows.shape[1]:
+            return np.full(len(rows), spread.start, dtype=np.int64)
+        used, places = np.unique(rows[:, key or 0], return_inverse=True)
+        symbols = map(self.names.as_symbol_text, map(words.spell, used.tolist()))
+        cells = np.array([crc32(symbol.encode()) % spread.cells for symbol in symbols], dtype=np.int64)
+        return spread.start + cells[places]
+
+    def is_first(self, signature: str, stage: int, route: int, bucket: int) -> bool:
+        takers = self._takers(signature)
+        return route == takers[0] if takers else bucket == 0
+
+    def share(self, bucket: int) -> Iterator[Fact]:
+        """The background of a cell: what its piece takes as input."""
+        words = Dictionary()
+        for fact in self.background:
+            row = np.array([[words.code(term) for term in fact.args]], dtype=np.int64)
+            for _, route, key in self.routes(fact.signature):
+                where = self.where(0, route, key, row, words)
+                if where is not None and where[0] == bucket:
+                    yield fact
+
+
+def asked_job(
+    program: "AspProgram",
+    background: Iterable[Fact],
+    asking: Asking,
+    frame: Frame,
+    settings: Settings,
+    partitions: int,
+    name: str = "",
+) -> AskedJob:
+    """An answer set program, taken apart for so many partitions."""
+    return AskedJob(
+        Program(),
+        replace(settings, emit=WINDOWS),
+        partitions,
+        name=name,
+        source=program.source,
+        inputs=program.inputs,
+        background=tuple(background),
+        names=program.names,
+        asking=asking,
+        frame=frame,
+        spreads=tuple(_spreads(program, partitions if not frame.tuples else 1)),
+    )
+
+
+def _spreads(program: "AspProgram", partitions: int) -> Iterator[Spread]:
+    found = analyse(program.outlines, program.inputs)
+    typed = f"{program.names.type_name}/2"
+    start = 0
+    for piece in found.pieces or (Piece((), (), 0),):
+        keys = found.keys(piece) if found.parts else None
+        # The class of a fact `C(s)` is no argument that it could be sent by.
+        split = keys is not None and piece.inputs and partitions > 1 and not keys.get(typed)
+        cells = partitions if split else 1
+        yield Spread(piece, keys if split and keys else {}, start, cells)
+        start += cells

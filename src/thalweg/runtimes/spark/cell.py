@@ -1,0 +1,191 @@
+"""One piece of an answer set program, or one bucket of it: parcels come in, the answers of its windows go out.
+
+What a cell needs to go on elsewhere is what its windows still hold, whoever evaluates them. While it is brought back to
+where it was nobody is asked: the answers of those windows have been told.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from thalweg.diagnostics import Failed, Source
+from thalweg.languages.asp import AspProgram
+from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.time import NEVER
+from thalweg.runtimes.answer_sets import Answered, Evaluator, Inputs, Windowed
+from thalweg.runtimes.asking import evaluator
+from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.spark.asked import AskedJob
+from thalweg.runtimes.spark.inbox import Inbox
+from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, frame, terms_of, unframe, unwrap, wrap
+from thalweg.solvers.crew import Crew
+from thalweg.solvers.programs import read_program
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Held:
+    """An evaluator, and the facts that its windows hold; while it is `silent` nobody is asked."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.silent = False
+        self._evaluator = evaluator
+        self._kept: deque[tuple[int, Sequence[Batch]]] = deque()
+
+    @property
+    def dictionary(self) -> Dictionary:
+        return self._evaluator.dictionary
+
+    def add(self, position: int, batches: Sequence[Batch]) -> None:
+        self._kept.append((position, batches))
+        self._evaluator.add(position, batches)
+
+    def answer(self, first: int, last: int) -> Answered:
+        while self._kept and self._kept[0][0] < first:
+            self._kept.popleft()
+        return Answered(()) if self.silent else self._evaluator.answer(first, last)
+
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        self._evaluator.collect([*waiting, *(batch for _, batches in self._kept for batch in batches)])
+
+    def close(self) -> None:
+        self._evaluator.close()
+
+    def save(self) -> bytes:
+        runs = [
+            (position, batch.stream, signature, np.asarray(words, dtype=np.int64).reshape(-1))
+            for position, batches in self._kept
+            for batch in batches
+            for signature, words in batch.rows.items()
+        ]
+        words = np.concatenate([np.zeros(0, dtype=np.int64), *(run[3] for run in runs)])
+        lists = {
+            "positions": np.array([run[0] for run in runs], dtype=np.int64),
+            "lengths": np.array([len(run[3]) for run in runs], dtype=np.int64),
+            "words": words,
+            **terms_of(words, self.dictionary),
+        }
+        return encode({"streams": [run[1] for run in runs], "signatures": [run[2] for run in runs]}, lists)
+
+    def load(self, saved: bytes, inbox: Inbox) -> None:
+        header, lists = decode(saved)
+        ends = np.cumsum(lists["lengths"]).tolist()
+        words = inbox.recoded(lists)
+        for place, position in enumerate(lists["positions"].tolist()):
+            part = words[ends[place] - int(lists["lengths"][place]) : ends[place]]
+            self.add(position, [Batch({header["signatures"][place]: part}, stream=header["streams"][place])])
+
+
+class Cell:
+    """A worker that answers windows."""
+
+    def __init__(self, job: AskedJob, stage: int, bucket: int) -> None:
+        self.job = job
+        self._bucket = bucket
+        self._spread = job.cell(bucket)
+        program = _program(job.source, job.inputs, job.background)
+        part = program.part(self._spread.piece.rules, self._spread.piece.inputs)
+        self._held = Held(evaluator(part, job.asking, job.frame, tuple(job.share(bucket)), _crew()))
+        self._inbox = Inbox(job, stage, bucket, self._held.dictionary, lambda run: run.signature)
+        self._windowed = Windowed(self._held, Inputs(part), job.frame, job.settings.first, listen=self._hear)
+        self._told: list[tuple[int, str]] = []
+        self._finished = False
+
+    def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
+        """Takes in a batch's parcels, and answers all windows that close."""
+        out = self._inbox.take(unwrap(payload) for payload in payloads)
+        try:
+            out += self._advance()
+        except Failed as error:
+            self._told.append((0, _encode({"failed": error.diagnostic.message})))
+            out.append(self._answers(0, NEVER))
+        if self._held.dictionary.wants_collection:
+            self._windowed.collect(self._inbox.waiting())
+        return out
+
+    def replay(self, payloads: Iterable[bytes]) -> None:
+        """The same without an answer: it has been given."""
+        self._held.silent = True
+        self.process(payloads)
+        self._held.silent = False
+
+    def _advance(self) -> Iterator[Parcel]:
+        time = self._inbox.timeline
+        if time.decided is None or time.first is None:
+            if time.is_over and self._bucket == 0:
+                yield self._answers(0, NEVER)
+            return
+        if self._windowed.first is None:
+            self._windowed.first = time.first
+        now = self._windowed.now
+        if now is None or time.decided > now:
+            batches = self._inbox.decided(time.first, time.decided, in_order=self.job.frame.tuples)
+            for tick in sorted({*batches, time.decided}):
+                self._go_through(self._windowed.advance(tick, batches.get(tick, [])))
+        if time.is_over and not self._finished:
+            self._finished = True
+            self._go_through(self._windowed.finish())
+        if self._told or self._bucket == 0:
+            yield self._answers(time.first, time.decided)
+
+    @staticmethod
+    def _go_through(solutions: Iterable[Any]) -> None:
+        """Whoever listens has heard of each."""
+        deque(solutions, maxlen=0)
+
+    def _hear(self, solution: Solution, answered: Answered) -> None:
+        told = {
+            "piece": self.job.spreads.index(self._spread),
+            "start": solution.start,
+            "sets": [list(one) for one in answered.sets],
+            "complete": answered.complete,
+            "overtime": answered.overtime,
+            "facts": sum(share.facts for share in answered.shares),
+            "seconds": sum(share.seconds for share in answered.shares),
+        }
+        self._told.append((solution.t, _encode(told)))
+
+    def _answers(self, first: int, decided: int) -> Parcel:
+        """What is told of a batch's windows; their numbers are the same in all cells."""
+        lists: Lists = {
+            "ticks": np.array([tick for tick, _ in self._told], dtype=np.int64),
+            "numbers": np.arange(len(self._told), dtype=np.int64),
+            "facts": [text for _, text in self._told],
+        }
+        self._told = []
+        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self._inbox.timeline.is_over}
+        return wrap(OUT, self._bucket, header, lists)
+
+    def save(self) -> bytes:
+        """All that has been taken in and still matters."""
+        about, runs = self._inbox.save()
+        header = about | {"finished": self._finished, "windows": self._windowed.save()}
+        return frame([encode(header, {}), self._held.save(), *runs])
+
+    def load(self, saved: bytes) -> None:
+        """Brings a new cell to where another one was."""
+        about, held, *runs = unframe(saved)
+        header, _ = decode(about)
+        self._inbox.load(header, runs)
+        self._held.load(held, self._inbox)
+        self._windowed.load(header["windows"])
+        self._finished = header["finished"]
+
+
+@cache
+def _crew() -> Crew:
+    """Processes beside each of Spark's, which may work for others at the same time; they end with it."""
+    return Crew(os.cpu_count() or 1)
+
+
+@lru_cache(maxsize=4)
+def _program(source: Source, inputs: tuple[str, ...], background: tuple[Fact, ...]) -> AspProgram:
+    return read_program(source, inputs)[0].knowing(background)

@@ -1,0 +1,227 @@
+"""What has come for a bucket and is not decided yet: facts wait for their ticks, and late ones are told of."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from thalweg.model.arrow import Lists, decode, encode, recoded
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.triples import as_facts
+from thalweg.runtimes.spark.door import TRIPLES
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.timeline import Timeline
+from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, terms_of, wrap
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Facts of one route on one stream, in the order of arrival, each with its tick."""
+
+    route: int
+    signature: str
+    group: int
+    stream: str | None
+    ticks: Words
+    rows: Words
+    places: Words
+
+    def where(self, which: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "Run":
+        if which.all():
+            return self
+        return replace(self, ticks=self.ticks[which], rows=self.rows[which], places=self.places[which])
+
+
+class Inbox:
+    """The timeline of a bucket and the facts that wait; they are coded with `words`, and `name` says what each is
+    called inside.
+    """
+
+    def __init__(self, job: Job, stage: int, bucket: int, words: Dictionary, name: Callable[[Run], str]) -> None:
+        settings = job.settings
+        self.timeline = Timeline(job.groups, settings.delay, settings.first, settings.last)
+        self.words = words
+        self._job = job
+        self._stage = stage
+        self._bucket = bucket
+        self._name = name
+        self._waiting: list[Run] = []
+        self._arrived = 0
+
+    def take(self, contents: Iterable[Content]) -> list[Parcel]:
+        """Takes in the facts of a batch, and hears how far time has come; gives what is told of late ones."""
+        arrived = sorted(contents, key=lambda one: (one.header["group"], one.header["part"], one.header["number"]))
+        out: list[Parcel] = []
+        for content in arrived:
+            self._take(content, out)
+        for content in arrived:
+            header = content.header
+            self.timeline.see(header["group"], content.lists["seen"], header["ended"])
+            self.timeline.cut_short |= header["cut_short"]
+        if self._job.bounded:
+            self.timeline.ended = set(range(self._job.groups))
+        self.timeline.settle()
+        return out
+
+    def waiting(self) -> list[Batch]:
+        """All words that are still needed."""
+        return [Batch(rows={"": run.rows.reshape(-1)}) for run in self._waiting]
+
+    def _take(self, content: Content, out: list[Parcel]) -> None:
+        """Keeps the facts of a parcel until their ticks are decided; those that are late go to the late channel."""
+        lists, header = content.lists, content.header
+        ticks: Words = lists["ticks"]
+        if not len(ticks):
+            return
+        words = self.recoded(lists)
+        watermarks = np.full(len(ticks), -1, dtype=np.int64)
+        if len(lists["before"]):
+            watermarks = lists["before"] - self._job.settings.delay
+        settled = self.timeline.watermark(header["group"])
+        if settled is not None:
+            watermarks = np.maximum(watermarks, settled)
+        late = ticks < watermarks
+        place = 0
+        for route, signature, stream, count in zip(
+            lists["routes"].tolist(),
+            header["signatures"],
+            lists["streams"].tolist(),
+            lists["counts"].tolist(),
+            strict=True,
+        ):
+            arity = arity_of(signature)
+            part = slice(place, place + count)
+            rows = words[: count * arity].reshape(count, arity)
+            words = words[count * arity :]
+            name = None if stream < 0 else header["names"][stream]
+            run = Run(route, signature, header["group"], name, ticks[part], rows, lists["places"][part] + self._arrived)
+            behind = late[part]
+            if behind.any():
+                self._tell_late(run.where(behind), watermarks[part][behind], out)
+                run = run.where(~behind)
+            if len(run.ticks):
+                self._waiting.append(run)
+            place += count
+        self._arrived += int(lists["places"].max()) + 1
+
+    def recoded(self, lists: Lists) -> Words:
+        """The words of a parcel as the bucket's own dictionary has them."""
+        renewed = np.array([self.words.code(term) for term in lists["terms"].to_pylist()], dtype=np.int64)
+        return recoded(lists["words"], lists["codes"], renewed)
+
+    def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
+        """Late facts are told by the first stage that they are sent to, and there by one bucket."""
+        job = self._job
+        if run.signature in job.supplied or not job.is_first(run.signature, self._stage, run.route, self._bucket):
+            return
+        wanted = run.ticks >= (job.settings.first or 0)
+        texts = self._spelled(run.signature, run.rows[wanted])
+        lists = {"ticks": run.ticks[wanted], "watermarks": watermarks[wanted], "facts": texts}
+        out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": run.stream}, lists))
+
+    def _spelled(self, signature: str, rows: Words) -> list[str]:
+        spell = self.words.spell_rows
+        if signature != TRIPLES:
+            return spell(self._job.renamed.get(signature, signature).rpartition("/")[0], rows)
+        single = (as_facts(row.reshape(1, -1), self.words) for row in rows)
+        return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
+
+    def decided(self, first: int, last: int, in_order: bool) -> dict[int, list[Batch]]:
+        """The facts up to a tick, as batches by tick; the rest goes on waiting."""
+        decided = [run.where(run.ticks <= last) for run in self._waiting]
+        waiting = (run.where(run.ticks > last) for run in self._waiting)
+        self._waiting = [run for run in waiting if len(run.ticks)]
+        if in_order:
+            return self._in_order(decided, first)
+        found: dict[int, dict[str | None, dict[str, list[Words]]]] = {}
+        for run in decided:
+            name = self._name(run)
+            for tick, part in by_tick(run.ticks):
+                if tick >= first:
+                    rows = found.setdefault(tick, {}).setdefault(run.stream, {})
+                    rows.setdefault(name, []).append(run.rows[part])
+        return {
+            tick: [
+                Batch(rows={name: _flat(parts) for name, parts in rows.items()}, stream=stream)
+                for stream, rows in streams.items()
+            ]
+            for tick, streams in found.items()
+        }
+
+    def _in_order(self, runs: list[Run], first: int) -> dict[int, list[Batch]]:
+        """For tuple windows: fact by fact, in the order of arrival."""
+        single = [
+            (int(tick), run.group, int(place), run, row)
+            for run in runs
+            for tick, place, row in zip(run.ticks, run.places, run.rows.tolist(), strict=True)
+            if tick >= first
+        ]
+        found: dict[int, list[Batch]] = {}
+        for tick, _, _, run, row in sorted(single, key=lambda each: each[:3]):
+            batches = found.setdefault(tick, [])
+            if not batches or batches[-1].stream != run.stream:
+                batches.append(Batch(stream=run.stream))
+            batches[-1].add(self._name(run), row)
+            if run.signature in self._job.supplied:
+                # No window counts what was not on a stream.
+                batches[-1].order.pop()
+        return found
+
+    def save(self) -> tuple[dict[str, object], list[bytes]]:
+        """What is known of time, and what waits."""
+        runs = [
+            encode(
+                {"route": run.route, "signature": run.signature, "group": run.group, "stream": run.stream},
+                {
+                    "ticks": run.ticks,
+                    "places": run.places,
+                    "words": run.rows.reshape(-1),
+                    **terms_of(run.rows.reshape(-1), self.words),
+                },
+            )
+            for run in self._waiting
+        ]
+        return {"timeline": self.timeline.save(), "arrived": self._arrived}, runs
+
+    def load(self, header: dict[str, object], runs: Iterable[bytes]) -> None:
+        """Brings a new inbox to where another one was."""
+        self.timeline.load(header["timeline"])  # type: ignore[arg-type]
+        self._arrived = header["arrived"]  # type: ignore[assignment]
+        for data in runs:
+            about, columns = decode(data)
+            rows = self.recoded(columns).reshape(len(columns["ticks"]), arity_of(about["signature"]))
+            self._waiting.append(Run(**about, ticks=columns["ticks"], rows=rows, places=columns["places"]))
+
+
+def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
+    """The places of each tick, in order of time and then of arrival.
+
+    >>> [(tick, np.arange(3)[part].tolist()) for tick, part in by_tick(np.array([7, 5, 7]))]
+    [(5, [1]), (7, [0, 2])]
+    """
+    if not len(ticks):
+        return
+    if (ticks[1:] >= ticks[:-1]).all():
+        found, starts = np.unique(ticks, return_index=True)
+        ends = [*starts[1:].tolist(), len(ticks)]
+        for tick, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
+            yield tick, slice(start, end)
+        return
+    order = np.argsort(ticks, kind="stable")
+    found, starts = np.unique(ticks[order], return_index=True)
+    for tick, part in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+        yield tick, part
+
+
+def arity_of(signature: str) -> int:
+    """How many arguments the facts of a signature have.
+
+    >>> arity_of("speed/2")
+    2
+    """
+    return int(signature.rpartition("/")[2])
+
+
+def _flat(parts: list[Words]) -> Words:
+    return parts[0].reshape(-1) if len(parts) == 1 else np.concatenate(parts).reshape(-1)

@@ -1,0 +1,77 @@
+"""The cells of a cluster in one process: to be fed batch by batch, and lost in between."""
+
+import pickle
+from typing import Any
+
+from thalweg.diagnostics import Source
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.model.time import Clock
+from thalweg.runtimes.answer_sets import Answered
+from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.spark.asked import asked_job
+from thalweg.runtimes.spark.cell import Cell
+from thalweg.runtimes.spark.combining import Combining
+from thalweg.runtimes.spark.pack import Packer, events_of, gather
+from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap
+from thalweg.solvers.programs import read_program
+from thalweg.testing.evaluators import batch_of
+
+LOSSES = ("none", "saved", "replayed")
+
+
+class Cluster:
+    """The cells of a program; what they tell late goes to `late`, and what they had to do to `heard`."""
+
+    def __init__(
+        self,
+        program: str,
+        asking: Asking,
+        partitions: int,
+        background: tuple[Fact, ...] = (),
+        delay: int = 0,
+    ) -> None:
+        known = read_program(Source("case.lp", program))[0].knowing(background)
+        job = asked_job(known, background, asking, asking.frame(Clock(), known), Settings(delay=delay), partitions)
+        # As it comes to another process.
+        self.job = pickle.loads(pickle.dumps(job))
+        self.late: list[str] = []
+        self.heard: list[Answered] = []
+        self._cells = [Cell(self.job, 0, bucket) for bucket in self.job.buckets(0)]
+        self._taken: list[list[list[bytes]]] = [[] for _ in self._cells]
+        self._packer = Packer(self.job, 0, -1, ordered=True)
+        self._combining = Combining(self.job, lambda solution, answered: self.heard.append(answered), print)
+
+    def take(self, events: list[Event], ended: bool = True) -> list[Solution]:
+        """The answers of the windows that close with some events."""
+        self._packer.part += 1
+        items = [(event.tick, batch_of(self._packer.words, event)) for event in events]
+        parcels = list(self._packer.pack(gather(items), ended=ended, events=events_of(items)))
+        rows: list[dict[str, Any]] = []
+        for bucket, cell in enumerate(self._cells):
+            payloads = [each.payload for each in parcels if each.bucket == bucket]
+            self._taken[bucket].append(payloads)
+            for each in cell.process(payloads):
+                assert each.stage == OUT
+                rows += self._rows(unwrap(each.payload))
+        return [one for one in self._combining.pieces(rows, 0, 0) if isinstance(one, Solution)]
+
+    def _rows(self, content: Content) -> list[dict[str, Any]]:
+        facts = content.lists["facts"].to_pylist()
+        if content.kind == LATE:
+            self.late += facts
+            return []
+        columns = content.lists["ticks"].tolist(), content.lists["numbers"].tolist(), facts
+        return [{"t": tick, "until": number, "fact": fact} for tick, number, fact in zip(*columns, strict=True)]
+
+    def lose(self, how: str) -> None:
+        """All cells are made anew, from what was saved or from all that came."""
+        for bucket, lost in enumerate(self._cells if how != "none" else ()):
+            self._cells[bucket] = cell = Cell(self.job, 0, bucket)
+            if how == "saved":
+                cell.load(lost.save())
+            else:
+                for payloads in self._taken[bucket]:
+                    cell.replay(payloads)

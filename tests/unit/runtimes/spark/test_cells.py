@@ -1,0 +1,102 @@
+"""Answer sets in cells: who gets what, how long it may take, and what goes wrong."""
+
+import pytest
+
+from cells import Cluster
+from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.event import Event
+from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.emit import Solution
+from thalweg.solvers.crew import Crew
+
+TRAFFIC = """
+jam(R) :- slow(R), many(R), not light(R).
+fire(R) :- smoke(C), at(C,R).
+1 { send(C) : crew(C) } 1.
+"""
+NAMES = """
+#prefix ex: <http://ex.org/>.
+#prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>.
+"""
+
+
+def event(tick: int, *facts: str) -> Event:
+    return Event(tick, tuple(map(read_fact, facts)))
+
+
+def answers(found: list[Solution]) -> list[list[list[str]]]:
+    return [[list(one) for one in solution.sets] for solution in found]
+
+
+def test_pieces_are_side_by_side_and_large_ones_are_split_by_their_key() -> None:
+    cluster = Cluster(TRAFFIC, Asking(), 3)
+    assert [(spread.piece.inputs, spread.start, spread.cells) for spread in cluster.job.spreads] == [
+        (("light/1", "many/1", "slow/1"), 0, 3),
+        (("at/2", "smoke/1"), 3, 3),
+        (("crew/1",), 6, 1),
+    ]
+    assert len(set(cluster.job.labels)) == 7
+
+
+def test_a_report_has_a_share_for_each_piece() -> None:
+    cluster = Cluster(TRAFFIC, Asking("all"), 2)
+    found = cluster.take([event(1, "slow(a)", "slow(b)", "many(a)", "light(b)", "crew(x)", "crew(y)")])
+    assert answers(found) == [[["jam(a)", "send(x)"], ["jam(a)", "send(y)"]]]
+    (heard,) = cluster.heard
+    assert [(share.inputs, share.facts, share.answers) for share in heard.shares] == [
+        (("light/1", "many/1", "slow/1"), 4, 1),
+        (("at/2", "smoke/1"), 0, 1),
+        (("crew/1",), 2, 2),
+    ]
+
+
+def test_the_background_goes_where_the_facts_go() -> None:
+    background = tuple(read_fact(f"p({number})") for number in range(20))
+    cluster = Cluster("a(X) :- p(X), not q(X).", Asking(), 4, background)
+    assert [spread.cells for spread in cluster.job.spreads] == [4]
+    found = cluster.take([event(0, *(f"q({number})" for number in range(0, 20, 2)))])
+    assert answers(found) == [[sorted(f"a({number})" for number in range(1, 20, 2))]]
+
+
+def test_terms_that_are_one_to_clingo_go_to_one_cell() -> None:
+    facts = [f"p(<http://ex.org/x{number}>)" for number in range(20)]
+    others = [f"q(ex_x{number})" for number in range(20)]
+    cluster = Cluster(f"{NAMES} a(X) :- p(X), not q(X). n(X) :- p(X), q(X).", Asking(solver="clingo"), 4)
+    (only,) = answers(cluster.take([event(0, *facts, *others)]))
+    assert only == [sorted(f"n(<http://ex.org/x{number}>)" for number in range(20))]
+
+
+@pytest.mark.parametrize("program", ["a(X) :- rdf_type(X,ex_C), p(X).", "a(C) :- rdf_type(X,C), not p(C)."])
+def test_types_are_classes_and_facts_about_them(program: str) -> None:
+    facts = [f"<http://ex.org/C>(x{number})" for number in range(9)] + ["p(x3)", "p(<http://ex.org/D>)"]
+    one, four = (Cluster(NAMES + program, Asking(), partitions) for partitions in (1, 4))
+    assert answers(four.take([event(0, *facts)])) == answers(one.take([event(0, *facts)])) != [[[]]]
+
+
+def test_late_facts_are_told_once() -> None:
+    cluster = Cluster("a(X) :- p(X), not q(X). b(X) :- p(X), r(X).", Asking(window=2), 2, delay=1)
+    cluster.take([event(5, "p(1)"), event(1, "p(2)", "q(2)", "r(2)", "nobody(2)")], ended=False)
+    cluster.take([event(2, "p(3)")])
+    assert sorted(cluster.late) == ["nobody(2)", "p(2)", "p(3)", "q(2)", "r(2)"]
+
+
+def test_a_piece_that_takes_too_long_leaves_the_window_incomplete() -> None:
+    cluster = Cluster("a(X) :- p(X). n(0) :- q. n(X+1) :- n(X).", Asking(limit="300ms"), 2)
+    (first, second) = cluster.take([event(0, "p(1)"), event(1, "p(2)", "q")])
+    assert (first.sets, first.incomplete) == ((("a(1)",),), False)
+    assert (second.sets, second.incomplete) == ((), True)
+
+
+def test_what_clingo_cannot_solve_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise Failed(Diagnostic("E504", "clingo has not solved a window: it is gone"))
+
+    monkeypatch.setattr(Crew, "solve", broken)
+    cluster = Cluster("{ a(X) } :- p(X).", Asking(), 2)
+    with pytest.raises(Failed, match="it is gone"):
+        cluster.take([event(0, "p(1)")])
+
+
+def test_streams_without_events_have_no_windows() -> None:
+    assert Cluster("a(X) :- p(X).", Asking(), 2).take([]) == []
