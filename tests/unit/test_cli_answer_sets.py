@@ -86,6 +86,20 @@ def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
     assert run("--report", "-", program="two.lp").stderr.count('"seconds"') == 3 * 4 + 3
 
 
+def test_where_pieces_are_evaluated_together_a_report_counts_their_facts(folder: Path) -> None:
+    (folder / "two.lp").write_text("a(X) :- open(X), not shut(X). b(X) :- closed(X). :- b(b).")
+    run("--report", "report.jsonl", program="two.lp")
+    *windows, total = map(json.loads, (folder / "report.jsonl").read_text().splitlines())
+    told = [[(part["facts"], part["seconds"], part["answers"]) for part in window["communities"]] for window in windows]
+    assert told[:2] == [[(2, None, 1), (0, None, 1)], [(0, None, None), (1, None, None)]]
+    assert [part["facts"] for part in total["communities"]] == [5, 1]
+    assert total["seconds"] > 0
+    (folder / "one.lp").write_text("a(X) :- open(X), not closed(X).")
+    run("--report", "report.jsonl", program="one.lp")
+    *_, total = map(json.loads, (folder / "report.jsonl").read_text().splitlines())
+    assert total["seconds"] == total["communities"][0]["seconds"] > 0
+
+
 @pytest.mark.parametrize("verb", ["run", "check", "explain"])
 @pytest.mark.parametrize(
     ("window", "code"),
@@ -160,12 +174,22 @@ def test_a_limit_is_told(folder: Path) -> None:
 
 def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
     (folder / "b.lars").write_text("q(X) :- open(X).")
-    mixed = CliRunner().invoke(app, ["run", "gates.lp", "b.lars", "--stream", "gates.facts"])
-    assert (mixed.exit_code, "run on their own" in mixed.stderr) == (2, True)
+    for verb in (["run", "--stream", "gates.facts"], ["check"], ["explain"]):
+        mixed = CliRunner().invoke(app, [*verb, "gates.lp", "b.lars"])
+        assert (mixed.exit_code, "run on their own" in mixed.stderr) == (2, True)
     why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
     assert (why.exit_code, "`thalweg explain`" in why.stderr) == (2, True)
     with pytest.raises(thalweg.Rejected, match="`emit` does not go"):
         list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="changes"))
+
+
+def test_numbers_of_the_background_are_looked_at(folder: Path) -> None:
+    (folder / "slow.lp").write_text("slow(X) :- open(X), limit(Y), Y < 40.")
+    (folder / "limit.facts").write_text("limit(7.5). other(1.5).")
+    for verb in (["check", "slow.lp"], ["run", "slow.lp", "--stream", "gates.facts"]):
+        result = CliRunner().invoke(app, [*verb, "--background", "limit.facts"])
+        assert result.exit_code == 0
+        assert result.stderr.count("warning[W508]: `7.5` in `limit/1` is no number of clingo") == 1
 
 
 def test_all_that_is_no_input_is_named_at_once(folder: Path) -> None:

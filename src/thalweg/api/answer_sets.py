@@ -48,8 +48,12 @@ def load_answer_sets(
             own_frame(program.window, clock)
         except Rejected as error:
             found += error.diagnostics
-    settle(found, report)
     facts = [fact for one in known for fact in one.background]
+    if facts and program.reckons:
+        from thalweg.runtimes.numbers import in_facts
+
+        found += in_facts(facts, replace(program.names, signatures=program.mentioned))
+    settle(found, report)
     return program.knowing(facts), facts
 
 

@@ -17,7 +17,6 @@ from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.fact import Fact
 from thalweg.runtimes.emit import Piece, Solution
 from thalweg.runtimes.numbers import Numbers
 from thalweg.runtimes.windows import Frame
@@ -28,25 +27,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one piece of a program had to do for a window: facts of some inputs, seconds, and how many answers."""
+    """What one piece of a program had to do for a window: facts of some inputs, seconds, and how many answers.
+
+    What nobody can tell is None: where pieces are evaluated together, how long each took, and who forbids an answer.
+    """
 
     inputs: tuple[str, ...]
     facts: int
-    seconds: float
-    answers: int
+    seconds: float | None
+    answers: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """The answer sets of a window; whether these are all that was asked for; and who had to do what.
 
-    `overtime`: it is complete, and took longer than it may.
+    `overtime`: it is complete, and took longer than it may. `together` is how long all took where nobody can tell them
+    apart.
     """
 
     sets: tuple[Sequence[str], ...]
     complete: bool = True
     shares: tuple[Share, ...] = ()
     overtime: bool = False
+    together: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return sum(share.seconds or 0.0 for share in self.shares) if self.together is None else self.together
 
 
 class Evaluator(Protocol):
@@ -101,7 +110,7 @@ class Inputs:
         return batch
 
     def _learn(self, signatures: Iterable[str]) -> None:
-        found = {signature: self._known_as(signature) for signature in signatures}
+        found = {signature: self._names.known_as(signature) for signature in signatures}
         self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
         strays = {name for names in found.values() for name in names} - self._inputs - self._strays
         self._strays |= strays
@@ -109,11 +118,6 @@ class Inputs:
             message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"
             help = f"name all that streams bring: `--inputs {','.join(sorted(self._inputs | self._strays))}`"
             self._report(Diagnostic("W506", message, help=help))
-
-    def _known_as(self, signature: str) -> set[str]:
-        predicate, _, arity = signature.rpartition("/")
-        atoms = self._names.atoms(Fact(predicate, ("x",) * int(arity)))
-        return {f"{name}/{len(args)}" for name, args in atoms}
 
 
 Listener = Callable[[Solution, Answered], None]

@@ -91,9 +91,12 @@ def evaluator(
     """Who answers: the engine where it can and nobody says otherwise, or clingo, by its own crew or a given one."""
     rules = None if asking.solver == "clingo" else program.lowered(frame.panes)
     if rules is not None:
-        from thalweg.runtimes.lowering import Lowered
+        from thalweg.planning.input_dependency import analyse
+        from thalweg.runtimes.lowering import Lowered, Tally
 
-        return Lowered(rules, frame, program.inputs, background, asking.seconds)
+        pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
+        tally = Tally(pieces, program.names.known_as)
+        return Lowered(rules, frame, program.inputs, background, asking.seconds, tally)
     check_solver(program, asking)
     from thalweg.runtimes.solving import Solving
     from thalweg.solvers.crew import Crew

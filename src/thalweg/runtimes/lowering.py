@@ -5,7 +5,7 @@ some window asks for.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 from weakref import ref
@@ -35,6 +35,7 @@ class Lowered:
         inputs: tuple[str, ...],
         background: Iterable[Fact] = (),
         limit: float | None = None,
+        tally: "Tally | None" = None,
     ) -> None:
         rules = replace(rules, background=(*rules.background, *background))
         self._shown = rules.derived if rules.told is None else rules.told
@@ -42,11 +43,11 @@ class Lowered:
         # All of it is told again for each window, so nothing is gained by telling changes apart.
         self._engine = Engine(rules, first=0, tells=False)
         self._frame = frame
-        self._inputs = inputs
+        self._tally = tally or Tally([inputs], lambda signature: set(inputs))
         self._limit = limit
         self._pane = 0
         self._waiting: list[Batch] = []
-        self._arrived: deque[tuple[int, int]] = deque()
+        self._arrived: deque[tuple[int, list[int]]] = deque()
         self._seconds = 0.0
         # Answers that somebody may still read: their terms must be kept.
         self._told: list[ref[Listing]] = []
@@ -58,7 +59,7 @@ class Lowered:
     def add(self, position: int, batches: Sequence[Batch]) -> None:
         self._go_on(position)
         self._waiting += batches
-        self._arrived.append((position, sum(map(_size, batches))))
+        self._arrived.append((position, self._tally.count(batches)))
 
     def answer(self, first: int, last: int) -> Answered:
         self._go_on(last)
@@ -70,9 +71,10 @@ class Lowered:
         while self._arrived and self._arrived[0][0] < first:
             self._arrived.popleft()
         sets = () if INCONSISTENT.signature in facts.rows else (facts,)
-        share = Share(self._inputs, sum(size for _, size in self._arrived), self._seconds, len(sets))
-        self._seconds = 0.0
-        return Answered(sets, shares=(share,), overtime=self._limit is not None and share.seconds > self._limit)
+        seconds, self._seconds = self._seconds, 0.0
+        shares = self._tally.shares([counts for _, counts in self._arrived], seconds, len(sets))
+        overtime = self._limit is not None and seconds > self._limit
+        return Answered(sets, shares=shares, overtime=overtime, together=seconds)
 
     def _listing(self) -> Listing:
         """All that is shown; some of it has another name in the engine."""
@@ -107,6 +109,48 @@ class Lowered:
         """The engine has nothing to close."""
 
 
+class Tally:
+    """How many facts come to each piece of a program; `known_as` tells which inputs facts of a signature are.
+
+    >>> from thalweg.model.event import Batch
+    >>> tally = Tally([("p/1", "q/1"), ("p/1", "r/1")], lambda signature: {signature})
+    >>> tally.count([Batch({"p/1": [1, 2], "q/1": [3]})])
+    [3, 2]
+    """
+
+    def __init__(self, pieces: Sequence[tuple[str, ...]], known_as: Callable[[str], set[str]]) -> None:
+        self._pieces = pieces
+        self._known_as = known_as
+        self._takers: dict[str, list[int]] = {}
+
+    def count(self, batches: Sequence[Batch]) -> list[int]:
+        """How many of the facts come to each piece."""
+        counts = [0] * len(self._pieces)
+        for signature, size in (one for batch in batches for one in _sizes(batch)):
+            for piece in self._takers.get(signature) or self._learn(signature):
+                counts[piece] += size
+        return counts
+
+    def _learn(self, signature: str) -> list[int]:
+        known = self._known_as(signature)
+        found = [number for number, inputs in enumerate(self._pieces) if not known.isdisjoint(inputs)]
+        self._takers[signature] = found
+        return found
+
+    def shares(self, counts: Sequence[Sequence[int]], seconds: float, answers: int) -> tuple[Share, ...]:
+        """What can be told of pieces that are evaluated together; of a single one, everything."""
+        alone = len(self._pieces) == 1
+        return tuple(
+            Share(
+                inputs,
+                sum(some[number] for some in counts),
+                seconds if alone else None,
+                answers if alone or answers else None,
+            )
+            for number, inputs in enumerate(self._pieces)
+        )
+
+
 def _distinct(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each row once.
 
@@ -121,8 +165,8 @@ def _distinct(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return rows[differs]
 
 
-def _size(batch: Batch) -> int:
-    """How many facts there are."""
-    return len(batch.order) or sum(
-        np.size(words) // max(1, int(signature.rpartition("/")[2])) for signature, words in batch.rows.items()
-    )
+def _sizes(batch: Batch) -> Iterator[tuple[str, int]]:
+    """How many facts there are of each signature."""
+    for signature, words in batch.rows.items():
+        arity = int(signature.rpartition("/")[2])
+        yield signature, np.size(words) // arity if arity else 1

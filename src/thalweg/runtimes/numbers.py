@@ -1,15 +1,17 @@
 """Numbers that clingo does not have are text to it. A program that compares numbers does not expect that: told once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.languages.asp.terms import GREATEST, LEAST, is_text_to_clingo
+from thalweg.languages.asp.terms import GREATEST, LEAST, Names, is_text_to_clingo
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
 
 # A stream that has brought so many other literals is not looked at any longer.
 _MOST_LITERALS: Final = 100_000
@@ -37,8 +39,7 @@ class Numbers:
             found = self._first(np.asarray(words, dtype=np.int64).reshape(-1))
             if found is not None:
                 self._told = True
-                message = f"`{found}` in `{signature}` is no number of clingo: it is compared as text"
-                self._report(Diagnostic("W508", message, help=_HELP))
+                self._report(_no_number(found, signature))
                 return
 
     def _first(self, words: NDArray[np.int64]) -> str | None:
@@ -49,6 +50,21 @@ class Numbers:
         literals = np.unique(words[words & 7 == 4]) if self._literals < _MOST_LITERALS else ()
         self._literals += len(literals)
         return next(filter(is_text_to_clingo, map(self._dictionary.spell, map(int, literals))), None)
+
+
+def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
+    """Tells of the first such number in facts that the program speaks of.
+
+    >>> [found.message for found in in_facts([Fact("limit", ("7.5",))], Names({}, frozenset({"limit/1"})))]
+    ['`7.5` in `limit/1` is no number of clingo: it is compared as text']
+    """
+    mattering = (fact for fact in facts if names.known_as(fact.signature))
+    found = ((term, fact.signature) for fact in mattering for term in fact.args if is_text_to_clingo(term))
+    yield from (_no_number(*one) for one in islice(found, 1))
+
+
+def _no_number(term: str, signature: str) -> Diagnostic:
+    return Diagnostic("W508", f"`{term}` in `{signature}` is no number of clingo: it is compared as text", help=_HELP)
 
 
 _HELP: Final = (

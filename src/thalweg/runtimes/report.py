@@ -27,39 +27,43 @@ class Report:
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._windows = 0
+        self._seconds = 0.0
         self._totals: dict[int, dict[str, Any]] = {}
 
     def take(self, solution: Solution, answered: Answered) -> None:
         """Tells of one window."""
-        shares = answered.shares
         self._windows += 1
         pieces = [
             {"inputs": share.inputs, "facts": share.facts, "seconds": _rounded(share.seconds), "answers": share.answers}
-            for share in shares
+            for share in answered.shares
         ]
         window = {"t": solution.t, "window": [solution.start, solution.t]}
-        self._line(window | {"seconds": _rounded(sum(share.seconds for share in shares)), "communities": pieces})
-        for number, share in enumerate(shares):
+        self._line(window | {"seconds": _rounded(answered.seconds), "communities": pieces})
+        self._seconds += answered.seconds
+        for number, share in enumerate(answered.shares):
             self._add(number, share)
 
     def _add(self, number: int, share: Share) -> None:
-        total = self._totals.setdefault(number, {"inputs": share.inputs, "facts": 0, "seconds": 0.0, "slowest": 0.0})
+        start = None if share.seconds is None else 0.0
+        total = self._totals.setdefault(
+            number, {"inputs": share.inputs, "facts": 0, "seconds": start, "slowest": start}
+        )
         total["facts"] += share.facts
-        total["seconds"] += share.seconds
-        total["slowest"] = max(total["slowest"], share.seconds)
+        if share.seconds is not None:
+            total["seconds"] += share.seconds
+            total["slowest"] = max(total["slowest"], share.seconds)
 
     def finish(self) -> None:
         """Tells of all windows."""
-        seconds = _rounded(sum(total["seconds"] for total in self._totals.values()))
         pieces = [
             total | {"seconds": _rounded(total["seconds"]), "slowest": _rounded(total["slowest"])}
             for total in self._totals.values()
         ]
-        self._line({"windows": self._windows, "seconds": seconds, "communities": pieces})
+        self._line({"windows": self._windows, "seconds": _rounded(self._seconds), "communities": pieces})
 
     def _line(self, data: dict[str, Any]) -> None:
         self._write(f"{_encode(data)}\n")
 
 
-def _rounded(seconds: float) -> float:
-    return round(seconds, 6)
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)

@@ -175,6 +175,15 @@ class Names:
         if self.type_name and len(fact.args) == 1 and fact.predicate[0] == "<":
             yield self.type_name, (fact.args[0], fact.predicate)
 
+    def known_as(self, signature: str) -> set[str]:
+        """The signatures under which facts of a stream come to the program.
+
+        >>> Names({"ub": "http://ub#"}, frozenset({"ub_Dean/1"})).known_as("<http://ub#Dean>/1")
+        {'ub_Dean/1'}
+        """
+        predicate, _, arity = signature.rpartition("/")
+        return {f"{name}/{len(args)}" for name, args in self.atoms(Fact(predicate, ("x",) * int(arity)))}
+
     def fact(self, name: str, args: tuple[str, ...]) -> Fact:
         """The fact of an atom in an answer, its arguments as clingo prints them.
 

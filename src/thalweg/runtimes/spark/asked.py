@@ -24,7 +24,6 @@ from thalweg.planning.keys import Keys
 from thalweg.planning.partition import Partitioning, Stage
 from thalweg.runtimes.asking import Asking
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.spark.inbox import arity_of
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import UNKNOWN, Words
 from thalweg.runtimes.windows import Frame
@@ -81,7 +80,7 @@ class AskedJob(Job):
 
     def routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
         """Pieces are the routes; the number of a piece is that of its route."""
-        known = self._known_as(signature)
+        known = self.names.known_as(signature)
         for number in self._takers(signature):
             keys = self.spreads[number].keys
             yield 0, number, next((keys[name] for name in sorted(known) if name in keys), None)
@@ -90,12 +89,8 @@ class AskedJob(Job):
         """The pieces that need facts of a signature; a window of so many facts counts all of them."""
         if self.frame.tuples:
             return list(range(len(self.spreads)))
-        known = self._known_as(signature)
+        known = self.names.known_as(signature)
         return [number for number, spread in enumerate(self.spreads) if not known.isdisjoint(spread.piece.inputs)]
-
-    def _known_as(self, signature: str) -> set[str]:
-        atoms = self.names.atoms(Fact(signature.rpartition("/")[0], ("x",) * arity_of(signature)))
-        return {f"{name}/{len(args)}" for name, args in atoms}
 
     def where(self, stage: int, route: int, key: int | None, rows: Words, words: Dictionary) -> Words | None:
         """Two terms that are one to clingo go to the same cell; what has no key goes to any."""

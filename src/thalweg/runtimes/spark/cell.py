@@ -149,7 +149,7 @@ class Cell:
             "complete": answered.complete,
             "overtime": answered.overtime,
             "facts": sum(share.facts for share in answered.shares),
-            "seconds": sum(share.seconds for share in answered.shares),
+            "seconds": answered.seconds,
         }
         self._told.append((solution.t, _encode(told)))
 
