@@ -183,6 +183,13 @@ def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
         list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="changes"))
 
 
+def test_scripts_are_not_run(folder: Path) -> None:
+    (folder / "own.lp").write_text("b :- open(X).\n#script (python)\nprint(1)\n#end.\na(@f(X)) :- open(X).")
+    result = run(program="own.lp")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error[E501]: scripts are not run\n  own.lp:2:1\n")
+
+
 def test_numbers_of_the_background_are_looked_at(folder: Path) -> None:
     (folder / "slow.lp").write_text("slow(X) :- open(X), limit(Y), Y < 40.")
     (folder / "limit.facts").write_text("limit(7.5). other(1.5).")

@@ -55,6 +55,7 @@ def explain_answer_sets(
     as_published: bool = False,
     report: Callable[[Diagnostic], None] = lambda found: None,
     tick: str = "1s",
+    partitions: int | None = None,
 ) -> "ExplainedAnswerSets":
     """How an answer set program is taken apart; `as_published`, with the communities of the paper."""
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
@@ -64,4 +65,4 @@ def explain_answer_sets(
     program, _ = load_answer_sets(programs, background, inputs, report, Timing(tick).clock)
     found = analyse(program.outlines, program.inputs)
     reasons = tuple(dict.fromkeys(obstacle.words for obstacle in program.obstacles))
-    return ExplainedAnswerSets(found, Published(found) if as_published else None, reasons)
+    return ExplainedAnswerSets(found, Published(found) if as_published else None, reasons, partitions)

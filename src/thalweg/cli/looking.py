@@ -120,7 +120,8 @@ def explain(
         spread = partitions if runtime == "spark" else None
         plan: Explanation | ExplainedAnswerSets | ExplainedTopology
         if any(map(api.is_answer_sets, programs)):
-            plan = api.explain_answer_sets(programs, background or (), names, decomposition == "paper", complain, tick)
+            published = decomposition == "paper"
+            plan = api.explain_answer_sets(programs, background or (), names, published, complain, tick, spread)
             complain(*plan.warnings)
         elif as_ == "consistency":
             plan = api.explain_checks(programs, background or (), tick, reading, spread, complain)

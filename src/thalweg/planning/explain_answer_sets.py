@@ -1,6 +1,6 @@
 """How an answer set program is taken apart: graphs, communities, and what is evaluated in each, for people to read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
@@ -10,6 +10,7 @@ from thalweg.ir.outline import Outline
 from thalweg.planning.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
 from thalweg.planning.explain_stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.planning.input_dependency import Dependency, Piece
+from thalweg.planning.keys import Keys
 from thalweg.planning.published import Published
 from thalweg.planning.tell import WIDTH
 
@@ -20,7 +21,8 @@ _ROLES: Final = {"positive": POSITIVE, "negative": NEGATED, "aggregate": AGGREGA
 class ExplainedAnswerSets:
     """An answer set program, explained; with the published communities in the place of ours where they are asked for.
 
-    `obstacles` say what keeps it from being evaluated incrementally; without any, clingo is not needed.
+    `obstacles` say what keeps it from being evaluated incrementally; without any, clingo is not needed. `partitions`
+    are those of a cluster that it is spread over.
 
     >>> from thalweg.ir.outline import outline
     >>> rules = outline("a :- p, not q.", "a/0", "p/0", "not q/0"), outline("b :- r.", "b/0", "r/0")
@@ -31,6 +33,7 @@ class ExplainedAnswerSets:
     dependency: Dependency
     published: Published | None = None
     obstacles: tuple[str, ...] = ()
+    partitions: int | None = None
 
     @property
     def communities(self) -> tuple[tuple[str, ...], ...]:
@@ -52,7 +55,7 @@ class ExplainedAnswerSets:
         """The same for programs to read."""
         found = self.dependency
         graph = self.published or found
-        return {
+        data: dict[str, object] = {
             "strata": found.strata,
             "dependency": {
                 "nodes": list(found.nodes),
@@ -73,6 +76,23 @@ class ExplainedAnswerSets:
             "because": list(self.obstacles),
             "warnings": [warning.as_data() for warning in self.warnings],
         }
+        if self.partitions is not None:
+            data["stages"] = list(map(self._stage_data, found.pieces))
+        return data
+
+    def _stage_data(self, piece: Piece) -> dict[str, object]:
+        """On a cluster each piece is for itself."""
+        keys = self.dependency.keys(piece)
+        rules = [self.dependency.outlines[number] for number in piece.rules]
+        return {
+            "rules": [one.written for one in rules],
+            "key": None if keys is None else sorted(_key_variables(rules, keys)),
+            "partitions": self._cells(piece),
+        }
+
+    def _cells(self, piece: Piece) -> int:
+        split = piece.inputs and self.dependency.keys(piece) is not None
+        return self.partitions if split and self.partitions else 1
 
     def _piece_data(self, piece: Piece) -> dict[str, object]:
         keys = None if self.published else self.dependency.keys(piece)
@@ -129,6 +149,8 @@ class ExplainedAnswerSets:
         yield f"{number}  {', '.join(piece.inputs) or 'no inputs'}"
         if keys is not None and (places := [f"{name} {keys[name] + 1}" for name in piece.inputs if name in keys]):
             yield f"   can be spread by the argument: {', '.join(places)}"
+        if self.partitions is not None and self.published is None:
+            yield f"   on Spark in {_count(self._cells(piece), 'partition')}"
         for statement in piece.rules:
             yield f"   {statement + 1}: {self.dependency.outlines[statement].written}"
 
@@ -184,6 +206,17 @@ class _Pieces:
 
     def svg(self) -> str:
         return Drawing(self.boxes, list(self.arrows), self.bands, LEGEND).svg()
+
+
+def _key_variables(rules: Iterable[Outline], keys: Keys) -> set[str]:
+    """What the key is called in the rules."""
+    found = (
+        need.args[keys[need.predicate]]
+        for one in rules
+        for need in one.body
+        if need.predicate in keys and len(need.args) > keys[need.predicate]
+    )
+    return {name for name in found if name is not None}
 
 
 def _numbers(rules: tuple[int, ...]) -> list[int]:

@@ -93,3 +93,13 @@ def test_options_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "x.lars").write_text("a :- p.", encoding="utf-8")
     for option in (["--decomposition", "paper"], ["--inputs", "p/1"]):
         assert CliRunner().invoke(app, ["explain", str(tmp_path / "x.lars"), *option]).exit_code == 2
+
+
+def test_on_a_cluster_pieces_are_stages_with_a_key_or_without(tmp_path: Path) -> None:
+    text, spark = "a(X) :- p(X,Y), not q(X).\nb :- r, s.\n", ("--runtime", "spark", "--partitions", "3")
+    assert json.loads(explain(tmp_path, text, *spark, "--format", "json")[0])["stages"] == [
+        {"rules": ["a(X) :- p(X,Y), not q(X)."], "key": ["X"], "partitions": 3},
+        {"rules": ["b :- r, s."], "key": None, "partitions": 1},
+    ]
+    assert "on Spark in 3 partitions" in explain(tmp_path, text, *spark)[0]
+    assert "Spark" not in explain(tmp_path, text)[0]

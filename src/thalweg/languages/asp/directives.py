@@ -28,7 +28,7 @@ _INCLUDE: Final = re.compile(r'#include\s*"(?P<file>[^"\n]*)"\s*\.')
 _NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
 # What may hold anything inside is matched whole, so that nothing is found in there.
 _TOKEN: Final = re.compile(
-    r'(?P<note>%![^\n]*)|%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"|#script\b.*?#end\s*\.'
+    r'(?P<note>%![^\n]*)|%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<script>#script\b.*?#end\s*\.)'
     r"|(?P<directive>#(?:prefix|input|from)\b|#include(?=\s*\"))|(?P<foreign>[^\x01-\x7f]+)",
     re.DOTALL,
 )
@@ -80,6 +80,8 @@ def take_out(source: Source) -> Directives:
             _note(found, token["note"])
         elif token["directive"]:
             at = _directive(found, source, token)
+        elif token["script"]:
+            _script(found, source, token)
         elif token["foreign"]:
             _foreign(found, source, token)
     return found
@@ -150,6 +152,14 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
     found.wrong.append(wrong)
     found.text = found.text[:start] + " " * (end - start) + found.text[end:]
     return end
+
+
+def _script(found: Directives, source: Source, token: re.Match[str]) -> None:
+    """A program is data: whatever runs it must not run code that comes with it."""
+    span = Span(source, token.start(), token.start() + len("#script"))
+    help = "say it in rules, or compute it beforehand and bring it as facts with `--background`"
+    found.wrong.append(Diagnostic("E501", "scripts are not run", span, help))
+    _blank(found, token)
 
 
 def _foreign(found: Directives, source: Source, token: re.Match[str]) -> None:
