@@ -5,7 +5,7 @@ resource, 100 for a literal in quotes, so that a word alone says what it stands 
 that lives uses them, so that the dictionary follows the window and not the run: `collect` is told what is still in use.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ _BYTES_AN_ENTRY: Final = 140
 
 
 class Dictionary:
-    """One for each engine.
+    """One for each engine; `canonical` may say that a term is another way to write one.
 
     >>> words = Dictionary()
     >>> words.spell(words.code("road1")), words.spell(words.code("12.50"))
@@ -34,6 +34,7 @@ class Dictionary:
         self._after_collection = 0
         self._characters = 0
         self.crowded = False
+        self.canonical: Callable[[str], str] | None = None
 
     def __len__(self) -> int:
         return len(self.words)
@@ -52,6 +53,9 @@ class Dictionary:
             number = read_number(term)
             if number is not None:
                 return number
+        if self.canonical is not None and (meant := self.canonical(term)) != term:
+            self.words[term] = word = self.code(meant)
+            return word
         literal = term[0] == '"'
         spellings, free = self._spellings[literal], self._free[literal]
         if free:

@@ -95,8 +95,11 @@ def evaluator(
         from thalweg.runtimes.lowering import Lowered, Tally
 
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
-        tally = Tally(pieces, program.names.known_as)
-        return Lowered(rules, frame, program.inputs, background, asking.seconds, tally)
+        tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
+        known = [Fact(fact.predicate, tuple(map(canonical, fact.args))) for fact in background]
+        lowered = Lowered(rules, frame, program.inputs, known, asking.seconds, tally)
+        lowered.dictionary.canonical = canonical if program.prefixes else None
+        return lowered
     check_solver(program, asking)
     from thalweg.runtimes.solving import Solving
     from thalweg.solvers.crew import Crew

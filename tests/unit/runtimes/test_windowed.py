@@ -266,6 +266,18 @@ def test_whatever_asks_for_a_value_counts(ask: Ask, program: str) -> None:
     assert [one.code for one in told] == ["W508"]
 
 
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+@pytest.mark.parametrize("prefix", ["ex", ""])
+def test_a_constant_that_begins_with_a_prefix_is_an_iri_wherever_it_comes_from(
+    ask: Ask, solver: str, prefix: str
+) -> None:
+    name = f"{prefix}_x".removeprefix("_")
+    program = f"#prefix {prefix}: <http://ex#>. a(X) :- p(X), q(X), not r(X). b({name}) :- p({name})."
+    (answer,) = ask(program, [(1, ["p(<http://ex#x>)", f"q({name})", "p(<http://ex#y>)"])], solver=solver)
+    predicates = ("http://ex#a>", "http://ex#b>") if not prefix else ("a", "b")
+    assert answer["answers"] == [[f"{'<' * (not prefix)}{one}(<http://ex#x>)" for one in predicates]]
+
+
 # The rest of the runtime ---------------------------------------------------------------------------------------------
 
 

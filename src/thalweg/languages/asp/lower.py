@@ -42,7 +42,6 @@ _HARMLESS: Final = (
 )
 _OUTSIDE: Final = {
     "ShowTerm": "`#show` with a condition is left to clingo",
-    "Script": "a script is left to clingo",
     "TheoryDefinition": "theories are left to clingo",
     "Edge": "`#edge` is left to clingo",
 }

@@ -10,7 +10,7 @@ Nodes are known by the name of their type, so that nothing here needs clingo. Wh
     #external a : b [free]        a choice; a rule otherwise, because it may be set by default
     #minimize, :~                 weak
     #edge                         one constraint over the bodies of all edges
-    &theory{…}, #script           touches everything that there is: everything meets
+    &theory{…}                    touches everything that there is: everything meets
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,6 @@ EVERYWHERE: Final = (
     "Definition",
     "ShowSignature",
     "Defined",
-    "Script",
     "TheoryDefinition",
     "ProjectSignature",
     "ProjectAtom",
@@ -49,9 +48,9 @@ def type_of(node: Any) -> str:
 
 def outlines_of(nodes: Iterable[Any], places: Places) -> list[Outline]:
     """The outlines of all statements that derive or forbid something."""
-    nodes = [node for node in nodes if type_of(node) not in EVERYWHERE or type_of(node) == "Script"]
+    nodes = [node for node in nodes if type_of(node) not in EVERYWHERE]
     edges = tuple(one for node in nodes if type_of(node) == "Edge" for one in _occurrences(node.body, "aggregate"))
-    found = [_outline(node, places, edges) for node in nodes if type_of(node) != "Script"]
+    found = [_outline(node, places, edges) for node in nodes]
     found += _exclusions(found)
     if not any(map(_is_boundless, nodes)):
         return found
@@ -181,8 +180,6 @@ def _nodes(child: Any) -> Iterable[Any]:
 
 def _is_boundless(node: Any) -> bool:
     """Whether a statement may depend on anything, and anything on it."""
-    if type_of(node) == "Script":
-        return True
     return type_of(node) == "Rule" and any(
         type_of(one) == "TheoryAtom"
         for one in (node.head, *(getattr(literal, "atom", literal) for literal in node.body))

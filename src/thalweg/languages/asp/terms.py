@@ -162,6 +162,15 @@ class Names:
             return term_of_content(re.sub(r"\\(.)", lambda found: _UNESCAPES[found.group(1)], text[1:-1]))
         return self.iri(text) or text if BARE.match(text) else text
 
+    def canonical(self, term: str) -> str:
+        """The one way to write a term: a constant of a stream that begins with a declared prefix is an IRI.
+
+        >>> names = Names({"ub": "http://ub#"})
+        >>> names.canonical("ub_x"), names.canonical("x"), names.canonical('"ub_x"')
+        ('<http://ub#x>', 'x', '"ub_x"')
+        """
+        return self.as_term(term) if BARE.match(term) else term
+
     def atoms(self, fact: Fact) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The names and terms under which a fact of a stream comes to the program; none where it is no input.
 

@@ -59,10 +59,11 @@ def test_the_background_goes_where_the_facts_go() -> None:
     assert answers(found) == [[sorted(f"a({number})" for number in range(1, 20, 2))]]
 
 
-def test_terms_that_are_one_to_clingo_go_to_one_cell() -> None:
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+def test_terms_that_are_one_to_clingo_go_to_one_cell(solver: str) -> None:
     facts = [f"p(<http://ex.org/x{number}>)" for number in range(20)]
     others = [f"q(ex_x{number})" for number in range(20)]
-    cluster = Cluster(f"{NAMES} a(X) :- p(X), not q(X). n(X) :- p(X), q(X).", Asking(solver="clingo"), 4)
+    cluster = Cluster(f"{NAMES} a(X) :- p(X), not q(X). n(X) :- p(X), q(X).", Asking(solver=solver), 4)
     (only,) = answers(cluster.take([event(0, *facts, *others)]))
     assert only == [sorted(f"n(<http://ex.org/x{number}>)" for number in range(20))]
 
