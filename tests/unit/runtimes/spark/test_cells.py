@@ -1,14 +1,20 @@
 """Answer sets in cells: who gets what, how long it may take, and what goes wrong."""
 
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
 
 from cells import Cluster
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.runtimes.asking import Asking
 from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.spark.run import check_claim, claim
 from thalweg.solvers.crew import Crew
+
+STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
 
 TRAFFIC = """
 jam(R) :- slow(R), many(R), not light(R).
@@ -101,3 +107,31 @@ def test_what_clingo_cannot_solve_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_streams_without_events_have_no_windows() -> None:
     assert Cluster("a(X) :- p(X).", Asking(), 2).take([]) == []
+
+
+@pytest.mark.parametrize(
+    ("program", "asking", "told"),
+    [
+        ("a(X) :- p(X).", Asking(window=2), None),
+        ("a(X) :- q(X).", Asking(window=2), "another program"),
+        ("a(X) :- p(X).", Asking(window=3), "the same program with other settings"),
+        ("a(X) :- p(X).", Asking("all", window=2), "the same program with other settings"),
+    ],
+)
+def test_a_checkpoint_belongs_to_a_program_and_to_how_it_is_asked(
+    tmp_path: Path, program: str, asking: Asking, told: str | None
+) -> None:
+    claim(tmp_path, Cluster("a(X) :- p(X).", Asking(window=2), 2).job, {})
+    with nullcontext() if told is None else pytest.raises(Rejected, match=f"belongs to {told}"):
+        check_claim(tmp_path, Cluster(program, asking, 2).job, {})
+
+
+@pytest.mark.skipif(not STREAMRULE.exists(), reason="the data is elsewhere")
+@pytest.mark.parametrize("solver", ["engine", "clingo"])
+def test_streamrule(solver: str) -> None:
+    def lines(name: str) -> list[str]:
+        return [line.rstrip(".") for line in (STREAMRULE / name).read_text().splitlines() if line]
+
+    cluster = Cluster((STREAMRULE / "lubm.txt").read_text(), Asking(solver=solver), 2)
+    (found,) = cluster.take([event(0, *lines("facts_first500.lp"))])
+    assert list(found.sets[0]) == sorted(lines("expected_lubm_first500.lp"))
