@@ -16,9 +16,10 @@ from typing import Final
 from rich.table import Table
 
 from thalweg.bench.apart import Footprint, apart
-from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE
+from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
 from thalweg.diagnostics import Source
 from thalweg.languages.asp import AspProgram
+from thalweg.languages.owl.vocabulary import TYPE, Triple
 from thalweg.model.fact import Fact
 from thalweg.solvers.programs import read_program
 
@@ -81,7 +82,7 @@ def background() -> list[Fact]:
     ]
 
 
-def second(tick: int, frequency: int) -> list[Fact]:
+def second(tick: int, frequency: int) -> list[Triple]:
     """All observations of a second, always the same.
 
     >>> len(second(0, 2)), second(0, 2) == second(0, 2)
@@ -89,20 +90,20 @@ def second(tick: int, frequency: int) -> list[Fact]:
     """
     chance = random.Random(tick)
     return [
-        fact
+        triple
         for number in range(frequency)
         for sensor, kinds in _SENSORS.items()
         for kind in kinds
-        for fact in _observation(f"{sensor}-{kind}", sensor, f"{tick}-{number}", chance.randrange(100))
+        for triple in _observation(f"{sensor}-{kind}", sensor, f"{tick}-{number}", chance.randrange(100))
     ]
 
 
-def _observation(what: str, sensor: str, when: str, value: int) -> Iterator[Fact]:
+def _observation(what: str, sensor: str, when: str, value: int) -> Iterator[Triple]:
     name = _name(f"Observation-{what}-{when}")
-    yield Fact(f"<{_SSN}Observation>", (name,))
-    yield Fact(f"<{_SSN}observedBy>", (name, _name(sensor)))
-    yield Fact(f"<{_SSN}observedProperty>", (name, _name(what)))
-    yield Fact(f"<{_SAO}hasValue>", (name, str(value)))
+    yield name, TYPE, f"<{_SSN}Observation>"
+    yield name, f"<{_SSN}observedBy>", _name(sensor)
+    yield name, f"<{_SSN}observedProperty>", _name(what)
+    yield name, f"<{_SAO}hasValue>", str(value)
 
 
 def _name(local: str) -> str:
@@ -124,12 +125,12 @@ class City:
 
 def measure(by: str, query: str, frequency: int, duration: int) -> City:
     """A stream in this process; the windows that are not yet full are warm-up."""
-    facts = [second(tick, frequency) for tick in range(duration)]
+    texts = [blocks(second(tick, frequency), tick) for tick in range(duration)]
     evaluator = MAKERS[by](program(query), WINDOW, background())
     footprint, taken, answers = Footprint(), [], 0
-    for some in facts:
+    for text in texts:
         began = time.perf_counter()
-        evaluator.add(some)
+        evaluator.add(text)
         answers = evaluator.answer()
         taken.append((time.perf_counter() - began) * 1_000)
     grown = footprint.grown()

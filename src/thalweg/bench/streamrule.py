@@ -28,14 +28,12 @@ from rich.table import Table
 from thalweg.bench import citybench
 from thalweg.bench.apart import Footprint, apart
 from thalweg.bench.coror import resident
-from thalweg.bench.evaluators import ENGINE, EVALUATORS, MAKERS, WHOLE
+from thalweg.bench.evaluators import ENGINE, EVALUATORS, MAKERS, WHOLE, blocks
 from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
 from thalweg.bench.table import Target, verdict_table, write_records, write_verdict
-from thalweg.bench.university import NAMESPACE, data
+from thalweg.bench.university import NAMESPACE, mingled
 from thalweg.diagnostics import Source
 from thalweg.languages.asp import AspProgram
-from thalweg.model.fact import Fact
-from thalweg.model.rdf import fact_of
 from thalweg.solvers.programs import read_program
 
 SIZES: Final = (5_000, 10_000, 20_000, 30_000, 60_000, 100_000)
@@ -135,20 +133,16 @@ def program(name: str) -> AspProgram:
     return found
 
 
-def facts_of(triples: int) -> list[Fact]:
-    return [fact_of(*triple) for triple in data(triples)]
-
-
 # Measuring --------------------------------------------------------------------------------------------------------
 
 
 def measure_static(by: str, name: str, triples: int) -> Static:
     """One window in this process."""
-    facts = facts_of(triples)
+    text = blocks(mingled(triples))
     evaluator = MAKERS[by](program(name), WINDOW, ())
     footprint = Footprint()
     began = time.perf_counter()
-    evaluator.add(facts)
+    evaluator.add(text)
     answers = evaluator.answer()
     seconds = time.perf_counter() - began
     grown = footprint.grown()
@@ -158,13 +152,15 @@ def measure_static(by: str, name: str, triples: int) -> Static:
 
 def measure_streaming(by: str, name: str, rate: int, duration: int) -> Streaming:
     """A stream in this process, as fast as it goes; the first window is warm-up."""
-    facts = facts_of(rate * duration)
+    triples = mingled(rate * duration)
+    texts = [blocks(triples[tick * rate : (tick + 1) * rate], tick) for tick in range(duration)]
+    del triples
     evaluator = MAKERS[by](program(name), WINDOW, ())
     footprint = Footprint()
     taken, spent, sizes = [], 0.0, []
-    for tick in range(duration):
+    for tick, text in enumerate(texts):
         began = time.perf_counter()
-        evaluator.add(facts[tick * rate : (tick + 1) * rate])
+        evaluator.add(text)
         closes = tick >= WINDOW - 1 and (tick - WINDOW + 1) % SLIDE == 0
         if closes:
             evaluator.answer()

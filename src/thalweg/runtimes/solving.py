@@ -22,6 +22,7 @@ from thalweg.languages.asp import AspProgram, Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.rdf import RDF_TYPE
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.runtimes.answer_sets import Answered, Share
@@ -29,10 +30,8 @@ from thalweg.runtimes.late import facts
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
 
-_ARGUMENT: Final = re.compile(r'-?[A-Za-z0-9_\']+|"(?:[^"\\]|\\.)*"|#inf|#sup')
-_ATOM: Final = re.compile(
-    rf"(?P<sign>-?)(?P<name>[a-z_'][A-Za-z0-9_']*)(?:\((?P<args>(?:{_ARGUMENT.pattern})(?:,(?:{_ARGUMENT.pattern}))*)\))?\Z"
-)
+_ARGUMENT: Final = re.compile(r'-?[A-Za-z0-9_\']+|"[^"\\]*(?:\\.[^"\\]*)*"|#inf|#sup')
+_NAME: Final = re.compile(r"(?P<sign>-?)(?P<name>[a-z_'][A-Za-z0-9_']*)\Z")
 
 # Fewer facts are solved faster by one process than by two.
 _WORTH_SPREADING: Final = 1_000
@@ -76,7 +75,7 @@ class Solving:
         self._inputs = frozenset(program.inputs)
         self._atoms = program.names.atoms
         self._symbol = lru_cache(maxsize=65_536)(program.names.as_symbol_text)
-        self._spelled = lru_cache(maxsize=65_536)(lambda text: spelled(text, program.names))
+        self._spelled = Spelling(program.names)
         self._background = self._symbols(background)
         self._held: deque[tuple[int, dict[str, list[Symbols]]]] = deque()
         self._last: list[dict[str, Solved]] = [{} for _ in self._pieces]
@@ -112,7 +111,7 @@ class Solving:
             )
             for piece, window, found in zip(self._pieces, windows, solved, strict=True)
         )
-        answers, complete = combine([self._spell(one) for found in solved for one in found], until)
+        answers, complete = combine([one for found in solved for one in found], until)
         return Answered(answers, complete, shares)
 
     def _spell(self, solved: Solved) -> Solved:
@@ -139,7 +138,7 @@ class Solving:
         windows = list(windows)
         new = [(piece, text) for piece, texts in enumerate(windows) for text in texts if not self._knows(piece, text)]
         tasks = [replace(self._tasks[piece], facts=text) for piece, text in new]
-        answers = dict(zip(new, self._crew.solve(tasks), strict=True))
+        answers = dict(zip(new, map(self._spell, self._crew.solve(tasks)), strict=True))
         solved = [
             [answers.get((piece, text)) or self._last[piece][text] for text in texts]
             for piece, texts in enumerate(windows)
@@ -163,18 +162,33 @@ class Solving:
         self._crew.close()
 
 
-def spelled(text: str, names: Names) -> str:
-    r"""An atom, or another term that is shown, in our spelling; what no term can hold stays as clingo prints it.
+class Spelling:
+    r"""Atoms, and other terms that are shown, in our spelling; what no term can hold stays as clingo prints it.
 
-    >>> names = Names({"ub": "http://ub#"})
-    >>> spelled('ub_dean("<http://x>",ub_y)', names), spelled('-q("\\"2.5\\"")', names), spelled("p(f(1),-2)", names)
-    ('<http://ub#dean>(<http://x>,<http://ub#y>)', '-q(2.5)', 'p(f(1),-2)')
+    >>> spelled = Spelling(Names({"ub": "http://ub#"}))
+    >>> spelled('ub_dean("<http://x>",ub_y)'), spelled('-q("\\"2.5\\"")'), spelled("p(f(1),-2)"), spelled("ub_y")
+    ('<http://ub#dean>(<http://x>,<http://ub#y>)', '-q(2.5)', 'p(f(1),-2)', '<http://ub#y>')
     """
-    found = _ATOM.match(text)
-    if found is None:
-        return names.as_term(text)
-    args = tuple(_ARGUMENT.findall(found["args"] or ""))
-    return f"{found['sign']}{names.fact(found['name'], args)}"
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        # There are many more atoms than terms and predicates.
+        self._term = lru_cache(maxsize=65_536)(names.as_term)
+        self._predicate = lru_cache(maxsize=1_024)(self._predicate_of)
+
+    def __call__(self, text: str) -> str:
+        name, bracket, rest = text.partition("(")
+        predicate, args = self._predicate(name), _ARGUMENT.findall(rest)
+        if predicate is None or (bracket and (not args or f"{','.join(args)})" != rest)):
+            return self._names.as_term(text)
+        if len(args) == 2 and predicate.endswith(RDF_TYPE):
+            return f"{predicate.removesuffix(RDF_TYPE)}{self._names.fact(name.removeprefix('-'), tuple(args))}"
+        return f"{predicate}({','.join(map(self._term, args))})" if args else predicate
+
+    def _predicate_of(self, name: str) -> str | None:
+        """What a predicate is called; None where it is none."""
+        found = _NAME.match(name)
+        return found and f"{found['sign']}{self._names.iri(found['name']) or found['name']}"
 
 
 def text_of(program: AspProgram, piece: Piece) -> str:

@@ -8,7 +8,7 @@ parts add up level by level, and in the order of costs adding the same on both s
 """
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import chain, product
 from time import perf_counter
 
 from thalweg.solvers.clingo import Solved
@@ -35,5 +35,14 @@ def combine(parts: Sequence[Solved], until: float | None = None) -> tuple[tuple[
         if until is not None and found and perf_counter() > until:
             complete = False
             break
-        found.add(chosen[0] if len(chosen) == 1 else tuple(sorted({atom for answer in chosen for atom in answer})))
+        found.add(chosen[0] if len(chosen) == 1 else _union(chosen))
     return tuple(sorted(found)), complete
+
+
+def _union(answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Sorted, each once; quick because the answers are sorted.
+
+    >>> _union([("a", "c"), ("b", "c")])
+    ('a', 'b', 'c')
+    """
+    return tuple(dict.fromkeys(sorted(chain.from_iterable(answers))))

@@ -20,7 +20,7 @@ from itertools import repeat
 from queue import SimpleQueue
 from threading import Thread, Timer
 from time import perf_counter, sleep
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.solvers.clingo import Solved, Task, Unsolvable, solve
@@ -142,10 +142,31 @@ def _exchange(process: "subprocess.Popen[bytes]", task: Task) -> Solved | str | 
     assert process.stdout is not None
     try:
         _send(process.stdin, task)
-        found: Solved | str = pickle.load(process.stdout)
+        found = pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError):
         return None
-    return found
+    return _unpacked(found) if isinstance(found, _Packed) else str(found)
+
+
+class _Packed(NamedTuple):
+    """An answer on its way: one text for each answer set, which is faster to send than a hundred thousand atoms."""
+
+    solved: Solved
+    texts: tuple[str, ...]
+
+
+def _packed(solved: Solved) -> _Packed:
+    return _Packed(replace(solved, answers=()), tuple(map("\n".join, solved.answers)))
+
+
+def _unpacked(packed: _Packed) -> Solved:
+    """The answer as it was: clingo writes a line break in a string as an escape, and no atom as an empty text.
+
+    >>> solved = Solved((("a", "b"), ("c",), ()))
+    >>> _unpacked(_packed(solved)) == solved
+    True
+    """
+    return replace(packed.solved, answers=tuple(tuple(text.split("\n")) if text else () for text in packed.texts))
 
 
 def _send(pipe: IO[bytes], value: object) -> None:
@@ -185,6 +206,6 @@ def work() -> None:
         except EOFError:
             return
         try:
-            _send(sink, solve(task))
+            _send(sink, _packed(solve(task)))
         except Unsolvable as error:
             _send(sink, str(error))

@@ -9,7 +9,7 @@ import pytest
 
 from thalweg import Asking, run
 from thalweg.bench.citybench import QUERIES, background, measure, program, rules, second, table
-from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE
+from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
 from thalweg.model.rdf import fact_of
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "citybench"
@@ -21,7 +21,7 @@ def test_engine_and_clingo_agree(query: str) -> None:
     evaluators = [MAKERS[by](program(query), 3, background()) for by in (WHOLE, ENGINE)]
     for tick in range(5):
         for each in evaluators:
-            each.add(second(tick, 1))
+            each.add(blocks(second(tick, 1), tick))
         ticks = min(tick + 1, 3)
         assert {each.answer() for each in evaluators} == {ticks ** len(QUERIES[query])}
 

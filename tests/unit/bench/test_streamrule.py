@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from thalweg.bench import streamrule
-from thalweg.bench.evaluators import ENGINE, EVALUATORS, MAKERS, PIECES, WHOLE
+from thalweg.bench.evaluators import ENGINE, EVALUATORS, MAKERS, PIECES, WHOLE, blocks
 from thalweg.bench.streamrule import (
     PROGRAMS,
     Static,
     Streaming,
     draw,
-    facts_of,
     measure_static,
     measure_streaming,
     printed,
@@ -22,6 +21,7 @@ from thalweg.bench.streamrule import (
     verdict,
 )
 from thalweg.bench.table import write_records
+from thalweg.bench.university import mingled
 from thalweg.diagnostics import Source
 from thalweg.planning.input_dependency import analyse
 from thalweg.solvers.clingo import Task, solve
@@ -30,11 +30,11 @@ from thalweg.solvers.programs import read_program
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_all_evaluators_agree_window_by_window(name: str) -> None:
-    facts, asked = facts_of(2_400), program(name)
+    triples, asked = mingled(2_400), program(name)
     evaluators = [make(asked, 3, ()) for make in MAKERS.values()]
     for start in range(0, 2_400, 400):
         for each in evaluators:
-            each.add(facts[start : start + 400])
+            each.add(blocks(triples[start : start + 400]))
         answers = {each.answer() for each in evaluators}
         assert len(answers) == 1
         # What is told of the last programs takes more than a few facts.
