@@ -5,9 +5,12 @@ Their order is that of their text, and found without it: terms are ranked by the
 terms. That is the same order because no term, with the comma or the bracket behind it, is the beginning of another.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import merge
-from itertools import chain, islice, repeat
+from itertools import chain, islice
+from math import prod
+from operator import add
 from typing import Any, Final, overload
 
 import numpy as np
@@ -17,6 +20,25 @@ from thalweg.model.dictionary import Dictionary
 
 Rows = NDArray[np.int64]
 _AT_ONCE: Final = 1_024
+_TOO_MANY: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """What facts are written in: something before and after each, and other characters for some of its own.
+
+    `escape` must look at one character at a time, so that it can be applied to the terms, which are few.
+    """
+
+    before: str = ""
+    after: str = ""
+    escape: Callable[[str], str] = str
+
+    def __call__(self, text: str) -> str:
+        return f"{self.before}{self.escape(text)}{self.after}"
+
+
+PLAIN: Final = Wrapping()
 
 
 class Listing(Sequence[str]):
@@ -32,11 +54,15 @@ class Listing(Sequence[str]):
         self._dictionary = dictionary
         self.rows = rows
 
-    def parts(self) -> Iterator[Sequence[str]]:
+    def parts(self, wrapping: Wrapping = PLAIN) -> Iterator[Sequence[str]]:
         """All facts in order, some at a time."""
         for signatures in self._alike():
-            found = [self._spelled(signature) for signature in signatures]
-            yield from found[0] if len(found) == 1 else _merged(found)
+            if len(signatures) == 1:
+                yield from self._spelled(signatures[0], wrapping)
+            else:
+                # Their order is that of the bare text.
+                for some in _merged([self._spelled(signature, PLAIN) for signature in signatures]):
+                    yield list(map(wrapping, some))
 
     def _alike(self) -> Iterable[list[str]]:
         """Signatures in order; with those that differ in nothing but how many arguments there are."""
@@ -46,19 +72,20 @@ class Listing(Sequence[str]):
             groups.setdefault(name if arity == "0" else f"{name}(", []).append(signature)
         return (groups[beginning] for beginning in sorted(groups))
 
-    def _spelled(self, signature: str) -> Iterator[list[str]]:
+    def _spelled(self, signature: str, wrapping: Wrapping) -> Iterator[list[str]]:
         """The facts of one signature in order, some at a time."""
         name, rows = signature.rpartition("/")[0], self.rows[signature]
         if not rows.shape[1]:
-            yield [name] * len(rows)
+            yield [wrapping(name)] * len(rows)
             return
         last = rows.shape[1] - 1
         columns = [self._ranked(column, ")" if place == last else ",") for place, column in enumerate(rows.T)]
-        order = np.lexsort([ranks for _, ranks in reversed(columns)])
-        for start in range(0, len(order), _AT_ONCE):
-            some = order[start : start + _AT_ONCE]
-            texts = [map(known.__getitem__, ranks[some].tolist()) for known, ranks in columns]
-            yield list(map("".join, zip(repeat(f"{name}("), *texts, strict=False)))
+        texts = [list(map(wrapping.escape, known)) for known, _ in columns]
+        beginning = f"{wrapping.before}{wrapping.escape(name)}("
+        texts[0] = [f"{beginning}{text}" for text in texts[0]]
+        texts[last] = [f"{text}{wrapping.after}" for text in texts[last]]
+        for ranks in _in_order([ranks for _, ranks in columns], [len(known) for known, _ in columns]):
+            yield _joined([map(known.__getitem__, some.tolist()) for known, some in zip(texts, ranks, strict=True)])
 
     def _ranked(self, words: Rows, behind: str) -> tuple[list[str], NDArray[np.int32]]:
         """The texts of terms with what stands behind them, in order, and which of them each word has."""
@@ -91,6 +118,37 @@ class Listing(Sequence[str]):
         return repr(tuple(self))
 
 
+def _in_order(columns: list[NDArray[np.int32]], sizes: list[int]) -> Iterator[list[NDArray[np.int64]]]:
+    """The rows of some columns of ranks in order, some at a time; each rank is smaller than the size of its column.
+
+    >>> [[column.tolist() for column in some] for some in _in_order([np.array([1, 0, 1]), np.array([0, 3, 2])], [2, 4])]
+    [[[0, 1, 1], [3, 0, 2]]]
+    """
+    if prod(sizes) >= _TOO_MANY:
+        order = np.lexsort(columns[::-1])
+        for start in range(0, len(order), _AT_ONCE):
+            yield [ranks[order[start : start + _AT_ONCE]].astype(np.int64) for ranks in columns]
+        return
+    # All ranks of a row make one number, which is sorted faster and takes less room than an order of rows.
+    keys = columns[0].astype(np.int64)
+    for ranks, size in zip(columns[1:], sizes[1:], strict=True):
+        keys *= size
+        keys += ranks
+    keys.sort()
+    for start in range(0, len(keys), _AT_ONCE):
+        rest, found = keys[start : start + _AT_ONCE], []
+        for size in sizes[:0:-1]:
+            rest, ranks = np.divmod(rest, size)
+            found.append(ranks)
+        yield [rest, *reversed(found)]
+
+
+def _joined(texts: list[Iterator[str]]) -> list[str]:
+    if len(texts) == 1:
+        return list(texts[0])
+    return list(map(add, *texts) if len(texts) == 2 else map("".join, zip(*texts, strict=True)))
+
+
 def _merged(found: Sequence[Iterator[list[str]]]) -> Iterator[list[str]]:
     """Facts that are in order, each for itself, in one order."""
     facts = merge(*map(chain.from_iterable, found))
@@ -98,10 +156,10 @@ def _merged(found: Sequence[Iterator[list[str]]]) -> Iterator[list[str]]:
         yield some
 
 
-def in_parts(facts: Sequence[str]) -> Iterable[Sequence[str]]:
-    """Facts some at a time, where that makes a difference.
+def in_parts(facts: Sequence[str], wrapping: Wrapping = PLAIN) -> Iterable[Sequence[str]]:
+    """Facts some at a time, where that makes a difference, in what they are written in.
 
-    >>> list(in_parts(("p(1)", "p(2)")))
-    [('p(1)', 'p(2)')]
+    >>> list(in_parts(("p(1)", "p(2)"), Wrapping(after=".")))
+    [['p(1).', 'p(2).']]
     """
-    return facts.parts() if isinstance(facts, Listing) else (facts,)
+    return facts.parts(wrapping) if isinstance(facts, Listing) else (list(map(wrapping, facts)),)

@@ -17,7 +17,7 @@ from json.encoder import encode_basestring as quoted
 from typing import Final, Protocol
 
 from thalweg.connectors.publish import Graph, Said
-from thalweg.model.listing import in_parts
+from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
 from thalweg.model.time import Clock
 
@@ -28,6 +28,9 @@ _TRUE: Final = f'"true"^^<{XSD}boolean>'
 _INVALIDATED_AT: Final = "<http://www.w3.org/ns/prov#invalidatedAtTime>"
 _VALID_FROM: Final = "<https://schema.org/validFrom>"
 _VALID_THROUGH: Final = "<https://schema.org/validThrough>"
+
+# Facts as strings of JSON.
+_QUOTED: Final = Wrapping('"', '"', lambda text: quoted(text)[1:-1])
 
 # A stretch is printed as one piece of text; this many lines of it at most.
 LONGEST_STRETCH: Final = 8_192
@@ -207,8 +210,8 @@ class Solution:
         yield f'{{"t":{self.t},"window":[{self.start},{self.t}],"answers":['
         for number, facts in enumerate(self.sets):
             yield ",[" if number else "["
-            for place, some in enumerate(in_parts(facts)):
-                yield f"{',' if place else ''}{','.join(map(quoted, some))}"
+            for place, some in enumerate(in_parts(facts, _QUOTED)):
+                yield f"{',' if place else ''}{','.join(some)}"
             yield "]"
         yield "]" + ',"incomplete":true' * self.incomplete + "}\n"
 
@@ -218,8 +221,8 @@ class Solution:
         if not self.sets:
             yield f"% {'nothing is known' if self.incomplete else 'no answer set'} at {self.t}{note}\n"
         for facts in self.sets:
-            for some in in_parts(facts):
-                yield "".join([f"{fact} at {self.t}.{note}\n" for fact in some])
+            for some in in_parts(facts, Wrapping(after=f" at {self.t}.{note}\n")):
+                yield "".join(some)
 
     def graphs(self, clock: Clock) -> Iterator[Graph]:
         """One for each answer set, and one that only says so where there is none."""

@@ -1,12 +1,14 @@
 """A listing is its facts in the order of their text, however they are held."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.model import listing as module
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
-from thalweg.model.listing import Listing, in_parts
+from thalweg.model.listing import Listing, Wrapping, in_parts
 
 TERMS = ("a", "a1", "aB", "a_", "1", "12", "1.5", "-1", '"a"', '"a,b"', '"a"@en', '"a"@en-us', '"a)"', "<a>", "<a,b>")
 TERMS += ('"é"', '"\U0001f600"', "<http://a/b>", "<http://a/b1>", '"a"^^<t>', '"a\\"b"')
@@ -32,6 +34,22 @@ def test_the_order_is_that_of_the_text(facts: set[Fact]) -> None:
     found = listing(facts, Dictionary())
     assert list(found) == sorted(map(str, facts))
     assert len(found) == len(facts)
+
+
+@given(facts=FACTS)
+def test_facts_are_written_in_what_is_asked_for_in_the_order_of_their_text(facts: set[Fact]) -> None:
+    wrapping = Wrapping("[", "]", lambda text: text.replace("a", "zz").replace('"', "\\'"))
+    found = listing(facts, Dictionary())
+    expected = [wrapping(text) for text in sorted(map(str, facts))]
+    assert [text for some in found.parts(wrapping) for text in some] == expected
+    assert [text for some in in_parts(tuple(found), wrapping) for text in some] == expected
+
+
+@given(facts=FACTS)
+def test_more_combinations_of_terms_than_numbers_change_nothing(facts: set[Fact]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_TOO_MANY", 2)
+        assert list(listing(facts, Dictionary())) == sorted(map(str, facts))
 
 
 def test_many_come_some_at_a_time() -> None:
