@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import Final
 
 from rich.table import Table
@@ -121,6 +122,7 @@ class City:
     median: float
     worst: float
     megabytes: float
+    stopped: str = ""
 
 
 def measure(by: str, query: str, frequency: int, duration: int) -> City:
@@ -140,23 +142,22 @@ def measure(by: str, query: str, frequency: int, duration: int) -> City:
 
 
 def measured(frequencies: Sequence[int], duration: int) -> Iterator[City]:
-    """All queries at all frequencies, by the engine and by clingo; what takes too long is left out."""
+    """All queries at all frequencies, by the engine and by clingo; what takes too long is stopped."""
     for query in QUERIES:
         for by in (WHOLE, ENGINE):
             for frequency in frequencies:
                 # Query 2 brings four kinds of observations together: ten of each in a second give 810,000 answers.
                 if query != "Q2" or frequency < 10:
-                    found = apart(measure, by, query, frequency, duration).result
-                    if found is not None:
-                        yield found
+                    found = apart(measure, by, query, frequency, duration)
+                    yield found.result or City(by, query, frequency, 0, nan, nan, nan, found.why)
 
 
 def table(found: Sequence[City]) -> Table:
     made = Table(title=f"a city: windows of {WINDOW} s that slide by 1 s; milliseconds a window, megabytes")
-    for column in ("query", "observations/s", "by", "answers", "median ms", "worst ms", "MB"):
-        made.add_column(column, justify="left" if column in ("query", "by") else "right")
+    for column in ("query", "observations/s", "by", "answers", "median ms", "worst ms", "MB", "stopped"):
+        made.add_column(column, justify="left" if column in ("query", "by", "stopped") else "right")
     kinds = sum(map(len, _SENSORS.values()))
     for each in found:
         cells = f"{each.answers:,}", f"{each.median:.2f}", f"{each.worst:.2f}", f"{each.megabytes:,.1f}"
-        made.add_row(each.query, f"{kinds * each.frequency:,}", each.by, *cells)
+        made.add_row(each.query, f"{kinds * each.frequency:,}", each.by, *cells, each.stopped)
     return made

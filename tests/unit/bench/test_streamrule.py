@@ -1,5 +1,7 @@
 """StreamRule's benchmark compares like with like: all three evaluators give the same answers."""
 
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from thalweg.bench.streamrule import (
     program,
     static,
     static_table,
+    streaming,
     streaming_table,
     verdict,
 )
@@ -30,7 +33,7 @@ from thalweg.solvers.programs import read_program
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_all_evaluators_agree_window_by_window(name: str) -> None:
-    triples, asked = mingled(2_400), program(name)
+    triples, asked = list(islice(mingled(), 2_400)), program(name)
     evaluators = [make(asked, 3, ()) for make in MAKERS.values()]
     for start in range(0, 2_400, 400):
         for each in evaluators:
@@ -73,6 +76,28 @@ def test_who_takes_too_long_is_stopped_and_not_asked_for_more(monkeypatch: pytes
     assert (found.seconds, found.stopped) == (None, "more than 0.2 s")
     assert "more than 0.2 s" in list(static_table([found]).columns[4].cells)
     assert [target.holds for target in verdict([found], [])] == []
+
+
+def test_who_cannot_keep_up_is_shown_with_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamrule, "_PATIENCE", 0)
+    found = measure_streaming(WHOLE, "negation", 200, 9)
+    assert (found.windows, found.stopped) == (1, "cannot keep up, after 1 windows")
+    assert "cannot keep up, after 1 windows" in list(streaming_table([found]).columns[-1].cells)
+    mine = replace(found, by=ENGINE, worst=0.1, growth=1.0)
+    assert next((target.found, target.holds) for target in verdict([], [mine])) == (found.stopped, False)
+
+
+def test_who_is_stopped_on_a_stream_is_not_asked_for_faster_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamrule, "_LONGEST", 0.2)
+    (found,) = streaming((1_000, 2_000), "negation", 9, (WHOLE,))
+    assert (found.windows, found.stopped) == (0, "more than 0.2 s")
+
+
+@pytest.mark.slow
+def test_ten_minutes_of_a_stream_take_no_more_memory_than_some_of_them() -> None:
+    found = measure_streaming(ENGINE, "recursive", 5_000, 601)
+    assert (found.windows, found.stopped) == (300, "")
+    assert found.growth < 1.1
 
 
 def test_an_engine_that_was_stopped_misses_its_target() -> None:
