@@ -136,10 +136,10 @@ def _in_order(columns: list[NDArray[np.int32]], sizes: list[int]) -> Iterator[li
         keys += ranks
     keys.sort()
     for start in range(0, len(keys), _AT_ONCE):
-        rest, found = keys[start : start + _AT_ONCE], []
+        rest, found = keys[start : start + _AT_ONCE], list[NDArray[np.int64]]()
         for size in sizes[:0:-1]:
-            rest, ranks = np.divmod(rest, size)
-            found.append(ranks)
+            rest, last = np.divmod(rest, size)
+            found.append(last)
         yield [rest, *reversed(found)]
 
 

@@ -30,8 +30,14 @@ from thalweg.runtimes.late import facts
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
 
-_ARGUMENT: Final = re.compile(r'-?[A-Za-z0-9_\']+|"[^"\\]*(?:\\.[^"\\]*)*"|#inf|#sup')
+_WORD: Final = "(?:-?[A-Za-z0-9_']+|#inf|#sup)"
+_ARGUMENT: Final = re.compile(rf'{_WORD}|"[^"\\]*(?:\\.[^"\\]*)*"')
 _NAME: Final = re.compile(r"(?P<sign>-?)(?P<name>[a-z_'][A-Za-z0-9_']*)\Z")
+
+# What stands before, between and behind the strings of an atom.
+_BEGINNING: Final = re.compile(rf"(?:[^(]+\((?:{_WORD},)*)?\Z")
+_MIDDLE: Final = re.compile(rf",(?:{_WORD},)*\Z")
+_END: Final = re.compile(rf"(?:(?:,{_WORD})*\))?\Z")
 
 # Fewer facts are solved faster by one process than by two.
 _WORTH_SPREADING: Final = 1_000
@@ -116,7 +122,7 @@ class Solving:
 
     def _spell(self, solved: Solved) -> Solved:
         """In our spelling: there are fewer answers of parts than of the whole."""
-        return replace(solved, answers=tuple(tuple(sorted(map(self._spelled, one))) for one in solved.answers))
+        return replace(solved, answers=tuple(tuple(sorted(self._spelled.all(one))) for one in solved.answers))
 
     def _window(self, piece: Piece, keys: Keys | None) -> list[set[str]]:
         """The facts of a piece; in several buckets where they can be spread and are worth it."""
@@ -175,6 +181,8 @@ class Spelling:
         # There are many more atoms than terms and predicates.
         self._term = lru_cache(maxsize=65_536)(names.as_term)
         self._predicate = lru_cache(maxsize=1_024)(self._predicate_of)
+        self._content = lru_cache(maxsize=65_536)(lambda text: names.as_term(f'"{text}"'))
+        self._between = lru_cache(maxsize=65_536)(self._between_strings)
 
     def __call__(self, text: str) -> str:
         name, bracket, rest = text.partition("(")
@@ -184,6 +192,37 @@ class Spelling:
         if len(args) == 2 and predicate.endswith(RDF_TYPE):
             return f"{predicate.removesuffix(RDF_TYPE)}{self._names.fact(name.removeprefix('-'), tuple(args))}"
         return f"{predicate}({','.join(map(self._term, args))})" if args else predicate
+
+    def all(self, atoms: Sequence[str]) -> list[str]:
+        r"""The same for many: strings, and what stands between two of them, are few, and each is looked at once.
+
+        >>> Spelling(Names({"ub": "http://ub#"})).all(['ub_p("<http://x>",ub_y)', "q", 'q(3,"b")', '"<http://z>"'])
+        ['<http://ub#p>(<http://x>,<http://ub#y>)', 'q', 'q(3,"b")', '<http://z>']
+        """
+        text = "\n".join(("", *atoms, ""))
+        parts: list[str | None] = [*text.split('"')]
+        if atoms and "\\" not in text:
+            parts[1::2] = map(self._content, parts[1::2])
+            parts[::2] = map(self._between, parts[::2])
+            found = [part for part in parts if part is not None]
+            if len(found) == len(parts):
+                return "".join(found)[1:-1].split("\n")
+        return list(map(self, atoms))
+
+    def _between_strings(self, text: str) -> str | None:
+        """What stands between two strings, perhaps of different atoms; None where that takes a closer look."""
+        end, *atoms = text.split("\n")
+        if not atoms:
+            return self._simple(text) if _MIDDLE.match(text) else None
+        *atoms, beginning = atoms
+        name, bracket, args = beginning.partition("(")
+        predicate = self._predicate(name) if bracket else name
+        if predicate is None or predicate.endswith(RDF_TYPE) or not (_END.match(end) and _BEGINNING.match(beginning)):
+            return None
+        return "\n".join((self._simple(end), *map(self, atoms), f"{predicate}{bracket}{self._simple(args)}"))
+
+    def _simple(self, text: str) -> str:
+        return _ARGUMENT.sub(lambda found: self._term(found[0]), text)
 
     def _predicate_of(self, name: str) -> str | None:
         """What a predicate is called; None where it is none."""

@@ -1,0 +1,47 @@
+"""Answers of clingo in our spelling: many at once are spelled as each of them is."""
+
+import clingo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.languages.asp import Names
+from thalweg.runtimes.solving import Spelling
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+NAMES = (Names({"ub": "http://ub#", "rdf": RDF}), Names({"": "http://all#"}), Names())
+STRINGS = ("<http://x>", "<http://ub#c>", "a", "a,b", "a(b", ")", "", '"2.5"', "a\nb", "\\<x>", "_:b", "<a b>")
+
+strings = st.sampled_from(STRINGS).map(clingo.String)
+constants = st.builds(
+    clingo.Function, st.sampled_from(("ub_x", "a", "_z", "q'", "rdf_type")), st.just([]), st.booleans()
+)
+words = constants | st.integers(-3, 3).map(clingo.Number) | st.sampled_from((clingo.Infimum, clingo.Supremum))
+nested = st.recursive(
+    strings | words,
+    lambda inner: st.builds(clingo.Function, st.sampled_from(("f", "", "ub_f")), st.lists(inner, max_size=2)),
+    max_leaves=3,
+)
+plain = st.builds(
+    clingo.Function, st.sampled_from(("p", "ub_p", "_q")), st.lists(strings | words, max_size=3), st.booleans()
+)
+any_atom = st.builds(
+    clingo.Function, st.sampled_from(("p", "ub_p", "rdf_type")), st.lists(nested, max_size=3), st.booleans()
+)
+
+
+@given(
+    names=st.sampled_from(NAMES),
+    shown=st.lists(plain | strings, max_size=6) | st.lists(plain | any_atom | nested, max_size=6),
+)
+def test_many_are_spelled_as_each_of_them(names: Names, shown: list[clingo.Symbol]) -> None:
+    spelled, atoms = Spelling(names), list(map(str, shown))
+    assert spelled.all(atoms) == [spelled(atom) for atom in atoms]
+
+
+def test_types_are_classes() -> None:
+    spelled = Spelling(NAMES[0])
+    assert spelled.all(['rdf_type("<http://x>",ub_c)', '-rdf_type("<http://x>",ub_c)', "rdf_type(a)"]) == [
+        "<http://ub#c>(<http://x>)",
+        "-<http://ub#c>(<http://x>)",
+        f"<{RDF}type>(a)",
+    ]
