@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from thalweg.bench import citybench
-from thalweg.bench.apart import Footprint, apart
+from thalweg.bench.apart import Footprint, apart, busy
 from thalweg.bench.coror import resident
 from thalweg.bench.evaluators import ENGINE, EVALUATORS, MAKERS, WHOLE, blocks
 from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
@@ -103,13 +103,17 @@ def printed(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """One window: how many facts were shown, and what that took; or why it was stopped."""
+    """One window: how many facts were shown, and what that took; or why it was stopped.
+
+    `busy` is how many seconds of a core it took, which on a machine that has other work to do says more.
+    """
 
     by: str
     program: str
     triples: int
     answers: int
     seconds: float | None
+    busy: float
     megabytes: float
     stopped: str = ""
 
@@ -118,7 +122,8 @@ class Static:
 class Streaming:
     """Windows along a stream: seconds that each took, with all that came since the one before; and memory.
 
-    Who cannot keep up is stopped: the figures are those of the windows that it has answered.
+    `busy` is how many seconds of a core a window took on average. Who cannot keep up is stopped: the figures are those
+    of the windows that it has answered.
     """
 
     by: str
@@ -127,6 +132,7 @@ class Streaming:
     windows: int
     median: float
     worst: float
+    busy: float
     megabytes: float
     growth: float
     stopped: str = ""
@@ -151,13 +157,13 @@ def measure_static(by: str, name: str, triples: int) -> Static:
     text = blocks(islice(mingled(), triples))
     evaluator = MAKERS[by](program(name), WINDOW, ())
     footprint = Footprint()
-    began = time.perf_counter()
+    began, before = time.perf_counter(), busy()
     evaluator.add(text)
     answers = evaluator.answer()
-    seconds = time.perf_counter() - began
+    seconds, cores = time.perf_counter() - began, busy() - before
     grown = footprint.grown()
     evaluator.close()
-    return Static(by, name, triples, answers, seconds, grown / _MEGABYTE)
+    return Static(by, name, triples, answers, seconds, cores, grown / _MEGABYTE)
 
 
 def measure_streaming(by: str, name: str, rate: int, duration: int) -> Streaming:
@@ -165,15 +171,15 @@ def measure_streaming(by: str, name: str, rate: int, duration: int) -> Streaming
     source = mingled()
     evaluator = MAKERS[by](program(name), WINDOW, ())
     footprint = Footprint()
-    taken, spent, sizes, stopped = list[float](), 0.0, list[int](), ""
+    taken, spent, cores, sizes, stopped = list[float](), 0.0, 0.0, list[int](), ""
     for tick in range(duration):
         text = blocks(islice(source, rate), tick)
-        began = time.perf_counter()
+        began, before = time.perf_counter(), busy()
         evaluator.add(text)
         closes = tick >= WINDOW - 1 and (tick - WINDOW + 1) % SLIDE == 0
         if closes:
             evaluator.answer()
-        spent += time.perf_counter() - began
+        spent, cores = spent + time.perf_counter() - began, cores + busy() - before
         if closes:
             taken.append(spent)
             sizes.append(resident())
@@ -184,8 +190,8 @@ def measure_streaming(by: str, name: str, rate: int, duration: int) -> Streaming
     grown = footprint.grown()
     evaluator.close()
     steady = taken[1:] or taken
-    median, worst = statistics.median(steady), max(steady)
-    return Streaming(by, name, rate, len(taken), median, worst, grown / _MEGABYTE, _growth(sizes), stopped)
+    figures = statistics.median(steady), max(steady), cores / len(taken), grown / _MEGABYTE, _growth(sizes)
+    return Streaming(by, name, rate, len(taken), *figures, stopped)
 
 
 def _growth(sizes: Sequence[int]) -> float:
@@ -199,7 +205,7 @@ def streaming(rates: Sequence[int], name: str, duration: int, by: Sequence[str] 
     for each in by:
         for rate in rates:
             ended = apart(measure_streaming, each, name, rate, duration, seconds=_LONGEST, memory=_LARGEST)
-            found = ended.result or Streaming(each, name, rate, 0, nan, nan, nan, nan, ended.why)
+            found = ended.result or Streaming(each, name, rate, 0, nan, nan, nan, nan, nan, ended.why)
             yield found
             if found.stopped:
                 break
@@ -210,7 +216,7 @@ def static(sizes: Sequence[int], name: str, by: Sequence[str] = EVALUATORS) -> I
     for each in by:
         for size in sizes:
             found = apart(measure_static, each, name, size, seconds=_LONGEST, memory=_LARGEST)
-            yield found.result or Static(each, name, size, 0, None, 0.0, found.why)
+            yield found.result or Static(each, name, size, 0, None, nan, nan, found.why)
             if found.result is None:
                 break
 
@@ -250,27 +256,24 @@ def _at_least(claim: str, ratio: float) -> Target:
 
 
 def static_table(found: Sequence[Static]) -> Table:
-    table = Table(title="one window: facts shown, seconds, megabytes")
-    for column in ("program", "triples", "by", "shown", "s", "MB"):
+    table = Table(title="one window: facts shown, seconds, seconds of a core, megabytes")
+    for column in ("program", "triples", "by", "shown", "s", "core s", "MB"):
         table.add_column(column, justify="left" if column in ("program", "by") else "right")
     for each in found:
-        took = ("–", each.stopped, "–") if each.seconds is None else _took(each.answers, each.seconds, each.megabytes)
-        cells = f"{each.triples:,}", each.by, *took
+        took = each.stopped if each.seconds is None else f"{each.seconds:.2f}"
+        cells = f"{each.triples:,}", each.by, f"{each.answers:,}", took, f"{each.busy:.2f}", f"{each.megabytes:,.1f}"
         table.add_row(each.program, *cells)
     return table
 
 
-def _took(answers: int, seconds: float, megabytes: float) -> tuple[str, str, str]:
-    return f"{answers:,}", f"{seconds:.2f}", f"{megabytes:,.1f}"
-
-
 def streaming_table(streamed: Sequence[Streaming]) -> Table:
     table = Table(title=f"windows of {WINDOW} s that slide by {SLIDE} s: seconds a window; megabytes, and their growth")
-    for column in ("program", "triples/s", "by", "windows", "median s", "worst s", "MB", "growth", "stopped"):
+    for column in ("program", "triples/s", "by", "windows", "median s", "worst s", "core s", "MB", "growth", "stopped"):
         table.add_column(column, justify="left" if column in ("program", "by", "stopped") else "right")
     for each in streamed:
-        cells = f"{each.median:.2f}", f"{each.worst:.2f}", f"{each.megabytes:,.0f}", f"{each.growth:.2f}"
-        table.add_row(each.program, f"{each.rate:,}", each.by, str(each.windows), *cells, each.stopped)
+        seconds = f"{each.median:.2f}", f"{each.worst:.2f}", f"{each.busy:.2f}"
+        cells = *seconds, f"{each.megabytes:,.0f}", f"{each.growth:.2f}", each.stopped
+        table.add_row(each.program, f"{each.rate:,}", each.by, str(each.windows), *cells)
     return table
 
 

@@ -39,6 +39,9 @@ _BEGINNING: Final = re.compile(rf"(?:[^(]+\((?:{_WORD},)*)?\Z")
 _MIDDLE: Final = re.compile(rf",(?:{_WORD},)*\Z")
 _END: Final = re.compile(rf"(?:(?:,{_WORD})*\))?\Z")
 
+# More at once take more room and no less time.
+_AT_ONCE: Final = 1_024
+
 # Fewer facts are solved faster by one process than by two.
 _WORTH_SPREADING: Final = 1_000
 
@@ -199,9 +202,12 @@ class Spelling:
         >>> Spelling(Names({"ub": "http://ub#"})).all(['ub_p("<http://x>",ub_y)', "q", 'q(3,"b")', '"<http://z>"'])
         ['<http://ub#p>(<http://x>,<http://ub#y>)', 'q', 'q(3,"b")', '<http://z>']
         """
+        return [text for some in range(0, len(atoms), _AT_ONCE) for text in self._some(atoms[some : some + _AT_ONCE])]
+
+    def _some(self, atoms: Sequence[str]) -> list[str]:
         text = "\n".join(("", *atoms, ""))
         parts: list[str | None] = [*text.split('"')]
-        if atoms and "\\" not in text:
+        if "\\" not in text:
             parts[1::2] = map(self._content, parts[1::2])
             parts[::2] = map(self._between, parts[::2])
             found = [part for part in parts if part is not None]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import islice
+from math import nan
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def test_what_can_be_apart() -> None:
 def test_what_is_measured(by: str) -> None:
     found = measure_static(by, "recursive", 1_000)
     assert found.answers > 0
+    assert found.busy > 0
     streamed = measure_streaming(by, "negation", 200, 7)
     assert streamed.windows == 3
     assert streamed.worst >= streamed.median > 0
@@ -101,21 +103,21 @@ def test_ten_minutes_of_a_stream_take_no_more_memory_than_some_of_them() -> None
 
 
 def test_an_engine_that_was_stopped_misses_its_target() -> None:
-    found = [Static(by, "recursive", 5_000, 0, None, 0.0, "more than 1 s") for by in (WHOLE, ENGINE)]
+    found = [Static(by, "recursive", 5_000, 0, None, nan, nan, "more than 1 s") for by in (WHOLE, ENGINE)]
     assert [(target.found, target.holds) for target in verdict(found, [])] == [("more than 1 s", False)]
 
 
 def test_results(tmp_path: Path) -> None:
     found = [
-        Static(by, "recursive", 5_000, 10, seconds, 30.0)
+        Static(by, "recursive", 5_000, 10, seconds, 0.5, 30.0)
         for by, seconds in zip(EVALUATORS, (6.0, 5.0, 1.0), strict=True)
     ]
-    streamed = [Streaming(by, "negation", 5_000, 29, 1.0, 2.5, 100.0, 1.0) for by in (PIECES, ENGINE)]
+    streamed = [Streaming(by, "negation", 5_000, 29, 1.0, 2.5, 0.5, 100.0, 1.0) for by in (PIECES, ENGINE)]
     targets = verdict(found, streamed)
     assert [target.holds for target in targets] == [True, True, False, False, True]
     assert static_table(found).row_count == 3
     assert streaming_table(streamed).row_count == 2
     write_records(found, tmp_path / "static.csv")
-    assert (tmp_path / "static.csv").read_text().splitlines()[1] == '"clingo, whole",recursive,5000,10,6.0,30.0,'
+    assert (tmp_path / "static.csv").read_text().splitlines()[1] == '"clingo, whole",recursive,5000,10,6.0,0.5,30.0,'
     draw(found, streamed, tmp_path)
     assert {path.name for path in tmp_path.glob("*.svg")} == {"static.svg", "streaming.svg"}
