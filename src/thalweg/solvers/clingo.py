@@ -2,7 +2,8 @@
 
 A window is solved by a fresh control. One that is kept from window to window, with the inputs as externals that are
 released when they leave, is wrong as soon as a rule must look back: what was grounded before an input came does not
-meet it (`r(X,Z) :- r(X,Y), e(Y,Z)` loses paths), and an atom with derivations in two windows is defined twice. The
+meet it (`r(X,Z) :- r(X,Y), e(Y,Z)` loses paths), and an atom with derivations in two windows is defined twice. Rules
+that are grounded again with the number of each window are right, but slower with every window, and never smaller. The
 facts are handed over as text, which clingo reads twice as fast as Python can build its symbols.
 """
 
