@@ -154,10 +154,10 @@ def measured(frequencies: Sequence[int], duration: int) -> Iterator[City]:
 
 def table(found: Sequence[City]) -> Table:
     made = Table(title=f"a city: windows of {WINDOW} s that slide by 1 s; milliseconds a window, megabytes")
-    for column in ("query", "observations/s", "by", "answers", "median ms", "worst ms", "MB", "stopped"):
-        made.add_column(column, justify="left" if column in ("query", "by", "stopped") else "right")
+    for column in ("query", "observations/s", "by", "answers", "median ms", "worst ms", "MB"):
+        made.add_column(column, justify="left" if column in ("query", "by") else "right")
     kinds = sum(map(len, _SENSORS.values()))
     for each in found:
-        cells = f"{each.answers:,}", f"{each.median:.2f}", f"{each.worst:.2f}", f"{each.megabytes:,.1f}"
-        made.add_row(each.query, f"{kinds * each.frequency:,}", each.by, *cells, each.stopped)
+        cells = each.stopped or f"{each.answers:,}", f"{each.median:.2f}", f"{each.worst:.2f}", f"{each.megabytes:,.1f}"
+        made.add_row(each.query, f"{kinds * each.frequency:,}", each.by, *cells)
     return made

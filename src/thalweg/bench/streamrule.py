@@ -268,12 +268,12 @@ def static_table(found: Sequence[Static]) -> Table:
 
 def streaming_table(streamed: Sequence[Streaming]) -> Table:
     table = Table(title=f"windows of {WINDOW} s that slide by {SLIDE} s: seconds a window; megabytes, and their growth")
-    for column in ("program", "triples/s", "by", "windows", "median s", "worst s", "core s", "MB", "growth", "stopped"):
-        table.add_column(column, justify="left" if column in ("program", "by", "stopped") else "right")
+    for column in ("program", "triples/s", "by", "windows", "median s", "worst s", "core s", "MB", "growth"):
+        table.add_column(column, justify="left" if column in ("program", "by") else "right")
     for each in streamed:
         seconds = f"{each.median:.2f}", f"{each.worst:.2f}", f"{each.busy:.2f}"
-        cells = *seconds, f"{each.megabytes:,.0f}", f"{each.growth:.2f}", each.stopped
-        table.add_row(each.program, f"{each.rate:,}", each.by, str(each.windows), *cells)
+        cells = each.stopped or str(each.windows), *seconds, f"{each.megabytes:,.0f}", f"{each.growth:.2f}"
+        table.add_row(each.program, f"{each.rate:,}", each.by, *cells)
     return table
 
 

@@ -84,7 +84,7 @@ def test_who_cannot_keep_up_is_shown_with_what_it_did(monkeypatch: pytest.Monkey
     monkeypatch.setattr(streamrule, "_PATIENCE", 0)
     found = measure_streaming(WHOLE, "negation", 200, 9)
     assert (found.windows, found.stopped) == (1, "cannot keep up, after 1 windows")
-    assert "cannot keep up, after 1 windows" in list(streaming_table([found]).columns[-1].cells)
+    assert "cannot keep up, after 1 windows" in list(streaming_table([found]).columns[3].cells)
     mine = replace(found, by=ENGINE, worst=0.1, growth=1.0)
     assert next((target.found, target.holds) for target in verdict([], [mine])) == (found.stopped, False)
 
