@@ -247,6 +247,9 @@ class _Variant:
         return self.column(arg)
 
     def join(self, rule: PlanRule, positive: list[RelationAtom], clip: bool) -> list[int]:
+        named = names(*rule.head.args)
+        probes = 0
+        complete = 0 if named <= self.registers.keys() else None
         for step in order_joins(positive, rule.negative, rule.tests, rule.binds, frozenset(self.registers)):
             if isinstance(step, Comparison):
                 self.test(step, rule.binds.get(id(step)))
@@ -254,11 +257,15 @@ class _Variant:
                 self.absent(step)
             else:
                 self.probe(step)
+                probes += 1
                 if clip:
                     self.clip(rule)
                     clip = False
+            if complete is None and named <= self.registers.keys():
+                complete = probes
+        assert complete is not None
         operands = [word for arg in rule.head.args for word in self.operand(arg)]
-        self.words += [STEP_EMIT, rule.head.relation.number, len(rule.head.args), int(rule.timed), *operands]
+        self.words += [STEP_EMIT, rule.head.relation.number, len(rule.head.args), int(rule.timed), complete, *operands]
         return self.words
 
     def register(self, name: str) -> int:

@@ -82,7 +82,7 @@ def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: 
         return False
     relation, columns, timed = table[step + 1], table[step + 2], table[step + 3]
     for column in range(columns):
-        store.scratch[TUPLE + column] = _operand(table, store, step + 4 + 2 * column)
+        store.scratch[TUPLE + column] = _operand(table, store, step + 5 + 2 * column)
     if timed:
         tick = store.scratch[TUPLE + columns - 1]
         if tick & 3 != 1 or (tick >> 2) < store.scalars[FIRST]:
@@ -208,6 +208,9 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
         else:
             if not _emit(table, store, step, horizon, why, trigger):
                 return False
+            # The head was complete before these look-ups, which have found as much as there was to hope for.
+            while why == GROW and depth > table[step + 4] and scratch[STACK + FRAME * (depth - 1) + 2] == horizon:
+                depth -= 1
             backtrack = True
         while backtrack:
             if depth == 0:

@@ -32,8 +32,9 @@ from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.door import EDGE, SUPPLIED, about
 from thalweg.languages.owl.literals import DATATYPES
-from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, Specialised, close_schema, is_told, specialise
+from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
+from thalweg.languages.owl.values import Specialised
 from thalweg.languages.owl.vocabulary import (
     FILLERS,
     ON_PROPERTY,

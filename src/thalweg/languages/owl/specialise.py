@@ -13,15 +13,15 @@ a list, `in_all(L,X)`, becomes one for each list, `in_all'_:b1(X)`.
 A schema triple that only shortens a way (`A ⊑ C` because of `A ⊑ B ⊑ C`) makes no rules: data go the way step by step.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable, names
+from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable, names, variables
 from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.knowledge import Binding, Knowledge, atoms_of, close, comparisons_of, ground, holds, solve
-from thalweg.languages.owl.literals import describe
 from thalweg.languages.owl.tables import TRIPLE, Named, Table
+from thalweg.languages.owl.values import ABOUT_LITERALS, Specialised, sort_by_kind, without_detours
 from thalweg.languages.owl.vocabulary import (
     DATATYPE,
     DIFFERENT_FROM,
@@ -72,25 +72,24 @@ _STATED_ONLY: Final = frozenset({"rdfp12a", "rdfp12b", "rdfp13a", "rdfp13b"})
 _TRIVIAL: Final = frozenset(["rdf1", "rdfs4a", "rdfs4b", "rdfp5a", "rdfp5b", "eq-ref", "dt-eq"])
 _TRIVIAL_CLASSES: Final = frozenset({THING, RESOURCE})
 
-_ABOUT_LITERALS: Final = frozenset({"literal/3", "outside/2", "plain_literal/2", "typed_literal/3"})
-_ABOUT_TERMS: Final = _ABOUT_LITERALS | {"some_witness/3"}
+_ABOUT_TERMS: Final = ABOUT_LITERALS | {"some_witness/3"}
 # What is known about terms by looking at them has names that nobody can type.
-_HIDDEN_LITERALS: Final = frozenset(f"'{signature}" for signature in _ABOUT_LITERALS)
+_HIDDEN_LITERALS: Final = frozenset(f"'{signature}" for signature in ABOUT_LITERALS)
 _HIDDEN_TERMS: Final = frozenset(f"'{signature}" for signature in _ABOUT_TERMS)
 
-_SAME_LITERAL: Final = "same'literal"
-_X, _Y, _Z, _L, _V = Variable("X"), Variable("Y"), Variable("Z"), Variable("L'"), Variable("V'")
+_X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 _EQUALITY: Final = (
     Rule(Atom(EDGE, (_Y, _X)), (Now(Atom(EDGE, (_X, _Y))),)),
     Rule(Atom(SAME_AS, (_X, _Y)), (Now(Atom(EDGE, (_X, _Y))), Comparison("!=", _X, _Y))),
     Rule(Atom(SAME_AS, (_X, _Z)), (Now(Atom(SAME_AS, (_X, _Y))), Now(Atom(EDGE, (_Y, _Z))), Comparison("!=", _X, _Z))),
 )
-_IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
+_IS_RESOURCE: Final = Constant("resource")
 
 EQUAL: Final = "equal'to"
 """Who is equal to whom, as far as it is stated or a rule says so: where representatives stand for equal things."""
 ALIKE: Final = "equal'by"
 """Who is equal to all others of whom the same rule says it with the same key: all values of a functional property."""
+_SEVERAL: Final = "several'"
 KNOWN: Final = "known'as"
 """What the individuals that rules name are called by now: themselves, or their representatives."""
 
@@ -107,15 +106,6 @@ _RENAMED: Final = Rule(Atom(KNOWN, (_X, _Z)), (Now(Atom(KNOWN, (_X, _Y))), Now(A
 # What literals are by themselves contradicts nothing; only what axioms say of them can.
 _BY_THEMSELVES: Final = frozenset({"dt-type2", "dt-sub", "dt-meet"})
 _ABOUT_CLAIMS: Final = frozenset({"dt-not-type", "dt-diff", "dt-apart"})
-
-
-@dataclass(frozen=True, slots=True)
-class Specialised:
-    """A rule over data, the rule of the profile that it comes from, and the schema triples that it was made for."""
-
-    rule: Rule
-    name: str
-    axioms: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +173,12 @@ def specialise(table: Table, schema: Schema, representatives: bool = False) -> l
     """The rules over data; of equal things they speak of each, or of the `representatives` only."""
     found: dict[Rule, Specialised] = {}
     for each in table.rules:
-        if each.name in _TRIVIAL or _is_static(each.rule.head, schema.static):
-            continue
-        for made in (made for variant in _variants(each, schema) for made in _instances(variant, schema)):
-            for rule in (rule for kind in _sorted_by_kind(made.rule, schema) for rule in _by_value(kind, schema)):
-                if rule.head not in (literal.atom for literal in rule.body if isinstance(literal, Now)):
-                    found.setdefault(rule, Specialised(rule, made.name, made.axioms))
+        if each.name not in _TRIVIAL and not _is_static(each.rule.head, schema.static):
+            for made in (made for variant in _variants(each, schema) for made in _instances(variant, schema)):
+                found.setdefault(made.rule, made)
     equal = _by_representatives if representatives else _by_edges
-    return _relevant([*equal(found.values())], schema)
+    rules = sort_by_kind(found.values(), schema.datatypes, by_value=schema.itself)
+    return without_detours(_relevant([*equal(rules)], schema))
 
 
 def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
@@ -214,29 +202,49 @@ def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
     """Rules say who is equal; to which representative that leads is found elsewhere, and told by `owl:sameAs`."""
     for number, each in enumerate(rules):
         rule = each.rule
+        made: tuple[Rule, ...] = (rule,)
         if rule.head.predicate == SAME_AS:
             if all(atom.predicate == SAME_AS for atom in atoms_of(rule)):
                 continue
-            rule = _by_key(replace(rule, head=Atom(EQUAL, rule.head.args)), number)
+            made = _by_key(replace(rule, head=Atom(EQUAL, rule.head.args)), number)
         if not _asks_for_equals(rule):
-            yield replace(each, rule=_by_known_names(rule))
+            yield from (replace(each, rule=_by_known_names(rule)) for rule in made)
     yield Specialised(_STATED_EQUALITY, "equality")
     yield Specialised(_RENAMED, "equality")
 
 
-def _by_key(rule: Rule, number: int) -> Rule:
+def _by_key(rule: Rule, number: int) -> tuple[Rule, ...]:
     """A rule that says the same of both things, and finds them by one other, need not name every two of them.
 
-    `equal'to(Y,Z) :- <p>(X,Y), <p>(X,Z), Y != Z.` becomes `equal'by(7,X,Y) :- <p>(X,Y), <p>(X,Z), Y != Z.`
+    `equal'to(Y,Z) :- <p>(X,Y), <p>(X,Z), Y != Z.` becomes `equal'by(7,X,Y) :- several'7(X), <p>(X,Y).` and
+    `several'7(X) :- <p>(X,Y), <p>(X,Z), Y != Z.`: most have one value only, and need not be looked at.
     """
     one, other = rule.head.args
-    first = [atom for atom in atoms_of(rule) if one in atom.args]
-    second = {atom for atom in atoms_of(rule) if other in atom.args}
-    swapped = {Atom(atom.predicate, tuple(other if arg == one else arg for arg in atom.args)) for atom in first}
-    keys = {arg for atom in first for arg in atom.args if isinstance(arg, Variable)} - {one}
-    if not (isinstance(one, Variable) and isinstance(other, Variable)) or second != swapped or len(keys) != 1:
-        return rule
-    return replace(rule, head=Atom(ALIKE, (Constant(str(number)), keys.pop(), one)))
+    body = [part for part in rule.body if part != Comparison("!=", one, other)]
+    for key in sorted(names(*rule.body) - names(one, other)):
+        half, rest = _around(one, key, body), _around(other, key, body)
+        if half and not any(part in rest for part in half) and _agree(half, rest):
+            several = Atom(f"{_SEVERAL}{number}", (Variable(key),))
+            alike = Atom(ALIKE, (Constant(str(number)), Variable(key), one))
+            return replace(rule, head=several), replace(rule, head=alike, body=(Now(several), *half))
+    return (rule,)
+
+
+def _around(arg: Expression, key: str, body: Iterable[Literal]) -> list[Literal]:
+    """The parts of a body that have to do with a variable, and not only by way of the key."""
+    near, found = set(names(arg)), 0
+    while found < len(near):
+        found = len(near)
+        near |= {name for part in body if not near.isdisjoint(names(part)) for name in names(part)} - {key}
+    return [part for part in body if not near.isdisjoint(names(part))]
+
+
+def _agree(one: Sequence[Literal], other: Sequence[Literal]) -> bool:
+    """Whether two lists say the same of variables that may be called otherwise."""
+    called = dict(zip(variables(*one), variables(*other), strict=False))
+    renamed = {name.name: variable for name, variable in called.items()}
+    kinds = [Rule(Atom("", ()), tuple(parts)) for parts in (one, other)]
+    return len(set(called.values())) == len(called) and _replaced(kinds[0], dict(renamed)) == kinds[1]
 
 
 def _asks_for_equals(rule: Rule) -> bool:
@@ -491,7 +499,7 @@ def _completed(rule: Rule, dynamic: list[Atom], binding: Binding, schema: Schema
             return
         if predicate == TYPE and ground(atom.args[2], binding) is None:
             assert isinstance(atom.args[2], Variable)
-            about_values = any(a.signature in _ABOUT_LITERALS for a in dynamic)
+            about_values = any(a.signature in ABOUT_LITERALS for a in dynamic)
             for term in sorted(schema.datatypes) if about_values else schema.classes:
                 yield from _completed(rule, dynamic, binding | {atom.args[2].name: term}, schema)
             return
@@ -543,77 +551,6 @@ def _is_data(term: str, is_schema_term: Callable[[str], bool]) -> bool:
 def _known(arg: Expression, binding: Binding) -> Expression:
     term = ground(arg, binding)
     return arg if term is None else Constant(term)
-
-
-def _sorted_by_kind(rule: Rule, schema: Schema) -> Iterator[Rule]:
-    """A literal is no subject: what is concluded about values goes a way of its own, as far as it matters."""
-    head = rule.head
-    if head.predicate == SAME_AS:
-        if not any(atom.signature in _HIDDEN_LITERALS for atom in atoms_of(rule)):
-            left, right = head.args
-            yield Rule(head, (*rule.body, *_resources(rule, left, right), Comparison("!=", left, right)))
-        if not any(_is_subject(arg, rule) for arg in head.args):
-            kinds = tuple(Comparison("is", arg, _IS_LITERAL) for arg in head.args)
-            if not any(test in rule.body for test in _resources(rule, *head.args)):
-                yield Rule(Atom(_SAME_LITERAL, head.args), (*rule.body, *kinds))
-    elif head.predicate[0] in "<_" and head.predicate not in schema.datatypes:
-        yield Rule(head, (*rule.body, *_resources(rule, head.args[0])))
-    elif any(atom.signature in _HIDDEN_LITERALS for atom in atoms_of(rule)):
-        yield Rule(head, tuple(_about_values(literal) for literal in rule.body))
-    else:
-        yield rule
-
-
-def _by_value(rule: Rule, schema: Schema) -> Iterator[Rule]:
-    """The rule, and where it compares literals, the same by their values: 3 and "3"^^xsd:byte are one (dt-eq)."""
-    yield rule
-    if not schema.itself:
-        return
-    atoms = atoms_of(rule)
-    links = [atom for atom in atoms if atom.predicate[0] == "<" and len(atom.args) == 2 and atom.predicate != SAME_AS]
-    for atom in links:
-        thing = atom.args[1]
-        if isinstance(thing, Constant) and is_literal(thing.term):
-            for fact in describe(thing.term, ()):
-                if fact.predicate == "literal":
-                    value = Now(Atom("'literal", (_L, Constant(fact.args[1]), Constant(LITERAL))))
-                    yield Rule(rule.head, (*_with_thing(rule, atom, _L), value))
-        elif not any(other.args[0] == thing for other in atoms) and _is_first_of_many(atom, links):
-            values = [Now(Atom("'literal", (each, _V, Constant(LITERAL)))) for each in (thing, _L)]
-            yield Rule(rule.head, (*_with_thing(rule, atom, _L), *values))
-
-
-def _is_first_of_many(atom: Atom, links: list[Atom]) -> bool:
-    """Whether later atoms have the same object."""
-    same = [other for other in links if other.args[1] == atom.args[1]]
-    return len(same) > 1 and same[0] is atom
-
-
-def _with_thing(rule: Rule, atom: Atom, thing: Variable) -> tuple[Literal, ...]:
-    """A rule's body with another object in one of its atoms."""
-    changed = Now(Atom(atom.predicate, (atom.args[0], thing)))
-    return tuple(changed if isinstance(part, Now) and part.atom is atom else part for part in rule.body)
-
-
-def _resources(rule: Rule, *args: Expression) -> tuple[Comparison, ...]:
-    """The tests that keep literals out, where they could come in."""
-    tests = (Comparison("is", arg, _IS_RESOURCE) for arg in args if not _is_subject(arg, rule))
-    return tuple(test for test in tests if test not in rule.body)
-
-
-def _is_subject(arg: Expression, rule: Rule) -> bool:
-    """Whether something is known to be no literal: it is the subject of something, or equal to a subject."""
-    return isinstance(arg, Constant) or any(
-        atom.args[0] == arg or (atom.predicate == SAME_AS and arg in atom.args)
-        for atom in atoms_of(rule)
-        if atom.predicate[0] in "<_"
-    )
-
-
-def _about_values(literal: Literal) -> Literal:
-    if isinstance(literal, Now) and literal.atom.predicate == SAME_AS:
-        return Now(Atom(_SAME_LITERAL, literal.atom.args))
-    return literal
 
 
 def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:

@@ -1,0 +1,301 @@
+"""Literals among the things that rules speak of: no subjects where triples are told, and equal by their values.
+
+The tables conclude triples whose subject is a literal, and go on from them: with `q` inverse to `p` and to `r`,
+
+    <a> <r> "x"   makes   "x" <q> <a>   makes   <a> <p> "x"
+
+Nobody is told of the triple in the middle. So each rule that may speak of a literal as a subject is there twice: for
+resources, and for literals, where `value'<q>("x",<a>)` stands for the triple. Where such a fact comes from one rule and
+goes to the next at once, the two are made one: `<p>(X,Y) :- <r>(X,Y), Y is literal`.
+
+That things are the same is followed between resources only; two literals are the same where their values are (dt-eq).
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from typing import Final
+
+from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable
+from thalweg.languages.owl.knowledge import atoms_of, comparisons_of
+from thalweg.languages.owl.literals import describe
+from thalweg.languages.owl.vocabulary import LITERAL, SAME_AS
+from thalweg.model.term import is_literal
+
+ABOUT_LITERALS: Final = frozenset({"literal/3", "outside/2", "plain_literal/2", "typed_literal/3"})
+"""What is known about literals by looking at them."""
+# It has names that nobody can type.
+_HIDDEN: Final = frozenset(f"'{signature}" for signature in ABOUT_LITERALS)
+_SAME_LITERAL: Final = "same'literal"
+_OF_VALUE: Final = "value'"
+_IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
+_L, _V = Variable("L'"), Variable("V'")
+
+Place = tuple[str, int]
+"""A predicate and the number of one of its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specialised:
+    """A rule over data, the rule of the profile that it comes from, and the schema triples that it was made for."""
+
+    rule: Rule
+    name: str
+    axioms: tuple[str, ...] = field(default=(), compare=False)
+
+
+def sort_by_kind(rules: Collection[Specialised], datatypes: frozenset[str], by_value: bool) -> list[Specialised]:
+    """The rules for resources, and for literals where these can come in; `by_value`: equal values are the same.
+
+    >>> from thalweg.ir.text import show
+    >>> x, y = Variable("X"), Variable("Y")
+    >>> inverse = Specialised(Rule(Atom("<q>", (y, x)), (Now(Atom("<p>", (x, y))),)), "inverse")
+    >>> for each in sort_by_kind([inverse], frozenset(), False):
+    ...     print(show(each.rule))
+    <q>(Y,X) :- <p>(X,Y), Y is resource.
+    value'<q>(Y,X) :- <p>(X,Y), Y is literal.
+    """
+    kinds = _Kinds(datatypes, _places((each.rule for each in rules), datatypes))
+    found: dict[Rule, Specialised] = {}
+    for each in rules:
+        for kind in kinds.sorted(each.rule):
+            for rule in kinds.by_value(kind) if by_value else (kind,):
+                found.setdefault(rule, replace(each, rule=rule))
+    # Now that literals have predicates of their own, less can come where.
+    kinds = _Kinds(datatypes, _places(found, datatypes))
+    settled = ((each, kinds.settled(each.rule)) for each in found.values())
+    return [replace(each, rule=rule) for each, rule in settled if rule and not _is_idle(rule)]
+
+
+def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
+    """What is found about a literal and only handed on is not kept: whoever finds it concludes at once what follows.
+
+    >>> from thalweg.ir.text import show
+    >>> x, y = Variable("X"), Variable("Y")
+    >>> there = Rule(Atom("value'<q>", (y, x)), (Now(Atom("<r>", (x, y))), Comparison("is", y, Constant("literal"))))
+    >>> back = Rule(Atom("<p>", (y, x)), (Now(Atom("value'<q>", (x, y))),))
+    >>> print(show(without_detours([Specialised(there, "inverse"), Specialised(back, "inverse")])[0].rule))
+    <p>(X,Y) :- <r>(X,Y), Y is literal.
+    """
+    kept = {each.rule: each for each in rules}
+    waiting = dict.fromkeys(rule.head.predicate for rule in kept if rule.head.predicate.startswith(_OF_VALUE))
+    about = {name: [rule for rule in kept if name in _predicates(rule)] for name in waiting}
+    while waiting:
+        predicate = waiting.popitem()[0]
+        known = [kept[rule] for rule in about[predicate] if rule in kept]
+        made = _unfolded(predicate, known)
+        if made is None:
+            continue
+        for each in known:
+            del kept[each.rule]
+        for each in made:
+            kept.setdefault(each.rule, each)
+            for name in _predicates(each.rule) & about.keys():
+                about[name].append(each.rule)
+                waiting[name] = None
+    return list(kept.values())
+
+
+def _predicates(rule: Rule) -> set[str]:
+    return {rule.head.predicate, *(atom.predicate for atom in atoms_of(rule))}
+
+
+def _unfolded(predicate: str, rules: list[Specialised]) -> list[Specialised] | None:
+    """Rules that go without a predicate, in the place of those that make it and use it; None if they were more."""
+    makers = [each for each in rules if each.rule.head.predicate == predicate]
+    users = [each for each in rules if each.rule.head.predicate != predicate]
+    if any(predicate in (atom.predicate for atom in atoms_of(each.rule)) for each in makers):
+        return None
+    if not all(_hands_on(each.rule) for each in users):
+        return None
+    both = (Specialised(_joined(a.rule, b.rule), b.name, (*a.axioms, *b.axioms)) for a in makers for b in users)
+    made = {each.rule: each for each in both if not _is_idle(each.rule)}
+    return list(made.values()) if len(made) <= len(rules) else None
+
+
+def _hands_on(rule: Rule) -> bool:
+    """Whether a rule asks for one fact only, whatever its arguments are."""
+    atoms = atoms_of(rule)
+    return len(atoms) == 1 and len({arg for arg in atoms[0].args if isinstance(arg, Variable)}) == len(atoms[0].args)
+
+
+def _joined(maker: Rule, user: Rule) -> Rule:
+    """What a rule concludes from the conclusion of another, in one rule."""
+    (atom,) = atoms_of(user)
+    called = dict(zip(atom.args, maker.head.args, strict=True))
+    tests = (
+        Comparison(test.operator, called.get(test.left, test.left), called.get(test.right, test.right))
+        for test in comparisons_of(user)
+    )
+    head = Atom(user.head.predicate, tuple(called.get(arg, arg) for arg in user.head.args))
+    return Rule(head, tuple(dict.fromkeys((*maker.body, *tests))))
+
+
+def _is_idle(rule: Rule) -> bool:
+    """Whether a rule concludes what it asks for."""
+    return rule.head in atoms_of(rule)
+
+
+def _speaks(predicate: str, datatypes: frozenset[str]) -> bool:
+    """Whether a predicate is a class or a property, of which literals are no subjects where it is told."""
+    return predicate[0] in "<_" and predicate not in datatypes and predicate != SAME_AS
+
+
+def _places(rules: Iterable[Rule], datatypes: frozenset[str]) -> frozenset[Place]:
+    """Where literals can come to stand by rules, if they may be subjects."""
+    found: set[Place] = set()
+    readers: dict[str, list[Rule]] = defaultdict(list)
+    waiting: list[Rule] = []
+    for rule in rules:
+        if rule.head.predicate in (SAME_AS, "inconsistent"):
+            continue
+        waiting.append(rule)
+        for predicate in {atom.predicate for atom in atoms_of(rule)}:
+            readers[predicate].append(rule)
+    while waiting:
+        rule = waiting.pop()
+        new = {
+            (rule.head.predicate, number)
+            for number, arg in enumerate(rule.head.args)
+            if _may_be_literal(arg, rule, found, datatypes)
+        } - found
+        if new:
+            found |= new
+            waiting += readers[rule.head.predicate]
+    return frozenset(found)
+
+
+def _may_be_literal(arg: Expression, rule: Rule, places: Collection[Place], datatypes: frozenset[str]) -> bool:
+    """Whether a rule can find a literal as value of one of its arguments."""
+    if isinstance(arg, Constant):
+        return is_literal(arg.term)
+    if Comparison("is", arg, _IS_RESOURCE) in rule.body:
+        return False
+    found = ((atom, number) for atom in atoms_of(rule) for number, other in enumerate(atom.args) if other == arg)
+    return all(_is_open(atom, number, datatypes) or (atom.predicate, number) in places for atom, number in found)
+
+
+def _is_open(atom: Atom, number: int, datatypes: frozenset[str]) -> bool:
+    """Whether data bring literals here: as values, and where they are looked at."""
+    if atom.signature in _HIDDEN or atom.predicate in datatypes:
+        return True
+    return number == 1 and _speaks(atom.predicate, datatypes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    datatypes: frozenset[str]
+    places: frozenset[Place]
+
+    def sorted(self, rule: Rule) -> Iterator[Rule]:
+        """The rule for each choice of which of its subjects are literals."""
+        spoken = [atom for atom in atoms_of(rule) if _speaks(atom.predicate, self.datatypes)]
+        subjects = dict.fromkeys(atom.args[0] for atom in spoken)
+        open_ones = [arg for arg in subjects if _may_be_literal(arg, rule, self.places, self.datatypes)]
+        for chosen in chain.from_iterable(combinations(open_ones, size) for size in range(len(open_ones) + 1)):
+            yield from self._headed(replace(rule, body=tuple(self._of(part, chosen) for part in rule.body)), chosen)
+
+    def _of(self, part: Literal, values: Collection[Expression]) -> Literal:
+        if not isinstance(part, Now) or not _speaks(part.atom.predicate, self.datatypes):
+            return part
+        return Now(_of_value(part.atom)) if part.atom.args[0] in values else part
+
+    def _headed(self, rule: Rule, values: Collection[Expression]) -> Iterator[Rule]:
+        """The rule with its head for resources, for literals, or both, each with the tests that it needs."""
+        head = rule.head
+        known = self._is_resource
+        looks = any(atom.signature in _HIDDEN for atom in atoms_of(rule))
+        if head.predicate == SAME_AS:
+            one, other = head.args
+            if not looks and one not in values and other not in values:
+                yield Rule(head, (*rule.body, *self._resources(rule, one, other), Comparison("!=", one, other)))
+            if not known(one, rule) and not known(other, rule):
+                tests = [Comparison("is", arg, _IS_LITERAL) for arg in head.args if arg not in values]
+                yield Rule(Atom(_SAME_LITERAL, head.args), (*rule.body, *tests))
+        elif _speaks(head.predicate, self.datatypes):
+            subject = head.args[0]
+            is_value = subject in values or (isinstance(subject, Constant) and is_literal(subject.term))
+            if not is_value:
+                yield Rule(head, (*rule.body, *self._resources(rule, subject)))
+            if (head.predicate, 0) in self.places and not known(subject, rule):
+                tests = [] if is_value else [Comparison("is", subject, _IS_LITERAL)]
+                yield Rule(_of_value(head), (*rule.body, *tests))
+        elif looks:
+            yield Rule(head, tuple(_about_values(literal) for literal in rule.body))
+        else:
+            yield rule
+
+    def by_value(self, rule: Rule) -> Iterator[Rule]:
+        """The rule, and where it compares literals, the same by their values: 3 and "3"^^xsd:byte are one (dt-eq)."""
+        yield rule
+        where: dict[Expression, list[tuple[Atom, int]]] = defaultdict(list)
+        for atom in atoms_of(rule):
+            for number, arg in enumerate(atom.args):
+                if self._holds_values(atom, number):
+                    where[arg].append((atom, number))
+        for arg, ((atom, number), *others) in where.items():
+            body = _with_argument(rule, atom, number, _L)
+            if isinstance(arg, Constant):
+                values = [fact.args[1] for fact in describe(arg.term, ()) if fact.predicate == "literal"]
+                yield from (Rule(rule.head, (*body, _has_value(_L, Constant(value)))) for value in values)
+            elif others and not self._is_resource(arg, rule):
+                yield Rule(rule.head, (*body, _has_value(arg, _V), _has_value(_L, _V)))
+
+    def _holds_values(self, atom: Atom, number: int) -> bool:
+        """Whether a literal may stand here that is written in another way elsewhere."""
+        if _speaks(atom.predicate, self.datatypes):
+            literal = number == 1
+        elif atom.predicate.startswith(_OF_VALUE):
+            literal = True
+        else:
+            literal = atom.signature not in _HIDDEN and (atom.predicate, number) in self.places
+        arg = atom.args[number]
+        return literal and (not isinstance(arg, Constant) or is_literal(arg.term))
+
+    def settled(self, rule: Rule) -> Rule | None:
+        """The rule without tests that cannot fail; None if one cannot hold."""
+        tests = [test for test in comparisons_of(rule) if test.operator == "is"]
+        resources = {test.left for test in tests if self._is_no_literal(test.left, rule)}
+        if any(test.left in resources for test in tests if test.right == _IS_LITERAL):
+            return None
+        idle = {test for test in tests if test.left in resources}
+        return replace(rule, body=tuple(part for part in rule.body if part not in idle)) if idle else rule
+
+    def _is_no_literal(self, arg: Expression, rule: Rule) -> bool:
+        asked = replace(rule, body=tuple(part for part in rule.body if part != Comparison("is", arg, _IS_RESOURCE)))
+        return not _may_be_literal(arg, asked, self.places, self.datatypes)
+
+    def _resources(self, rule: Rule, *args: Expression) -> tuple[Comparison, ...]:
+        """The tests that keep literals out, where they could come in."""
+        return tuple(Comparison("is", arg, _IS_RESOURCE) for arg in args if not self._is_resource(arg, rule))
+
+    def _is_resource(self, arg: Expression, rule: Rule) -> bool:
+        """Whether something is known to be no literal: it is the subject of something, or equal to a subject."""
+        if isinstance(arg, Constant):
+            return not is_literal(arg.term)
+        return Comparison("is", arg, _IS_RESOURCE) in rule.body or any(
+            (_speaks(atom.predicate, self.datatypes) and atom.args[0] == arg)
+            or (atom.predicate == SAME_AS and arg in atom.args)
+            for atom in atoms_of(rule)
+        )
+
+
+def _of_value(atom: Atom) -> Atom:
+    return Atom(f"{_OF_VALUE}{atom.predicate}", atom.args)
+
+
+def _has_value(arg: Expression, value: Expression) -> Now:
+    return Now(Atom("'literal", (arg, value, Constant(LITERAL))))
+
+
+def _with_argument(rule: Rule, atom: Atom, number: int, arg: Variable) -> tuple[Literal, ...]:
+    """A rule's body with another argument in one of its atoms."""
+    changed = Now(Atom(atom.predicate, (*atom.args[:number], arg, *atom.args[number + 1 :])))
+    return tuple(changed if isinstance(part, Now) and part.atom is atom else part for part in rule.body)
+
+
+def _about_values(literal: Literal) -> Literal:
+    if isinstance(literal, Now) and literal.atom.predicate == SAME_AS:
+        return Now(Atom(_SAME_LITERAL, literal.atom.args))
+    return literal
