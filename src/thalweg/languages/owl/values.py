@@ -57,9 +57,16 @@ def sort_by_kind(rules: Collection[Specialised], datatypes: frozenset[str], by_v
     value'<q>(Y,X) :- <p>(X,Y), Y is literal.
     """
     kinds = _Kinds(datatypes, _places((each.rule for each in rules), datatypes))
+    naming = {each.rule.head.predicate for each in rules if _names_someone(each.rule.head)}
     found: dict[Rule, Specialised] = {}
     for each in rules:
         for kind in kinds.sorted(each.rule):
+            if (
+                kind.head.predicate.startswith(_OF_VALUE)
+                and _copies(each.rule)
+                and each.rule.head.predicate not in naming
+            ):
+                continue
             for rule in kinds.by_value(kind) if by_value else (kind,):
                 found.setdefault(rule, replace(each, rule=rule))
     # Now that literals have predicates of their own, less can come where.
@@ -80,7 +87,10 @@ def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
     """
     kept = {each.rule: each for each in rules}
     waiting = dict.fromkeys(rule.head.predicate for rule in kept if rule.head.predicate.startswith(_OF_VALUE))
-    about = {name: [rule for rule in kept if name in _predicates(rule)] for name in waiting}
+    about: dict[str, dict[Rule, None]] = {name: {} for name in waiting}
+    for rule in kept:
+        for name in _predicates(rule) & about.keys():
+            about[name][rule] = None
     while waiting:
         predicate = waiting.popitem()[0]
         known = [kept[rule] for rule in about[predicate] if rule in kept]
@@ -92,7 +102,7 @@ def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
         for each in made:
             kept.setdefault(each.rule, each)
             for name in _predicates(each.rule) & about.keys():
-                about[name].append(each.rule)
+                about[name][each.rule] = None
                 waiting[name] = None
     return list(kept.values())
 
@@ -132,6 +142,20 @@ def _joined(maker: Rule, user: Rule) -> Rule:
     return Rule(head, tuple(dict.fromkeys((*maker.body, *tests))))
 
 
+def _names_someone(head: Atom) -> bool:
+    """Whether a conclusion is about an individual that the rule names."""
+    return any(isinstance(arg, Constant) and not is_literal(arg.term) for arg in head.args)
+
+
+def _copies(rule: Rule) -> bool:
+    """Whether a rule says of something what is said of its equal.
+
+    What is concluded is concluded of both, if what it is concluded from is said of both.
+    """
+    predicates = [atom.predicate for atom in atoms_of(rule)]
+    return SAME_AS in predicates and rule.head.predicate in predicates
+
+
 def _is_idle(rule: Rule) -> bool:
     """Whether a rule concludes what it asks for."""
     return rule.head in atoms_of(rule)
@@ -155,6 +179,9 @@ def _places(rules: Iterable[Rule], datatypes: frozenset[str]) -> frozenset[Place
             readers[predicate].append(rule)
     while waiting:
         rule = waiting.pop()
+        literals = (test.left for test in comparisons_of(rule) if test.right == _IS_LITERAL)
+        if not all(_may_be_literal(arg, rule, found, datatypes) for arg in literals):
+            continue
         new = {
             (rule.head.predicate, number)
             for number, arg in enumerate(rule.head.args)
