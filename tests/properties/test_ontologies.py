@@ -256,6 +256,21 @@ def test_conclusions_go_through_triples_with_a_literal_as_subject(case: str) -> 
     test_a_window_is_what_follows_from_its_content.hypothesis.inner_test("rl", ontology, [], [(0, t) for t in stream])
 
 
+@pytest.mark.parametrize(
+    ("kind", "stream"),
+    [
+        ("AllDisjointClasses", [("<a>", TYPE, "<A>"), ("<b>", TYPE, "<B>")]),
+        ("AllDisjointProperties", [("<a>", "<A>", "<c>"), ("<b>", "<B>", "<c>")]),
+    ],
+)
+def test_what_only_a_list_of_disjoint_ones_names_knows_equal_things(kind: str, stream: list[Triple]) -> None:
+    listed = [("_:d", TYPE, owl(kind)), ("_:d", owl("members"), "_:l0")]
+    listed += [("_:l0", f"<{RDF}first>", "<A>"), ("_:l0", f"<{RDF}rest>", "_:l1")]
+    listed += [("_:l1", f"<{RDF}first>", "<B>"), ("_:l1", f"<{RDF}rest>", NIL)]
+    events = [(0, triple) for triple in (*stream, ("<a>", SAME_AS, "<b>"))]
+    test_a_window_is_what_follows_from_its_content.hypothesis.inner_test("rl", listed, [], events)
+
+
 def equal_things(facts: Collection[Fact]) -> dict[str, set[str]]:
     """Each thing that is said to be equal to another, with all that are equal to it."""
     classes: dict[str, set[str]] = {}

@@ -218,7 +218,7 @@ def explain(program: Program, partitions: int | None = None) -> Explanation:
 class _Explainer:
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.plan = make_plan(program)
+        self.plan = make_plan(program, program.streamed & program.derived)
         self.words = Wording(self.plan)
         self.parts = list(_parts(program, self.plan))
 

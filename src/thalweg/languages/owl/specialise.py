@@ -327,8 +327,8 @@ def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...]
     properties: dict[str, None] = dict.fromkeys((SAME_AS, DIFFERENT_FROM))
     classes: dict[str, None] = {}
     everything = (*known.facts[TRIPLE], *stated)
-    classes |= dict.fromkeys(_listed(everything, _LISTS_OF_CLASSES))
-    properties |= dict.fromkeys(_listed(everything, _LISTS_OF_PROPERTIES))
+    classes |= dict.fromkeys(_listed(everything, _LISTS_OF_CLASSES, "owl:AllDisjointClasses"))
+    properties |= dict.fromkeys(_listed(everything, _LISTS_OF_PROPERTIES, "owl:AllDisjointProperties"))
     for subject, predicate, thing in everything:
         name = short(predicate)
         if name in _OF_CLASSES:
@@ -362,18 +362,21 @@ _LISTS_OF_CLASSES: Final = ("owl:intersectionOf", "owl:unionOf", "owl:disjointUn
 _LISTS_OF_PROPERTIES: Final = ("owl:propertyChainAxiom", "owl:hasKey")
 
 
-def _listed(triples: Iterable[tuple[str, ...]], lists: tuple[str, ...]) -> Iterator[str]:
-    """The members of lists that certain words lead to: the classes of intersections, the properties of chains."""
+def _listed(triples: Sequence[tuple[str, ...]], lists: tuple[str, ...], kind: str) -> Iterator[str]:
+    """The members of lists that certain words lead to, the classes of intersections, the properties of chains; and of
+    those that things of a kind lead to by `owl:members`.
+    """
     firsts: dict[str, str] = {}
     rests: dict[str, str] = {}
     waiting: list[str] = []
+    heads = {subject for subject, predicate, thing in triples if predicate == TYPE and short(thing) == kind}
     for subject, predicate, thing in triples:
         name = short(predicate)
         if name == "rdf:first":
             firsts[subject] = thing
         elif name == "rdf:rest":
             rests[subject] = thing
-        elif name in lists:
+        elif name in lists or (name == "owl:members" and subject in heads):
             waiting.append(thing)
     seen: set[str] = set()
     while waiting:
