@@ -148,6 +148,14 @@ def test_rows_are_followed_to_where_they_come_from() -> None:
 # Rules --------------------------------------------------------------------------------------------------------------
 
 
+def test_what_rules_derive_may_come_on_a_stream_too() -> None:
+    """Nothing is said never to be filled that streams can fill."""
+    below = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+    found = explain(specialised("x.ttl", [("<A>", below, "<B>"), ("<B>", below, "<C>")], "rl", 5))
+    assert not [each.name for each in found.memories if each.kept is not None and each.kept < 0]
+    assert memory(found, "<B>/1 in [5] streamed")["kind"] == ["fed"]
+
+
 def test_what_an_aggregate_reads_counts_once() -> None:
     explanation = explained("busy(R) :- road(R), N = count{C : passes(C,R) in [30]}, N > 25.")
     assert reads(explanation, 1) == [("road/1 in [0]", "positive", ()), ("passes/2 in [30]", "aggregated", ())]
