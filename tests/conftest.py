@@ -15,6 +15,8 @@ _PATIENT = {
     "suppress_health_check": list(HealthCheck),
     "phases": set(Phase) - {Phase.explain},
 }
+_LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py")
+
 settings.register_profile("quick", settings(max_examples=150, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 
@@ -25,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # The longest begin first, so that at the end nobody waits for one of them.
+    items.sort(key=lambda item: next((n for n, name in enumerate(_LONGEST) if name in item.nodeid), len(_LONGEST)))
     if config.getoption("markexpr") == "slow":
         for item in items:
             if "tests/properties" in item.nodeid:

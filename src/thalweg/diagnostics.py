@@ -64,7 +64,7 @@ CATALOGUE: Final = {
     "E405": "fact does not hold",
     "E406": "package or program is not installed",
     "E407": "run failed in Spark",
-    "E408": "checkpoint belongs to another program",
+    "E408": "checkpoint does not fit",
     "W409": "axiom is outside the profile",
     "W411": "nothing can be in a class or property",
     "W412": "facts count for their own tick only",

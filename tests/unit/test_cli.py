@@ -325,3 +325,18 @@ def test_bench_knows_its_names():
     result = thalweg("bench", "nonsense")
     assert result.exit_code == 2
     assert all(name in result.stderr for name in BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--window", "3"], "`--window` goes with answer set programs (`.lp`) and ontologies"),
+        (["--verbose"], "`--verbose` goes with `--runtime spark`"),
+        (["--master", "local[2]", "--partitions", "3"], "`--master` and `--partitions` go with `--runtime spark`"),
+        (["--runtime", "spark", "--master", "nonsense"], "`nonsense` is not the address of a Spark master"),
+    ],
+)
+def test_options_without_a_meaning_are_wrong_usage(options, sentence):
+    result = thalweg("run", "slow.lars", "--stream", "readings.facts", *options)
+    assert result.exit_code == 2
+    assert sentence in result.stderr

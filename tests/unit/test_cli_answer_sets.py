@@ -263,7 +263,7 @@ def wait_for(holds: Callable[[], object]) -> None:
     [
         (["--models", "all", "--format", "atoms"], "several answer sets are written as `--format jsonl`"),
         (["--emit", "changes"], "`--emit` does not go with answer set programs"),
-        (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` does not go"),
+        (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` do not go"),
         (["--slide", "2"], "`--slide` goes with `--window`"),
         (["--window", "0"], "`0` is no length for a window"),
         (["--window", "3", "--slide", "2 #"], "do not count the same"),
@@ -281,7 +281,7 @@ def test_options_of_answer_sets_go_with_answer_sets(folder: Path) -> None:
     (folder / "q.lars").write_text("q(X) :- open(X).")
     result = run("--models", "all", program="q.lars")
     assert result.exit_code == 2
-    assert "`--models` and `--workers` goes with answer set programs (`.lp`)" in result.stderr
+    assert "`--models` and `--workers` go with answer set programs (`.lp`)" in result.stderr
 
 
 @pytest.mark.parametrize(

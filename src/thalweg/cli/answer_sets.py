@@ -44,10 +44,10 @@ def run_answer_sets(
 
 def _fitting(solving: Solving, delivery: Delivery, spread: Spread) -> None:
     if spread.on_spark:
-        misfits({"--workers": solving.workers}, "does not go with `--runtime spark`")
+        misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
         delivery.fit(spread)
     else:
-        misfits(spread.spark_only, "goes with `--runtime spark`")
+        misfits(spread.spark_only, "`--runtime spark`")
     if delivery.is_parquet:
         refuse("answer sets are not written as Parquet; write `--out answers.jsonl`")
     if solving.models == "all" and delivery.format != "jsonl":

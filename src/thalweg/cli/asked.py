@@ -40,6 +40,7 @@ class Spread:
             "--partitions": self.partitions,
             "--checkpoint": self.checkpoint,
             "--jar": self.jars or None,
+            "--verbose": self.verbose,
         }
 
     def place(self) -> "Place":

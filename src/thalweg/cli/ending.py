@@ -23,7 +23,7 @@ def outcome() -> Iterator[None]:
         sys.stdout.flush()
     except Rejected as error:
         complain(*error.diagnostics)
-        raise typer.Exit(1) from None
+        raise typer.Exit(2 if all(one.code == "E403" for one in error.diagnostics) else 1) from None
     except Failed as error:
         complain(error.diagnostic)
         raise typer.Exit(3) from None
@@ -104,7 +104,9 @@ def unmixed(programs: Sequence[str]) -> None:
         refuse("answer set programs (`.lp`) run on their own: leave the other programs out, or run them apart")
 
 
-def misfits(options: Mapping[str, object], sentence: str) -> None:
-    """Options that have no meaning here are refused, not passed over."""
+def misfits(options: Mapping[str, object], what: str, only: bool = True) -> None:
+    """Options that have no meaning here are refused, not passed over: they go with something `only`, or not at all."""
     if given := [name for name, value in options.items() if value is not None and value is not False]:
-        refuse(f"`{'` and `'.join(given)}` {sentence}")
+        one = len(given) == 1
+        verb = ("goes" if one else "go") if only else ("does not go" if one else "do not go")
+        refuse(f"`{'` and `'.join(given)}` {verb} with {what}")

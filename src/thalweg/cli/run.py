@@ -118,10 +118,12 @@ def run(
                 "--topology": topology,
                 "--bolts": bolts,
             }
-            misfits(foreign, "does not go with answer set programs (`.lp`)")
+            misfits(foreign, "answer set programs (`.lp`)", only=False)
             run_answer_sets(programs, stream or (), background or (), window, timing, solving, delivery, spread)
             return
-        misfits(solving.given, "goes with answer set programs (`.lp`)")
+        misfits(solving.given, "answer set programs (`.lp`)")
+        if not any(map(api.is_ontology, programs)):
+            misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and stream:
             complain(same_tick())
@@ -154,7 +156,7 @@ def _fitting(spread: Spread, delivery: Delivery, memory: str | None) -> None:
             refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
         delivery.fit(spread)
         return
-    misfits(spread.spark_only, "goes with `--runtime spark`")
+    misfits(spread.spark_only, "`--runtime spark`")
     if delivery.is_parquet:
         refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
 

@@ -24,7 +24,7 @@ from thalweg.planning.keys import Keys
 from thalweg.planning.partition import Partitioning, Stage
 from thalweg.runtimes.asking import Asking
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.wire import UNKNOWN, Words
 from thalweg.runtimes.windows import Frame
 
@@ -71,7 +71,15 @@ class AskedJob(Job):
     @cached_property
     def fingerprint(self) -> str:
         asked = self.asking, self.frame, self.spreads
-        what = self.text, sorted(self.names.prefixes.items()), asked, self.settings, self.partitions, self.groups
+        what = (
+            FORMAT,
+            self.text,
+            sorted(self.names.prefixes.items()),
+            asked,
+            self.settings,
+            self.partitions,
+            self.groups,
+        )
         return hashlib.sha256(repr(what).encode()).hexdigest()
 
     def cell(self, bucket: int) -> Spread:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch, as_jsonl
 from thalweg.runtimes.late import first_late, summary
 from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, LATE_FACT, OVER
@@ -146,8 +146,13 @@ def _write_table(folder: Path, batch: int, rows: list[dict[str, Any]], emit: str
 
 def _open(name: str | None, length: int) -> Sink:
     """A sink; a file of an earlier part of the run is cut to what was delivered and written on."""
-    if length and name is not None and "://" not in name and Path(name).is_file():
-        file = Path(name).open("r+b")  # noqa: SIM115
+    path = None if name is None or "://" in name else Path(name)
+    if length and path is not None and (path.is_file() or not path.exists()):
+        if not path.exists() or path.stat().st_size < length:
+            message = f"`{name}` does not hold what this run has written there so far"
+            way_out = "bring the file back, or begin anew with another `--checkpoint`"
+            raise Rejected([Diagnostic("E408", message, help=way_out)])
+        file = path.open("r+b")
         file.truncate(length)
         file.seek(length)
         return file

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 from thalweg.ir.nodes import Door, Program
 from thalweg.ir.text import show
@@ -11,6 +12,9 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
+
+FORMAT: Final = 2
+"""Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 
 @dataclass(frozen=True)
@@ -121,5 +125,5 @@ class Job:
         program = self.program
         told = None if program.told is None else sorted(program.told)
         about = (show(program), told, sorted(program.streamed), program.door, sorted(program.pinned))
-        what = (*about, self.settings, self.partitions, self.groups)
+        what = (FORMAT, *about, self.settings, self.partitions, self.groups)
         return hashlib.sha256(repr(what).encode()).hexdigest()

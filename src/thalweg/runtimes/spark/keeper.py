@@ -3,18 +3,19 @@
 Spark hands the next batch of a bucket to any of a machine's Python processes. The one that gets it is often not the one
 with the engine; then it sends the batch there, which costs less than to build the engine anew. What a ticket names is a
 worker as it was after one batch: where and under which name it is kept. The state store has the ticket, so a batch that
-is tried again never meets a worker that is ahead of it.
+is tried again never meets a worker that is ahead of it. Who asks and who is asked first prove to each other that they
+know the ticket's key; whoever cannot, or takes too long, is not the one.
 """
 
+import hmac
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
-from secrets import token_hex
+from secrets import token_bytes, token_hex
+from socket import create_connection, create_server, gethostname, socket
 from threading import Thread
 from typing import Any, Final, Protocol
 
@@ -24,6 +25,10 @@ from thalweg.runtimes.spark.wire import Parcel, frame, unframe
 # A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
 _MOST_WORKERS: Final = 64
 _HERE: Final = "127.0.0.1"
+# Seconds for a greeting; what the work takes is another matter.
+_PATIENCE: Final = 3.0
+_WAITING: Final = 128
+_PROOF: Final = 32
 
 
 class Member(Protocol):
@@ -80,7 +85,10 @@ class Keeper:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
         saved = worker.save() if task.saving else b""
-        ticket = f"{self._port}/{self._key}/{token_hex(16)}"
+        ticket = f"{gethostname()}/{self._port}/{self._key}/{token_hex(16)}"
+        if worker.job.bounded:
+            # There is no other batch.
+            return Done(ticket, parcels, saved)
         self._workers[task.bucket] = ticket, worker
         if len(self._workers) > max(_MOST_WORKERS, len(worker.job.stages) * len(worker.job.labels)):
             self._workers.popitem(last=False)
@@ -91,14 +99,15 @@ class Keeper:
         done = self._resume_here(task)
         if done is not None or not task.ticket:
             return done
-        port, key, _ = task.ticket.split("/")
-        if key == self._key:
+        host, port, key, _ = task.ticket.split("/")
+        if key == self._key or host != gethostname():
             return None
         try:
-            with Client((_HERE, int(port)), authkey=key.encode()) as asked:
-                asked.send_bytes(_written(task))
-                return _read_done(asked.recv_bytes())
-        except (OSError, EOFError, AuthenticationError):
+            with create_connection((_HERE, int(port)), _PATIENCE) as asked:
+                _greet(asked, key, b"guest", b"host")
+                _send(asked, _written(task))
+                return _read_done(_receive(asked))
+        except OSError:
             return None
 
     def _resume_here(self, task: Task) -> Done | None:
@@ -113,28 +122,61 @@ class Keeper:
     @cached_property
     def _port(self) -> int:
         """Where others ask for this process's workers; it listens from now on."""
-        listener = Listener((_HERE, 0), authkey=self._key.encode())
-        _aside(partial(self._listen, listener))
-        return int(listener.address[1])
+        door = create_server((_HERE, 0), backlog=_WAITING)
+        _aside(lambda: self._listen(door))
+        return int(door.getsockname()[1])
 
-    def _listen(self, listener: Listener) -> None:
+    def _listen(self, door: socket) -> None:
         while True:
-            try:
-                asking = listener.accept()
-            except (OSError, EOFError, AuthenticationError):
-                continue
-            _aside(partial(self._serve, asking))
+            guest, _ = door.accept()
+            _aside(partial(self._serve, guest))
 
-    def _serve(self, asking: Connection) -> None:
+    def _serve(self, guest: socket) -> None:
         # Who gets no answer builds a worker, and meets by itself whatever went wrong here.
-        with asking, suppress(Exception):
-            done = self._resume_here(_read_task(asking.recv_bytes()))
+        with guest, suppress(Exception):
+            guest.settimeout(_PATIENCE)
+            _greet(guest, self._key, b"host", b"guest")
+            done = self._resume_here(_read_task(_receive(guest)))
             if done is not None:
-                asking.send_bytes(_written_done(done))
+                _send(guest, _written_done(done))
 
 
 def _aside(work: Callable[[], None]) -> None:
     Thread(target=work, daemon=True).start()
+
+
+def _greet(other: socket, key: str, mine: bytes, its: bytes) -> None:
+    """Both show that they know a key, which neither sends; then they have as much time as they need."""
+    nonce = token_bytes(_PROOF)
+    other.sendall(nonce)
+    other.sendall(_proof(key, mine, _exactly(other, _PROOF)))
+    if not hmac.compare_digest(_exactly(other, _PROOF), _proof(key, its, nonce)):
+        raise ConnectionError("this is somebody else")
+    other.settimeout(None)
+
+
+def _proof(key: str, who: bytes, nonce: bytes) -> bytes:
+    return hmac.digest(key.encode(), who + nonce, "sha256")
+
+
+def _send(other: socket, data: bytes) -> None:
+    other.sendall(len(data).to_bytes(8, "little"))
+    other.sendall(data)
+
+
+def _receive(other: socket) -> bytes:
+    return _exactly(other, int.from_bytes(_exactly(other, 8), "little"))
+
+
+def _exactly(other: socket, size: int) -> bytes:
+    data = bytearray(size)
+    view = memoryview(data)
+    while view:
+        count = other.recv_into(view)
+        if not count:
+            raise ConnectionError("nobody is there any more")
+        view = view[count:]
+    return bytes(data)
 
 
 def _written(task: Task) -> bytes:

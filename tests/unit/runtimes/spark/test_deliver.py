@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from thalweg.diagnostics import Rejected
 from thalweg.model.time import Clock
 from thalweg.runtimes.emit import FORMATS, Change, Interval, Stretch, spelling
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
@@ -33,3 +34,16 @@ def test_every_format(tmp_path, emit, rows, pieces, format):
     delivery.deliver(0, [*rows, DONE])
     delivery.close()
     assert out.read_text() == "".join(text for piece in pieces for text in spell(piece))
+
+
+@pytest.mark.parametrize("left", [None, "{"])
+def test_a_file_that_lost_answers_is_not_written_on(tmp_path, left):
+    """It is gone, or shorter than what was delivered."""
+    out = tmp_path / "answers"
+    delivery = Delivery(tmp_path / "delivered.json", str(out), None, "changes")
+    delivery.deliver(0, [row(3, A), DONE])
+    delivery.close()
+    assert out.stat().st_size > 1
+    out.unlink() if left is None else out.write_text(left)
+    with pytest.raises(Rejected, match="does not hold what this run has written"):
+        Delivery(tmp_path / "delivered.json", str(out), None, "changes")

@@ -1,9 +1,12 @@
 """A worker goes on where it is kept, in this process or in another; and nobody gets one that is ahead or behind."""
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from socket import create_connection, create_server, gethostname, socket
+from threading import Thread
 
 import pytest
 
@@ -11,6 +14,7 @@ from thalweg import api
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark import keeper
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import Done, Keeper, Task
 from thalweg.runtimes.spark.pack import Packer, gather
@@ -79,14 +83,62 @@ def _keep(its: Connection) -> None:
 
 
 def test_a_ticket_is_good_for_one_batch() -> None:
-    """An attempt that is repeated finds nobody, because the worker is ahead; so does one with the wrong key."""
+    """An attempt that is repeated finds nobody, because the worker is ahead."""
     one, other = Keeper(), Keeper()
     first = begin(one)
     done = one.resume(task(first.ticket, 3))
     assert done is not None
     assert other.resume(task(first.ticket, 3)) is None
-    port, _, name = done.ticket.split("/")
-    assert other.resume(task(f"{port}/{'0' * 32}/{name}", 4)) is None
+
+
+def test_nobody_works_for_those_who_have_the_wrong_key() -> None:
+    one, other = Keeper(), Keeper()
+    done = begin(one)
+    host, port, _, name = done.ticket.split("/")
+    assert other.resume(task(f"{host}/{port}/{'0' * 32}/{name}", 4)) is None
+    # Nor have they done any harm.
+    assert other.resume(task(done.ticket, 4)) is not None
+
+
+@pytest.mark.parametrize("says", [b"", b"hello", b"x" * 64])
+def test_a_stranger_at_the_port_is_not_the_one(says: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that waits, one that speaks another language, and one that pretends."""
+    monkeypatch.setattr(keeper, "_PATIENCE", 0.2)
+    with create_server(("127.0.0.1", 0)) as door:
+        visits: list[socket] = []
+
+        def welcome() -> None:
+            visits.append(door.accept()[0])
+            visits[0].sendall(says)
+
+        host = Thread(target=welcome)
+        host.start()
+        ticket = f"{gethostname()}/{door.getsockname()[1]}/{'0' * 32}/1"
+        assert Keeper().resume(task(ticket, 3)) is None
+        host.join()
+        visits[0].close()
+
+
+def test_a_silent_visitor_keeps_nobody_waiting() -> None:
+    one = Keeper()
+    ticket = begin(one).ticket
+    with create_connection(("127.0.0.1", int(ticket.split("/")[1]))):
+        assert Keeper().resume(task(ticket, 3)) is not None
+
+
+def test_many_ask_at_once() -> None:
+    one = Keeper()
+    many = [replace(task("", 2), bucket=f"run/0/{number}") for number in range(12)]
+    tickets = [one.begin(Worker(JOB, 0, 0), each).ticket for each in many]
+    tasks = [replace(task(ticket, 3), bucket=each.bucket) for ticket, each in zip(tickets, many, strict=True)]
+    with ThreadPoolExecutor(len(tasks)) as askers:
+        assert all(askers.map(lambda each: Keeper().resume(each), tasks))
+
+
+def test_a_job_with_one_batch_leaves_nothing_behind() -> None:
+    one, job = Keeper(), replace(JOB, bounded=True)
+    done = one.begin(Worker(job, 0, 0), task("", 1))
+    assert one.resume(task(done.ticket, 2)) is None
 
 
 def test_what_goes_wrong_elsewhere_is_met_here() -> None:
