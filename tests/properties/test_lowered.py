@@ -1,5 +1,6 @@
 """A program that is evaluated incrementally has the answers that clingo gives window by window."""
 
+import re
 from dataclasses import dataclass
 
 import clingo
@@ -12,13 +13,38 @@ from thalweg.ir.semantics import output
 from thalweg.languages import asp
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.fact import Fact
+from thalweg.runtimes.solving import Spelling
 from thalweg.solvers.clingo import parse
 
 INPUTS = {"p": 1, "q": 1, "e": 2}
 DERIVED = {"a": 1, "b": 1, "c": 2, "d": 2}
 VARIABLES = ("X", "Y", "Z")
-TERMS = ("1", "2", "-3", "x", '"1"', "2.0", "<i>", "3000000000")
+# Products and sums of the last ones are too large for clingo.
+TERMS = (
+    "1",
+    "2",
+    "-3",
+    "x",
+    '"1"',
+    "2.0",
+    "<i>",
+    "<http://ex/x>",
+    "3000000000",
+    "2147483647",
+    "-2147483648",
+    "1073741824",
+    "46341",
+)
 WINDOW, LAST = 3, 6
+PREFIXES = "#prefix ex: <http://ex/>. #prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. "
+IRIS = {"q": "<http://ex/q>"}
+SHOWN = "#show ex_a/1. #show b/1. #show c/2. #show d/2. #show -ex_a/1. "
+TYPES = (
+    "",
+    "rdf_type(X,ex_c) :- p(X). b(X) :- rdf_type(X,ex_c).",
+    "b(X) :- rdf_type(X,ex_q). %* taken *%",
+    "rdf_type(X,ex_q) :- e(X,Y), rdf_type(Y,ex_q). d(X,1) :- rdf_type(X,ex_q), not rdf_type(X,ex_c). %* taken *%",
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +53,7 @@ class Case:
 
     program: str
     facts: tuple[tuple[int, Fact], ...]
+    inputs: tuple[str, ...] = tuple(f"{name}/{arity}" for name, arity in INPUTS.items())
 
 
 @st.composite
@@ -37,7 +64,7 @@ def atoms(draw: st.DrawFn, names: dict[str, int], terms: tuple[str, ...]) -> str
 
 @st.composite
 def expressions(draw: st.DrawFn, bound: tuple[str, ...]) -> str:
-    terms = (*bound, "1", "2", "x", "n", '"1"')
+    terms = (*bound, "1", "2", "2147483647", "x", "n", '"1"')
     if draw(st.booleans()):
         return draw(st.sampled_from(terms))
     return f"{draw(st.sampled_from(terms[:-3]))} {draw(st.sampled_from('+-*'))} {draw(st.sampled_from(terms[:-3]))}"
@@ -63,9 +90,11 @@ def rules(draw: st.DrawFn) -> str:
             bound = (*bound, "W")
         elif kind in ("count", "sum"):
             inner = draw(st.sampled_from(("e(V,_)", "e(V,U), p(U)", "p(V), not q(V)", *(f"e({x},V)" for x in bound))))
-            body.append(
-                f"#{kind}{{ V : {inner} }} {draw(st.sampled_from(('>', '=', '<=')))} {draw(st.sampled_from('12'))}"
+            compared = draw(
+                st.sampled_from(("> 1", "= 2", "<= 2", "> -5", *(f"= {x}" for x in (*bound, "S") if counts)))
             )
+            body.append(f"#{kind}{{ V : {inner} }} {compared}")
+            bound = (*bound, "S") if compared == "= S" else bound
     if draw(st.integers(0, 9)) == 0:
         return f":- {', '.join(body)}."
     args = [draw(expressions(bound) if counts else st.sampled_from((*bound, "1"))) for _ in range(DERIVED[head])]
@@ -86,15 +115,29 @@ def cases(draw: st.DrawFn) -> Case:
     said = draw(st.sampled_from(("", "", "p(1..2). ", "a(x;2). ", "e(X,X) :- p(X). ", "-a(X) :- q(X). ")))
     show = draw(st.sampled_from(("", "", "#show a/1. #show p/1. ")))
     text = f"#const n = 2. {show}{said}" + " ".join(draw(st.lists(rules(), min_size=1, max_size=4)))
-    return Case(text, tuple(draw(st.lists(facts_at, max_size=8))))
+    case = Case(text, tuple(draw(st.lists(facts_at, max_size=8))))
+    return named(case, draw(st.sampled_from(TYPES))) if draw(st.integers(0, 3)) == 0 else case
 
 
-def read(text: str) -> asp.AspProgram:
-    source = Source("case.lp", text)
+def named(case: Case, types: str) -> Case:
+    """The same with prefixes: some names are IRIs; the program may speak of types, and take them as input."""
+    program = re.sub(r"\b([aq])(?=[(/])", r"ex_\1", re.sub(r"\bx\b", "ex_x", case.program))
+    shown = "" if "#show" in program else SHOWN
+    facts = tuple((tick, Fact(IRIS.get(fact.predicate, fact.predicate), fact.args)) for tick, fact in case.facts)
+    taken = ("ex_q/1", "rdf_type/2") if "taken" in types else ("ex_q/1",)
+    return Case(f"{PREFIXES}{program} {shown}{types}", facts, ("p/1", "e/2", *taken))
+
+
+def read(case: Case) -> asp.AspProgram:
+    source = Source("case.lp", case.program)
     directives = asp.take_out(source)
     nodes, wrong = parse(directives.text, source)
     assume(not wrong)
-    return asp.read(nodes, source, directives, [f"{name}/{arity}" for name, arity in INPUTS.items()])
+    return asp.read(nodes, source, directives, case.inputs)
+
+
+def signature(atom: clingo.Symbol) -> str:
+    return f"{'' if atom.positive else '-'}{atom.name}/{len(atom.arguments)}"
 
 
 def by_clingo(program: asp.AspProgram, facts: set[Fact]) -> set[str] | None:
@@ -107,21 +150,29 @@ def by_clingo(program: asp.AspProgram, facts: set[Fact]) -> set[str] | None:
     control.ground([("base", [])])
     with control.solve(yield_=True) as handle:
         for model in handle:
-            atoms = model.symbols(atoms=True)
-            named = ((f"{'' if atom.positive else '-'}{atom.name}", tuple(map(str, atom.arguments))) for atom in atoms)
-            return {
-                str(program.names.fact(name, args)) for name, args in named if f"{name}/{len(args)}" in program.shown
-            }
+            spelled = Spelling(program.names)
+            return {spelled(str(atom)) for atom in model.symbols(atoms=True) if signature(atom) in program.shown}
     return None
 
 
+LARGE = Case(
+    "a(X*X) :- p(X). b(X*X*X) :- p(X). c(X+1,-X) :- p(X). d(X,Y) :- p(X), p(Y), X*Y > 5. d(S,S) :- S = #sum{X : p(X)}."
+    " b(1) :- #sum{ X : p(X) } > 5. a(X*3000-1) :- p(X). a(Y) :- p(X), p(Y), Y = X+1.",
+    tuple((0, Fact("p", (term,))) for term in (*TERMS, "-2147483647", "2000000000", "65536")),
+)
+TYPED = named(
+    Case("a(X) :- q(X). -a(X) :- q(X), p(X). c(x,X) :- q(X).", ((0, Fact("q", ("1",))), (1, Fact("e", ("2", "1"))))),
+    TYPES[3],
+)
 SPLIT = Case("a(X) :- p(X), X > 1. b(X) :- p(X), X <= 1.", tuple((0, Fact("p", (term,))) for term in TERMS))
 
 
 @example(SPLIT)
+@example(LARGE)
+@example(TYPED)
 @given(cases())
 def test_lowered_is_clingo(case: Case) -> None:
-    program = read(case.program)
+    program = read(case)
     lowered = program.lowered(WINDOW)
     assume(lowered is not None)
     assert lowered is not None

@@ -13,6 +13,7 @@ languages would differ, a test is added that makes them agree; where no test can
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
@@ -24,6 +25,7 @@ from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.places import Places
 from thalweg.model.fact import Fact
+from thalweg.model.rdf import RDF_TYPE
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -174,7 +176,8 @@ class _Lowering(Predicates):
         signature = f"{name}/{arity}"
         if signature not in self.known or signature in self.copied - self.source.shown:
             return f"'{name}"
-        return self.names.iri(name) or name
+        sign = "-" if name.startswith("-") else ""
+        return f"{sign}{self.names.iri(name.removeprefix('-')) or name.removeprefix('-')}"
 
     def formula(self, atom: Atom) -> Formula:
         """What is streamed is looked for in the window; what is derived holds now."""
@@ -189,11 +192,12 @@ class _Lowering(Predicates):
 
     def types(self) -> None:
         """`C(s)` is also `rdf_type(s,C)`, for every class that the program asks for."""
+        for signature in filter(self.is_type, sorted(self.source.shown)):
+            reason = f"`{signature}` is told, and its classes are predicates of their own; `#show` only others"
+            self.obstacles.append(Obstacle(reason, self.place_told(signature)))
         name = self.names.type_name
         if name is None or f"{name}/2" not in self.source.inputs:
             return
-        if f"{name}/2" in self.source.shown:
-            self.obstacles.append(Obstacle(f"`{name}/2` is told, and its classes are predicates of their own"))
         typed = self.predicate(name, 2)
         asked = [
             formula.atom.args[1]
@@ -207,6 +211,17 @@ class _Lowering(Predicates):
             if one.startswith("<"):
                 body = InWindow(Atom(one, (Variable("X"),)), self.window)
                 self.rules.append(Rule(Atom(typed, (Variable("X"), Constant(one))), (body,)))
+
+    def is_type(self, signature: str) -> bool:
+        name, arity = self.split(signature.removeprefix("-"))
+        return arity == 2 and self.names.iri(name) == RDF_TYPE
+
+    def place_told(self, signature: str) -> Span:
+        """Where it is said that something is told: by `#show`, or by the first rule for it."""
+        shows = (node for node in self.source.nodes if type_of(node) == "ShowSignature")
+        said = (self.places.of(node) for node in shows if signature.endswith(f"{node.name}/{node.arity}"))
+        rules = (outline.span for outline in self.source.outlines if signature in outline.heads)
+        return next(chain(said, rules), NOWHERE)
 
     def program(self) -> Program:
         told = self.told

@@ -23,6 +23,7 @@ from thalweg.ir.nodes import (
     Variable,
     names,
 )
+from thalweg.languages.asp.arithmetic import calculated, in_range, scales
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.terms import Names, is_integer
 from thalweg.model.term import is_term
@@ -84,6 +85,7 @@ class LoweredRule:
         self.tests: list[tuple[str, Expression, Expression, Any]] = []
         self.integers: dict[str, None] = {}
         self.certain: set[str] = set()
+        self.sums: set[str] = set()
 
     # A rule -----------------------------------------------------------------------------------------------------
 
@@ -206,6 +208,8 @@ class LoweredRule:
             raise Cannot("an aggregate with several elements is left to clingo", literal)
         result = self.variable()
         self.certain.add(result.name)
+        if function == "sum":
+            self.sums.add(result.name)
         self.formulas.append(self.measure(result, function, atom.elements[0]))
         bounds = [(atom.left_guard, MIRRORED), (atom.right_guard, dict(zip(COMPARE, COMPARE, strict=True)))]
         if literal.sign and all(guard is not None for guard, _ in bounds):
@@ -268,7 +272,8 @@ class LoweredRule:
         bound = names(*(one for one in self.formulas if not isinstance(one, Not | Aggregate))) | {
             one.result.name for one in self.formulas if isinstance(one, Aggregate)
         }
-        waiting = list(self.tests)
+        # What a sum is compared with may be any number; what it gives has 32 bits, and is asked last.
+        waiting = sorted(self.tests, key=lambda test: self.is_sum(test[1]))
         while step := next((one for one in waiting if self.binds(one, bound)), None):
             operator, left, right, _ = step
             free, value = (left, right) if isinstance(left, Variable) and left.name not in bound else (right, left)
@@ -276,12 +281,15 @@ class LoweredRule:
             self.calculate_with(value)
             self.certain.add(free.name)
             bound |= {free.name}
-            plain.append(Comparison(operator, free, value))
+            plain.append(Comparison(operator, free, in_range(value) if self.is_sum(value) else value))
             waiting.remove(step)
         for _, left, right, node in waiting:
             if not names(left, right) <= bound:
                 raise Cannot("an equation that has to be solved is left to clingo", node)
         return waiting
+
+    def is_sum(self, term: Expression) -> bool:
+        return isinstance(term, Variable) and term.name in self.sums
 
     @staticmethod
     def binds(test: tuple[str, Expression, Expression, Any], bound: frozenset[str]) -> bool:
@@ -300,6 +308,8 @@ class LoweredRule:
         plain: list[Literal],
         splits: list[list[tuple[Literal, ...]]],
     ) -> None:
+        if operator == "=" and (scales(left) or scales(right)):
+            raise Cannot("an equation with a multiple is left to clingo", node)
         if operator == "!=":
             plain.append(Comparison("!==", left, right))
         elif operator == "=" or (self.is_integer(left) and self.is_integer(right)):
@@ -357,10 +367,10 @@ class LoweredRule:
             case "Function" if node.name and not node.arguments and not node.external:
                 return self.constant(node.name, node)
             case "UnaryOperation" if node.operator_type == 0:
-                return self.calculated("-", Constant("0"), self.term(node.argument), node)
+                return self.calculation("-", Constant("0"), self.term(node.argument), node)
             case "BinaryOperation" if node.operator_type in CALCULATE:
                 left, right = self.term(node.left), self.term(node.right)
-                return self.calculated(CALCULATE[node.operator_type], left, right, node)
+                return self.calculation(CALCULATE[node.operator_type], left, right, node)
         raise Cannot(f"`{node}` is left to clingo", node)
 
     def constant(self, text: str, node: Any) -> Constant:
@@ -378,12 +388,12 @@ class LoweredRule:
         return Constant(term)
 
     @staticmethod
-    def calculated(operator: str, left: Expression, right: Expression, node: Any) -> Expression:
+    def calculation(operator: str, left: Expression, right: Expression, node: Any) -> Expression:
         """An expression; its value where that is known."""
         if not (isinstance(left, Constant) and isinstance(right, Constant)):
             if any(isinstance(side, Constant) and not is_integer(side.term) for side in (left, right)):
                 raise Cannot("arithmetic with what is no number is left to clingo", node)
-            return Operation(operator, left, right)
+            return calculated(operator, left, right)
         if not (is_integer(left.term) and is_integer(right.term)):
             raise Cannot("arithmetic with what is no number is left to clingo", node)
         one, other = int(left.term), int(right.term)
