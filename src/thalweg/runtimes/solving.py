@@ -42,6 +42,9 @@ _END: Final = re.compile(rf"(?:(?:,{_WORD})*\))?\Z")
 # More at once take more room and no less time.
 _AT_ONCE: Final = 1_024
 
+# What was found in time is put together, if need be, for so many seconds after it.
+_GRACE: Final = 0.25
+
 # Fewer facts are solved faster by one process than by two.
 _WORTH_SPREADING: Final = 1_000
 
@@ -106,21 +109,23 @@ class Solving:
         return found
 
     def answer(self, first: int, last: int) -> Answered:
-        until = None if self._limit is None else perf_counter() + self._limit
+        began = perf_counter()
         while self._held and self._held[0][0] < first:
             self._held.popleft()
         windows = [self._window(piece, keys) for piece, keys in zip(self._pieces, self._keys, strict=True)]
         solved = self._solve(["\n".join(sorted(some)) for some in window] for window in windows)
+        until = None if self._limit is None else max(began + self._limit, perf_counter() + _GRACE)
+        answers, complete = combine([one for found in solved for one in found], until)
         shares = tuple(
             Share(
                 piece.inputs,
                 sum(map(len, window)),
                 sum(one.seconds for one in found),
-                prod(len(one.answers) for one in found),
+                # A piece whose parts have more combinations than can be told has those that are.
+                len(answers) if len(solved) == 1 else prod(len(one.answers) for one in found),
             )
             for piece, window, found in zip(self._pieces, windows, solved, strict=True)
         )
-        answers, complete = combine([one for found in solved for one in found], until)
         return Answered(answers, complete, shares)
 
     def _spell(self, solved: Solved) -> Solved:

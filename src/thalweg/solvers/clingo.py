@@ -8,7 +8,7 @@ facts are handed over as text, which clingo reads twice as fast as Python can bu
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -160,8 +160,10 @@ class Unsolvable(Exception):  # noqa: N818
     """Clingo gave up, and this is what it said."""
 
 
-def solve(task: Task) -> Solved:
-    """Grounds and solves one window. The limit cannot stop grounding, only what comes after it.
+def solve(task: Task, over: Callable[[], object] = lambda: None) -> Solved:
+    """Grounds and solves one window; says when the search is `over`.
+
+    The limit cannot stop grounding, only what comes after it.
 
     >>> solve(Task("{a; b}. :~ a. [1] :- not a, not b. #show a/0. #show b/0.", models="all")).answers
     (('b',),)
@@ -177,6 +179,7 @@ def solve(task: Task) -> Solved:
         answers, complete = _answers(control, task, rest)
     except (RuntimeError, MemoryError) as error:
         raise Unsolvable("\n".join(said) or str(error)) from error
+    over()
     return Solved(tuple(sorted(answers)), complete, perf_counter() - began, len(control.symbolic_atoms))
 
 

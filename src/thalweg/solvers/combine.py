@@ -9,6 +9,7 @@ parts add up level by level, and in the order of costs adding the same on both s
 
 from collections.abc import Sequence
 from itertools import chain, product
+from math import prod
 from time import perf_counter
 
 from thalweg.solvers.clingo import Solved
@@ -18,7 +19,8 @@ def combine(parts: Sequence[Solved], until: float | None = None) -> tuple[tuple[
     """The answer sets of the whole, sorted, and whether they are all that was asked for.
 
     Where a part found nothing within its time, nothing is known of the whole; one without an answer set decides.
-    There may be far more combinations than answer sets of parts: at the time `until` it is enough.
+    There may be far more combinations than answer sets of parts: at the time `until` it is enough, as soon as every
+    answer set of every part is in one.
 
     >>> combine([Solved((("a",), ("b",))), Solved((("c",),))])
     ((('a', 'c'), ('b', 'c')), True)
@@ -26,16 +28,25 @@ def combine(parts: Sequence[Solved], until: float | None = None) -> tuple[tuple[
     ((), True)
     >>> combine([Solved((("a",),)), Solved((), complete=False)])
     ((), False)
+    >>> combine([Solved((("a",), ("b",))), Solved((("c",), ("d",)))], until=0.0)
+    ((('a', 'c'), ('b', 'd')), False)
     """
     if any(part.complete and not part.answers for part in parts):
         return (), True
     complete = all(part.complete for part in parts)
-    found: set[tuple[str, ...]] = set()
-    for chosen in product(*(part.answers for part in parts)):
-        if until is not None and found and perf_counter() > until:
-            complete = False
-            break
-        found.add(chosen[0] if len(chosen) == 1 else _union(chosen))
+    sizes = [len(part.answers) for part in parts]
+    if not all(sizes):
+        return (), False
+    found = {
+        _union([part.answers[number % size] for part, size in zip(parts, sizes, strict=True)])
+        for number in range(max(sizes, default=1))
+    }
+    if prod(sizes) > max(sizes, default=1):
+        for chosen in product(*(part.answers for part in parts)):
+            if until is not None and perf_counter() > until:
+                complete = False
+                break
+            found.add(_union(chosen))
     return tuple(sorted(found)), complete
 
 
@@ -45,4 +56,4 @@ def _union(answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     >>> _union([("a", "c"), ("b", "c")])
     ('a', 'b', 'c')
     """
-    return tuple(dict.fromkeys(sorted(chain.from_iterable(answers))))
+    return answers[0] if len(answers) == 1 else tuple(dict.fromkeys(sorted(chain.from_iterable(answers))))

@@ -26,7 +26,8 @@ from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.solvers.clingo import Solved, Task, Unsolvable, solve
 
 RENEWAL: Final = 1_000_000
-# A process that is given so many seconds more than the limit finds the time to say what it has found.
+# A process that is given so many seconds more than the limit finds the time to end its search. From then on it has all
+# the time that it needs to say what it has found.
 _GRACE: Final = 0.25
 _LOOK: Final = 0.5
 
@@ -93,7 +94,7 @@ class Worker:
         if task.limit is not None:
             late.start()
         try:
-            found = _exchange(process, task)
+            found = _exchange(process, task, late.cancel)
         finally:
             late.cancel()
         if isinstance(found, Solved):
@@ -136,12 +137,16 @@ def _in_time(task: Task, began: float, solver: Callable[[Task], Solved]) -> Solv
     return solver(replace(task, limit=left)) if left > 0 else Solved((), complete=False)
 
 
-def _exchange(process: "subprocess.Popen[bytes]", task: Task) -> Solved | str | None:
-    """What the process says of a task: an answer, what is wrong, or nothing, where it has ended."""
+def _exchange(process: "subprocess.Popen[bytes]", task: Task, over: Callable[[], object]) -> Solved | str | None:
+    """What the process says of a task, first that its search is over: an answer, what is wrong, or nothing, where the
+    process has ended.
+    """
     assert process.stdin is not None
     assert process.stdout is not None
     try:
         _send(process.stdin, task)
+        if process.stdout.read(1):
+            over()
         found = pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError):
         return None
@@ -198,14 +203,19 @@ def work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    sink.write(b"!")
-    sink.flush()
+
+    def ready() -> None:
+        sink.write(b"!")
+        sink.flush()
+
+    ready()
     while True:
         try:
             task = pickle.load(source)
         except EOFError:
             return
         try:
-            _send(sink, _packed(solve(task)))
+            _send(sink, _packed(solve(task, ready)))
         except Unsolvable as error:
+            ready()
             _send(sink, str(error))

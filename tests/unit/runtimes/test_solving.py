@@ -1,11 +1,17 @@
 """Answers of clingo in our spelling: many at once are spelled as each of them is."""
 
+from collections.abc import Sequence
+from time import sleep
+
 import clingo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.diagnostics import Source
 from thalweg.languages.asp import Names
-from thalweg.runtimes.solving import Spelling
+from thalweg.runtimes.solving import Solving, Spelling
+from thalweg.solvers.clingo import Solved, Task
+from thalweg.solvers.programs import read_program
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 NAMES = (Names({"ub": "http://ub#", "rdf": RDF}), Names({"": "http://all#"}), Names())
@@ -45,3 +51,21 @@ def test_types_are_classes() -> None:
         "-<http://ub#c>(<http://x>)",
         f"<{RDF}type>(a)",
     ]
+
+
+class Slow:
+    """Has found some answer sets when the time is up."""
+
+    def solve(self, tasks: Sequence[Task]) -> list[Solved]:
+        sleep(0.02)
+        return [Solved((("a",), ("b",), ("c",)), complete=False) for _ in tasks]
+
+    def close(self) -> None:
+        pass
+
+
+def test_all_that_was_found_in_time_is_told() -> None:
+    program, _ = read_program(Source("x.lp", "{a; b; c}. :- #count{1 : a; 2 : b; 3 : c} != 1."))
+    answered = Solving(program, Slow(), "all", limit=0.01).answer(0, 0)
+    assert (answered.sets, answered.complete) == ((("a",), ("b",), ("c",)), False)
+    assert [share.answers for share in answered.shares] == [3]

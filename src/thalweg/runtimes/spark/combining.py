@@ -38,19 +38,19 @@ class Combining:
         until = None if self._limit is None else perf_counter() + self._limit
         solved = [Solved(tuple(map(tuple, part["sets"])), part["complete"]) for part in parts]
         sets, complete = combine(solved, until)
-        answered = Answered(sets, complete, self._shares(parts), any(part["overtime"] for part in parts))
+        answered = Answered(sets, complete, self._shares(parts, len(sets)), any(part["overtime"] for part in parts))
         solution = Solution(tick, parts[0]["start"], sets, not complete)
         self._tardy.take(solution, answered)
         self._listen(solution, answered)
         return solution
 
-    def _shares(self, parts: list[dict[str, Any]]) -> tuple[Share, ...]:
+    def _shares(self, parts: list[dict[str, Any]], told: int) -> tuple[Share, ...]:
         return tuple(
             Share(
                 self._pieces[number].inputs,
                 sum(cell["facts"] for cell in cells),
                 sum(cell["seconds"] for cell in cells),
-                prod(len(cell["sets"]) for cell in cells),
+                told if len(self._pieces) == 1 else prod(len(cell["sets"]) for cell in cells),
             )
             for number, group in groupby(parts, key=lambda part: int(part["piece"]))
             for cells in [list(group)]
