@@ -116,15 +116,27 @@ class AskedJob(Job):
         takers = self._takers(signature)
         return route == takers[0] if takers else bucket == 0
 
-    def share(self, bucket: int) -> Iterator[Fact]:
+    def share(self, bucket: int) -> list[Fact]:
         """The background of a cell: what its piece takes as input."""
+        return self._shares.get(bucket, [])
+
+    @cached_property
+    def _shares(self) -> dict[int, list[Fact]]:
+        """The background of all cells, found once: many of them may be in one process."""
         words = Dictionary()
+        found: dict[int, list[Fact]] = {}
+        alike: dict[str, list[Fact]] = {}
         for fact in self.background:
-            row = np.array([[words.code(term) for term in fact.args]], dtype=np.int64)
-            for _, route, key in self.routes(fact.signature):
-                where = self.where(0, route, key, row, words)
-                if where is not None and where[0] == bucket:
-                    yield fact
+            alike.setdefault(fact.signature, []).append(fact)
+        for signature, facts in alike.items():
+            codes = [words.code(term) for fact in facts for term in fact.args]
+            rows = np.array(codes, dtype=np.int64).reshape(len(facts), -1)
+            for _, route, key in self.routes(signature):
+                where = self.where(0, route, key, rows, words)
+                assert where is not None
+                for bucket, fact in zip(where.tolist(), facts, strict=True):
+                    found.setdefault(bucket, []).append(fact)
+        return found
 
 
 def asked_job(

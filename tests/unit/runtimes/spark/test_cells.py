@@ -65,6 +65,17 @@ def test_the_background_goes_where_the_facts_go() -> None:
     assert answers(found) == [[sorted(f"a({number})" for number in range(1, 20, 2))]]
 
 
+def test_each_cell_has_the_background_of_its_piece() -> None:
+    facts = [f"slow(r{number})" for number in range(9)] + [f"at(c{number},r1)" for number in range(9)]
+    background = tuple(map(read_fact, (*facts, "crew(x)", "other(y)", "go")))
+    job = Cluster(TRAFFIC + "off :- not go.", Asking(), 3, background).job
+    shares = [sorted(map(str, job.share(bucket))) for bucket in job.buckets(0)]
+    assert sorted(fact for share in shares[:3] for fact in share) == facts[:9]
+    assert sorted(fact for share in shares[3:6] for fact in share) == facts[9:]
+    assert sorted(fact for share in shares[6:] for fact in share) == ["crew(x)", "go"]
+    assert all(shares[:6])
+
+
 @pytest.mark.parametrize("solver", ["clingo", "engine"])
 def test_terms_that_are_one_to_clingo_go_to_one_cell(solver: str) -> None:
     facts = [f"p(<http://ex.org/x{number}>)" for number in range(20)]
