@@ -86,6 +86,25 @@ def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
     assert run("--report", "-", program="two.lp").stderr.count('"seconds"') == 3 * 4 + 3
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "code"),
+    [
+        ("program.json", {"fingerprint": "", "program": "another", "options": {}}, 1),
+        ("delivered.json", {"over": True}, 0),
+    ],
+)
+def test_a_run_with_nothing_to_tell_leaves_an_old_report_alone(
+    folder: Path, file: str, content: dict[str, object], code: int
+) -> None:
+    (folder / "kept").mkdir()
+    (folder / "kept" / file).write_text(json.dumps(content))
+    (folder / "report.jsonl").write_text("what was")
+    spark = ("--runtime", "spark", "--checkpoint", "kept", "--out", "answers.jsonl", "--report", "report.jsonl")
+    result = CliRunner().invoke(app, ["run", "gates.lp", "--stream", "gates.facts", *spark])
+    assert (result.exit_code, "E408" in result.stderr) == (code, code == 1)
+    assert (folder / "report.jsonl").read_text() == "what was"
+
+
 def test_where_pieces_are_evaluated_together_a_report_counts_their_facts(folder: Path) -> None:
     (folder / "two.lp").write_text("a(X) :- open(X), not shut(X). b(X) :- closed(X). :- b(b).")
     run("--report", "report.jsonl", program="two.lp")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from uuid import uuid4
 
@@ -175,8 +176,9 @@ def ask_on_spark(
     report: Callable[[Diagnostic], None] = lambda found: None,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
+    ready: Callable[[], None] = lambda: None,
 ) -> "Outcome":
-    """The same for an answer set program."""
+    """The same for an answer set program; `ready` is called when nothing stands against the run any more."""
     from thalweg.runtimes.answer_sets import Inputs
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.emit import spelling
@@ -196,12 +198,17 @@ def ask_on_spark(
     job = asked_job(program, background, asking, frame, settings, partitions, uuid4().hex)
     combining = Combining(job, listen, report)
     spell = spelling(format, timing.clock)
+
+    def deliver(ledger: Path) -> Delivery:
+        ready()
+        return Delivery(ledger, out, late, job.settings.emit, spell, combining.pieces)
+
     with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
         outcome = run(
             job,
             items,
             place,
-            lambda ledger: Delivery(ledger, out, late, job.settings.emit, spell, combining.pieces),
+            deliver,
             interrupt or Interrupt(),
             report,
             options=options,

@@ -76,7 +76,6 @@ def _ask(
         listen = account.take if report else lambda solution, answered: None
         open_report = told.open if report != "-" else lambda: None
         if spread.on_spark:
-            open_report()
             api.ask_on_spark(
                 program,
                 stream,
@@ -92,6 +91,7 @@ def _ask(
                 report=complain,
                 interrupt=interrupt,
                 listen=listen,
+                ready=open_report,
             )
         else:
             _ask_here(program, facts, stream, timing, asking, delivery, interrupt, listen, open_report)

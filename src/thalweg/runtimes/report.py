@@ -54,7 +54,9 @@ class Report:
             total["slowest"] = max(total["slowest"], share.seconds)
 
     def finish(self) -> None:
-        """Tells of all windows."""
+        """Tells of all windows, if there were any: a run that was over before has none."""
+        if not self._windows:
+            return
         pieces = [
             total | {"seconds": _rounded(total["seconds"]), "slowest": _rounded(total["slowest"])}
             for total in self._totals.values()
