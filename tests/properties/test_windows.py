@@ -36,14 +36,27 @@ PROGRAMS = (
     "a(X,Y) :- e(X,Y), p(X), not q(X). b(X) :- a(X,_), r(X). c(X) :- e(X,_), not b(X). :- a(X,X), r(X).",
     "#external p(X) : d(X). d(1..2). a(X) :- p(X). k(7). #show a/1. #show k/1.",
 )
-LOWERED = tuple(program for program in PROGRAMS if read_program(Source("case.lp", program))[0].lowered(1))
+NAMES = "#prefix ex: <http://ex/>. #prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. "
+NAMED = (
+    NAMES + "a(X) :- p(X), not ex_q(X). ex_b(X) :- p(X), r(X). -ex_q(X) :- r(X), not p(X).",
+    NAMES + "a(X) :- rdf_type(X,ex_q), not r(X). b(X) :- ex_q(X). c(X,Y) :- e(X,Y), rdf_type(Y,ex_r).",
+    NAMES + "rdf_type(X,ex_c) :- p(X), not r(X). a(X) :- rdf_type(X,ex_c), e(X,_).",
+    NAMES + "rdf_type(X,ex_q) :- p(X). { rdf_type(X,ex_c) } :- ex_q(X). #show rdf_type/2.",
+)
+LOWERED = tuple(program for program in (*PROGRAMS, *NAMED) if read_program(Source("case.lp", program))[0].lowered(1))
 INPUTS = {"p": 1, "q": 1, "r": 1, "e": 2}
 
 
+IRIS = {"ex_q": 1, "<http://ex/q>": 1, "<http://ex/r>": 1}
+
+
 @st.composite
-def facts(draw: st.DrawFn) -> str:
-    name = draw(st.sampled_from(sorted(INPUTS)))
-    return f"{name}({','.join(draw(st.sampled_from('123')) for _ in range(INPUTS[name]))})"
+def facts(draw: st.DrawFn, named: bool) -> str:
+    """A fact; names that are IRIs come in two spellings."""
+    names = INPUTS | IRIS if named else INPUTS
+    terms = ("1", "2", "3", "ex_x", "<http://ex/x>") if named else "123"
+    name = draw(st.sampled_from(sorted(names)))
+    return f"{name}({','.join(draw(st.sampled_from(terms)) for _ in range(names[name]))})"
 
 
 @dataclass(frozen=True)
@@ -64,9 +77,10 @@ class Case:
 @st.composite
 def cases(draw: st.DrawFn, programs: tuple[str, ...] = PROGRAMS) -> Case:
     ticks = sorted(draw(st.sets(st.integers(0, 9), min_size=1, max_size=6)))
+    program = draw(st.sampled_from(programs))
     return Case(
-        draw(st.sampled_from(programs)),
-        tuple((tick, tuple(draw(st.lists(facts(), max_size=4)))) for tick in ticks),
+        program,
+        tuple((tick, tuple(draw(st.lists(facts(program in NAMED), max_size=4)))) for tick in ticks),
         draw(st.integers(1, 5)),
         draw(st.integers(1, 4)),
         draw(st.booleans()),
@@ -122,7 +136,7 @@ def test_the_engine_says_what_clingo_says(case: Case) -> None:
     assert list(map(str, told(case, "engine"))) == list(map(str, told(case, "clingo")))
 
 
-@given(cases(), st.integers(2, 4))
+@given(cases(PROGRAMS + NAMED), st.integers(2, 4))
 def test_facts_spread_by_key_say_the_same(case: Case, buckets: int) -> None:
     assert spread(case, buckets) == told(case)
 
@@ -139,7 +153,7 @@ def spread(case: Case, buckets: int) -> list[Solution]:
 SPLIT = Case("a(X,Y) :- e(X,Y), not q(X).", ((0, ("e(1,2)", "q(3)")), (2, ("q(1)",))), 2, 1, False, "first")
 
 
-@given(cases(), st.integers(1, 3), st.lists(st.integers(1, 5), max_size=3), st.sampled_from(LOSSES))
+@given(cases(PROGRAMS + NAMED), st.integers(1, 3), st.lists(st.integers(1, 5), max_size=3), st.sampled_from(LOSSES))
 @example(SPLIT, 3, [1], "replayed")
 def test_cells_say_the_same_in_any_number_of_batches_and_with_any_losses(
     case: Case, partitions: int, cuts: list[int], loss: str

@@ -112,7 +112,9 @@ class Inputs:
     def _learn(self, signatures: Iterable[str]) -> None:
         found = {signature: self._names.known_as(signature) for signature in signatures}
         self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
-        strays = {name for names in found.values() for name in names} - self._inputs - self._strays
+        # A class may be an input, and so may `rdf_type`: a fact that comes in as one of them is no stray.
+        strays = {name for signature, names in found.items() if not self._taken[signature] for name in names}
+        strays -= self._strays
         self._strays |= strays
         for name in sorted(strays):
             message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"

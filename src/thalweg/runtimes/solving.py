@@ -76,6 +76,8 @@ class Solving:
         spread_from: int = _WORTH_SPREADING,
     ) -> None:
         self.dictionary = Dictionary()
+        # Two spellings of one fact are one fact to windows of so many.
+        self.dictionary.canonical = program.names.canonical if program.prefixes else None
         dependency = analyse(program.outlines, program.inputs)
         self._pieces = dependency.pieces
         self._keys = [dependency.keys(piece) for piece in self._pieces]
@@ -144,7 +146,8 @@ class Solving:
                 place = keys.get(name)
                 for text, args in found.get(name, ()):
                     key = text if place is None else args[place]
-                    buckets[crc32(key.encode()) % len(buckets)].add(text)
+                    # The lower bits are the same where facts came here by them, as on Spark.
+                    buckets[(crc32(key.encode()) >> 16) % len(buckets)].add(text)
         return buckets
 
     def _solve(self, windows: Iterable[list[str]]) -> list[list[Solved]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from time import sleep
+from zlib import crc32
 
 import clingo
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
 from thalweg.languages.asp import Names
+from thalweg.model.fact import Fact
 from thalweg.runtimes.solving import Solving, Spelling
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.programs import read_program
@@ -54,9 +56,13 @@ def test_types_are_classes() -> None:
 
 
 class Slow:
-    """Has found some answer sets when the time is up."""
+    """Has found some answer sets when the time is up, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
+        self.tasks += tasks
         sleep(0.02)
         return [Solved((("a",), ("b",), ("c",)), complete=False) for _ in tasks]
 
@@ -69,3 +75,11 @@ def test_all_that_was_found_in_time_is_told() -> None:
     answered = Solving(program, Slow(), "all", limit=0.01).answer(0, 0)
     assert (answered.sets, answered.complete) == ((("a",), ("b",), ("c",)), False)
     assert [share.answers for share in answered.shares] == [3]
+
+
+def test_facts_of_one_cell_are_spread_again() -> None:
+    program, _ = read_program(Source("x.lp", "a(X) :- p(X), not q(X)."))
+    cell = [Fact("p", (f"x{number}",)) for number in range(400) if crc32(f"x{number}".encode()) % 4 == 1]
+    crew = Slow()
+    Solving(program, crew, background=cell, buckets=4, spread_from=0).answer(0, 0)
+    assert [task.facts.count("p(") > len(cell) / 8 for task in crew.tasks] == [True] * 4

@@ -77,6 +77,13 @@ def test_each_cell_has_the_background_of_its_piece() -> None:
 
 
 @pytest.mark.parametrize("solver", ["clingo", "engine"])
+def test_two_spellings_of_one_fact_are_one_fact_of_a_window(solver: str) -> None:
+    cluster = Cluster(f"{NAMES} a(X) :- p(X).", Asking(solver=solver, window="2 #"), 1)
+    found = cluster.take([event(0, "p(ex_x)", "p(<http://ex.org/x>)", "p(1)")])
+    assert answers(found) == [[["a(1)", "a(<http://ex.org/x>)"]]]
+
+
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
 def test_terms_that_are_one_to_clingo_go_to_one_cell(solver: str) -> None:
     facts = [f"p(<http://ex.org/x{number}>)" for number in range(20)]
     others = [f"q(ex_x{number})" for number in range(20)]
