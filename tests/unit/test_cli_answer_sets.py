@@ -225,6 +225,27 @@ def test_all_that_is_no_input_is_named_at_once(folder: Path) -> None:
     assert run(program="own.lp").stderr.count(help) == 2
 
 
+def test_a_class_that_is_an_input_is_no_stray(folder: Path) -> None:
+    prefixes = "#prefix ex: <http://ex#>. #prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. "
+    (folder / "own.lp").write_text(prefixes + "ex_dean(X) :- ex_prof(X). rdf_type(X,ex_Boss) :- ex_dean(X).")
+    (folder / "gates.facts").write_text("<http://ex#prof>(a) at 1.")
+    result = run(program="own.lp")
+    assert (result.stderr, json.loads(result.stdout)["answers"]) == (
+        "",
+        [["<http://ex#Boss>(a)", "<http://ex#dean>(a)"]],
+    )
+    (folder / "gates.facts").write_text("<http://ex#other>(a) at 1.")
+    assert "a stream brings `rdf_type/2`" in run(program="own.lp").stderr
+    refused = run("--solver", "engine", program="own.lp")
+    assert "own.lp:1:" in refused.stderr
+    assert "`rdf_type/2` is told, and its classes are predicates of their own; `#show` only others" in refused.stderr
+
+
+def test_answer_set_programs_are_not_loaded_but_run() -> None:
+    with pytest.raises(thalweg.Rejected, match=r"hand its name to `thalweg.run`"):
+        thalweg.load("gates.lp")
+
+
 def test_who_evaluates_is_said_before_the_pieces(folder: Path) -> None:
     (folder / "own.lp").write_text("a(X) :- open(X).")
     text = CliRunner().invoke(app, ["explain", "own.lp"]).stdout

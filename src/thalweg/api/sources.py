@@ -101,6 +101,8 @@ def _source(text: Text, endings: tuple[str, ...]) -> Source:
     path = Path(text)
     if path.suffix not in endings:
         way_out = f"it must end in {' or '.join(endings)}, or be RDF or an ontology such as `city.ttl`"
+        if is_answer_sets(text) and endings == PROGRAM_ENDINGS:
+            way_out = "an answer set program is no rules to load: hand its name to `thalweg.run`, or to `thalweg run`"
         raise Rejected([Diagnostic("E402", f"`{path}` has an ending that says nothing here", help=way_out)])
     return Source(str(path), read_text(path))
 

@@ -11,9 +11,9 @@ of triples. clingo's answer is read into Python's strings, in clingo's spelling 
 the engine's is sorted, spelled and written.
 
 The listings are repaired: `Profesor` and `Professor` are one, and the third rule of listing 4 asks for the advisor that
-it suggests; `printed` keeps the words of the paper. Research interests are not streamed, as in the paper's own setting:
-with them, all who share one teach each other's courses, and 100,000 triples give some 80 million facts. They are
-measured apart, all of them and with `#show` for those that matter.
+it suggests. The recursive program is also measured once as it is printed, when nobody can become a dean. Research
+interests are not streamed, as in the paper's own setting: with them, all who share one teach each other's courses, and
+100,000 triples give some 80 million facts. They are measured apart, all of them and with `#show` for those that matter.
 """
 
 import os
@@ -83,22 +83,15 @@ suggestAdvisor(X,Y) :- teaches(Y,X), not ub_advisor(X,Y).
 #show cannotRequestRecommendationLetter/2.
 """
 INTERESTS: Final = "commonResearchInterests(X,Y) :- ub_researchInterest(X,R), ub_researchInterest(Y,R).\n"
+_SLIP: Final = ("canBecomeDean(X,U) :- professor(X)", "canBecomeDean(X,U) :- profesor(X)")
 PROGRAMS: Final = {
     "recursive": _HEADER + _SHARED + _SHOWN + _LISTING_3,
+    "as printed": _HEADER + _SHARED.replace(*_SLIP) + _SHOWN + _LISTING_3,
     "negation": _HEADER + _SHARED + _SHOWN + _LISTING_4,
     "with interests": _HEADER + _SHARED + _SHOWN + _LISTING_3 + INTERESTS,
     "with interests, advisors": _HEADER + _SHARED + _LISTING_3 + INTERESTS + "#show suggestAdvisor/2.\n",
     "with interests, deans": _HEADER + _SHARED + _LISTING_3 + INTERESTS + "#show canBecomeDean/2.\n",
 }
-
-
-def printed(text: str) -> str:
-    """A program with the slip of the paper, by which nobody can become a dean.
-
-    >>> "canBecomeDean(X,U) :- profesor(X)" in printed(PROGRAMS["recursive"])
-    True
-    """
-    return text.replace("canBecomeDean(X,U) :- professor(X)", "canBecomeDean(X,U) :- profesor(X)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,13 +315,13 @@ def main(out: Path, quick: bool = False) -> None:
     place.mkdir(parents=True, exist_ok=True)
     sizes, rates, duration = ((5_000, 10_000), (1_000,), 11) if quick else (SIZES, RATES, 60)
     console.print(f"{os.cpu_count()} cores; each run in a process of its own")
-    found = list(static(sizes, "recursive"))
+    found = [*static(sizes, "recursive"), *static(sizes[:1], "as printed", (WHOLE,))]
     console.print(static_table(found))
     console.print(_WITH_INTERESTS)
     found += static(sizes[:2], "with interests", (WHOLE, ENGINE))
     for name in ("with interests, advisors", "with interests, deans"):
         found += static(sizes, name, (ENGINE,))
-    console.print(static_table([each for each in found if each.program != "recursive"]))
+    console.print(static_table([each for each in found if each.program.startswith("with")]))
     streamed = [each for name in ("recursive", "negation") for each in streaming(rates, name, duration)]
     console.print(streaming_table(streamed))
     city = list(citybench.measured((1, 2) if quick else citybench.FREQUENCIES, duration))

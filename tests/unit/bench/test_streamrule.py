@@ -16,7 +16,6 @@ from thalweg.bench.streamrule import (
     draw,
     measure_static,
     measure_streaming,
-    printed,
     program,
     static,
     static_table,
@@ -50,7 +49,7 @@ def test_all_evaluators_agree_window_by_window(name: str) -> None:
 def test_the_slip_of_the_paper_leaves_no_deans() -> None:
     facts = "ub_FullProfessor(a). ub_worksFor(a,b). ub_subOrganizationOf(b,c)."
     shown = {}
-    for text in (PROGRAMS["recursive"], printed(PROGRAMS["recursive"])):
+    for text in (PROGRAMS["recursive"], PROGRAMS["as printed"]):
         asked, wrong = read_program(Source("x.lp", text))
         assert not wrong
         shown[text] = [atom for atom in solve(Task(asked.text(), facts)).answers[0] if atom.startswith("canBecomeDean")]
