@@ -6,6 +6,7 @@ touched.
 """
 
 import atexit
+import logging
 import os
 import re
 import signal
@@ -222,12 +223,22 @@ def _launch(conf: "SparkConf", verbose: bool) -> Any:
         # The process that only puts the command together is short-lived: nothing in it is worth optimising.
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
+    if not verbose:
+        _to_log("py4j")
     with _environment(**environment), log_file().open("ab") as log:
         start = log.tell()
         try:
             return launch_gateway(conf, {} if verbose else {"stdout": log, "stderr": log})
         except PySparkRuntimeError as error:
             raise _failed(error, _complaint(start)) from error
+
+
+def _to_log(name: str) -> None:
+    """A package that tells at length how it heard that Java is gone tells it to the log."""
+    talker = logging.getLogger(name)
+    talker.propagate = False
+    if not any(isinstance(each, logging.FileHandler) for each in talker.handlers):
+        talker.addHandler(logging.FileHandler(log_file(), delay=True))
 
 
 def _end(gateway: Any) -> None:
