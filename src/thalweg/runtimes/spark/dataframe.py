@@ -1,6 +1,6 @@
 """A DataFrame of facts in, a DataFrame of answers out: stages chained in one query, streaming or batch."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark import TaskContext
@@ -77,25 +77,32 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
 
 def chain(job: Job, parcels: "DataFrame", start: Start = Worker) -> "DataFrame":
     """The stages, level by level, and their answers; `start` says who does the work."""
-    for level in job.plan.levels:
+    *before, last = ([stage.number for stage in level] for level in job.plan.levels)
+    for level in before:
         parcels = parcels.groupBy("bucket").transformWithState(
-            statefulProcessor=LevelProcessor(job, [stage.number for stage in level], start),
+            statefulProcessor=LevelProcessor(job, level, start),
             outputStructType=PARCELS,
             outputMode="Append",
             timeMode="None",
         )
-    return parcels.mapInArrow(_opener(job.settings.emit), ANSWER_SCHEMA)
+    return parcels.groupBy("bucket").transformWithStateInPandas(
+        statefulProcessor=LastProcessor(job, last, start),
+        outputStructType=ANSWER_SCHEMA,
+        outputMode="Append",
+        timeMode="None",
+    )
 
 
-def _opener(emit: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Opens the parcels that are addressed to the world."""
+class LastProcessor(LevelProcessor):
+    """Opens what is addressed to the world at once: answers leave by the column, without another process."""
 
-    def open_parcels(batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for payload in batch.column("payload").to_pylist():
-                yield from _opened(payload, emit)
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        import pandas as pd
 
-    return open_parcels
+        parcels = (row for some in rows for row in some.itertuples(index=False))
+        for parcel in super().handleInputRows(key, parcels, timerValues):
+            for batch in _opened(bytes(parcel.payload), self._job.settings.emit):
+                yield batch.to_pandas(types_mapper=pd.ArrowDtype)
 
 
 def _opened(payload: bytes, emit: str) -> Iterator[Any]:
