@@ -224,7 +224,8 @@ def _launch(conf: "SparkConf", verbose: bool) -> Any:
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     if not verbose:
-        _to_log("py4j")
+        for name in _TALKERS:
+            logging.getLogger(name).addFilter(_TO_LOG)
     with _environment(**environment), log_file().open("ab") as log:
         start = log.tell()
         try:
@@ -233,12 +234,19 @@ def _launch(conf: "SparkConf", verbose: bool) -> Any:
             raise _failed(error, _complaint(start)) from error
 
 
-def _to_log(name: str) -> None:
-    """A package that tells at length how it heard that Java is gone tells it to the log."""
-    talker = logging.getLogger(name)
-    talker.propagate = False
-    if not any(isinstance(each, logging.FileHandler) for each in talker.handlers):
-        talker.addHandler(logging.FileHandler(log_file(), delay=True))
+class _ToLog(logging.Filter):
+    """What py4j tells at length when Java is gone goes to the log; it speaks in the name of everybody, too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if "py4j" not in record.pathname:
+            return True
+        with log_file().open("a", encoding="utf-8") as log:
+            print(logging.Formatter().format(record), file=log)
+        return False
+
+
+_TO_LOG: Final = _ToLog()
+_TALKERS: Final = (None, "py4j.clientserver", "py4j.java_gateway")
 
 
 def _end(gateway: Any) -> None:
