@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg.cli.asked import Delivery, Solving, Spread
-from thalweg.cli.deliver import Channel, deliver
-from thalweg.cli.ending import complain, misfits, refuse, signatures_of, usage
+from thalweg.cli.deliver import Channel, LateLines, deliver
+from thalweg.cli.ending import complain, misfits, need_something, refuse, signatures_of, usage
 
 if TYPE_CHECKING:
-    from thalweg.api import Timing
+    from thalweg.api import Job, Timing
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.languages.asp import AspProgram
     from thalweg.model.fact import Fact
@@ -36,8 +36,7 @@ def run_answer_sets(
         first, last, _ = timing.ticks()
         asking.check(timing.clock)
         names = signatures_of(solving.inputs, programs)
-    if not stream and (first is None or last is None):
-        refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+    need_something(stream, first, last)
     asked, facts = api.load_answer_sets(programs, background, names, complain)
     _ask(asked, facts, stream, timing, asking, delivery, solving.report, spread)
 
@@ -45,9 +44,7 @@ def run_answer_sets(
 def _fitting(solving: Solving, delivery: Delivery, spread: Spread) -> None:
     if spread.on_spark:
         misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
-        delivery.fit(spread)
-    else:
-        misfits(spread.spark_only, "`--runtime spark`")
+    delivery.fit(spread)
     if delivery.is_parquet:
         refuse("answer sets are not written as Parquet; write `--out answers.jsonl`")
     if solving.models == "all" and delivery.format != "jsonl":
@@ -111,14 +108,8 @@ def _ask_here(
     ready: Callable[[], None],
 ) -> None:
     from thalweg import api
-    from thalweg.connectors.open import open_output
-    from thalweg.runtimes.emit import spelling
 
-    with Channel(delivery.late) as channel:
-        late = channel.write if delivery.late else None
-        with api.ask(
-            program, stream, timing, asking, facts, delivery.on_error, late, complain, interrupt, listen
-        ) as job:
-            channel.open()
-            ready()
-            deliver(job, open_output(delivery.out), spelling(delivery.format, timing.clock))
+    def asked(late: LateLines) -> "Job[Any]":
+        return api.ask(program, stream, timing, asking, facts, delivery.on_error, late, complain, interrupt, listen)
+
+    deliver(asked, delivery, timing.clock, ready)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.cli.ending import refuse
+from thalweg.cli.ending import misfits, refuse
 
 if TYPE_CHECKING:
     from thalweg.runtimes.asking import Asking
@@ -63,7 +63,9 @@ class Delivery:
     on_error: Literal["stop", "skip"]
 
     def fit(self, spread: Spread) -> None:
-        """Refuses what cannot be resumed."""
+        """Refuses what has no meaning at a place to run, and what cannot be resumed there."""
+        if not spread.on_spark:
+            misfits(spread.spark_only, "`--runtime spark`")
         packed = [name for name in (self.out, self.late) if name and name.endswith(".gz")]
         if spread.checkpoint is not None and packed:
             refuse(f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`")

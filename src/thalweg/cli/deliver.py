@@ -1,15 +1,17 @@
 """Answers and late facts on their way out: nothing is made before all is in order, and nothing is lost at the end."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from thalweg.cli.asked import Delivery
 from thalweg.cli.ending import forget_stdout
 
 if TYPE_CHECKING:
     from thalweg.api import Job
     from thalweg.connectors.transport import Sink
+    from thalweg.model.time import Clock
     from thalweg.runtimes.emit import Spell
 
 
@@ -39,7 +41,27 @@ class Channel:
             self._sink.close()
 
 
-def deliver(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
+LateLines = Callable[[str], None] | None
+"""Who takes lines about late facts, if anyone."""
+
+
+def deliver(
+    starting: "Callable[[LateLines], Job[Any]]",
+    delivery: Delivery,
+    clock: "Clock",
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Runs a job, and writes what it answers; files are opened, and `ready` is called, when it has started."""
+    from thalweg.connectors.open import open_output
+    from thalweg.runtimes.emit import spelling
+
+    with Channel(delivery.late) as channel, starting(channel.write if delivery.late else None) as job:
+        channel.open()
+        ready()
+        _write(job, open_output(delivery.out), spelling(delivery.format, clock))
+
+
+def _write(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())

@@ -104,6 +104,11 @@ def unmixed(programs: Sequence[str]) -> None:
         refuse("answer set programs (`.lp`) run on their own: leave the other programs out, or run them apart")
 
 
+def need_something(stream: Sequence[str], first: int | None, last: int | None) -> None:
+    if not stream and (first is None or last is None):
+        refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+
+
 def misfits(options: Mapping[str, object], what: str, only: bool = True) -> None:
     """Options that have no meaning here are refused, not passed over: they go with something `only`, or not at all."""
     if given := [name for name, value in options.items() if value is not None and value is not False]:

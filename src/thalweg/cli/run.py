@@ -1,15 +1,16 @@
 """The verb `run`, for rules and ontologies; answer set programs are asked in `answer_sets`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg.cli.answer_sets import run_answer_sets
 from thalweg.cli.asked import Delivery, Solving, Spread, size_in_bytes
-from thalweg.cli.deliver import Channel, deliver
+from thalweg.cli.deliver import LateLines, deliver
 from thalweg.cli.ending import (
     announce_compilation,
     complain,
     misfits,
     need_ontologies,
+    need_something,
     outcome,
     refuse,
     same_tick,
@@ -54,7 +55,7 @@ from thalweg.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from thalweg.api import Timing
+    from thalweg.api import Job, Timing
     from thalweg.ir.nodes import Program
 
 
@@ -135,8 +136,7 @@ def run(
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=window or "0").ticks()
             budget = None if memory is None else size_in_bytes(memory)
-        if not stream and (first is None or last is None):
-            refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+        need_something(stream or (), first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are told as lines of JSON: leave `--format` out")
         _fitting(spread, delivery, memory)
@@ -151,13 +151,10 @@ def run(
 
 def _fitting(spread: Spread, delivery: Delivery, memory: str | None) -> None:
     """Refuses what the place to run at does not know."""
-    if spread.on_spark:
-        if memory is not None:
-            refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
-        delivery.fit(spread)
-        return
-    misfits(spread.spark_only, "`--runtime spark`")
-    if delivery.is_parquet:
+    delivery.fit(spread)
+    if spread.on_spark and memory is not None:
+        refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
+    if delivery.is_parquet and not spread.on_spark:
         refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
 
 
@@ -166,15 +163,14 @@ def _run_here(
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
-    from thalweg.connectors.open import open_output
-    from thalweg.runtimes.emit import spelling
 
     interrupt = Interrupt()
-    with interrupt.listen(), Channel(delivery.late) as channel:
-        late_line = channel.write if delivery.late else None
-        with api.start(program, stream, timing, emit, delivery.on_error, budget, late_line, complain, interrupt) as job:
-            channel.open()
-            deliver(job, open_output(delivery.out), spelling(delivery.format, timing.clock))
+
+    def started(late: LateLines) -> "Job[Any]":
+        return api.start(program, stream, timing, emit, delivery.on_error, budget, late, complain, interrupt)
+
+    with interrupt.listen():
+        deliver(started, delivery, timing.clock)
 
 
 def _run_on_spark(

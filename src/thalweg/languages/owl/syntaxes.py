@@ -17,8 +17,6 @@ from thalweg.languages.owl.expressions import RDFS, ObjectInverseOf, ObjectPrope
 from thalweg.model import rdf
 from thalweg.model.rdf import XSD
 
-SYNTAXES: Final = {".ofn": "ofn", ".omn": "omn", ".owx": "owx"}
-
 _OURS: Final[dict[str, Callable[..., Any]]] = {
     name: kind
     for module in (axioms, expressions)

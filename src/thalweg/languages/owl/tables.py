@@ -17,9 +17,6 @@ from thalweg.ir.nodes import Rule
 from thalweg.languages.lars.program import read
 from thalweg.model.fact import Fact
 
-TABLES: Final = ("rdfs", "pd", "rl")
-"""The profiles that are tables of rules."""
-
 TRIPLE: Final = "triple/3"
 _NAME: Final = re.compile(r"^% ([a-z][\w-]*)$", re.MULTILINE)
 

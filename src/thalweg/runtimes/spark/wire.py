@@ -29,7 +29,6 @@ FACTS: Final = "facts"
 CHANGES: Final = "changes"
 ANSWERS: Final = "answers"
 LATE: Final = "late"
-WRONG: Final = "wrong"
 
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 

@@ -121,12 +121,8 @@ class Worker:
     @property
     def _speaks(self) -> bool:
         """Whether it is the one that tells how far all have come: somebody must, and all decide alike."""
-        return self._is_first and self.stage.number == len(self.job.stages) - 1
-
-    @property
-    def _is_first(self) -> bool:
-        """Whether it has the first bucket of its stage."""
-        return self.bucket == self.job.buckets(self.stage.number)[0]
+        number = self.stage.number
+        return number == len(self.job.stages) - 1 and self.bucket == self.job.buckets(number)[0]
 
     def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.timeline.is_over}
