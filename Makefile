@@ -19,8 +19,10 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Random programs run on kernels in which every access to memory is asserted.
 slow: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	THALWEG_CHECKED=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/properties
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow --ignore tests/properties
 
 check: setup
 	$(BIN)/ruff check

@@ -53,7 +53,9 @@ CATALOGUE: Final = {
     "E206": "window is negative or empty",
     "E207": "arithmetic on something that is no number",
     "E208": "tuple window counts another predicate than the one it is asked for",
+    "E209": "program is too large for the engine",
     "W201": "facts must be kept for ever",
+    "W202": "rule may count for ever",
     "E301": "malformed line in a stream",
     "W302": "event is late",
     "W303": "stream brings schema",
@@ -66,6 +68,7 @@ CATALOGUE: Final = {
     "E407": "run failed in Spark",
     "E408": "checkpoint does not fit",
     "W409": "axiom is outside the profile",
+    "E410": "memory is used up",
     "W411": "nothing can be in a class or property",
     "W412": "facts count for their own tick only",
     "W413": "there are fewer groups than bolts",
@@ -83,6 +86,7 @@ CATALOGUE: Final = {
 
 # A person reads so many notes; the others are counted.
 MOST_NOTES: Final = 4
+_LONGEST_LINE: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +112,11 @@ class Diagnostic:
         lines = [f"{self.severity}[{self.code}]: {self.message}"]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
-            written = self.span.source.line_at(self.span.start)
-            width = max(1, min(self.span.end, self.span.start + len(written) - column + 1) - self.span.start)
+            written, start = _excerpt(self.span.source.line_at(self.span.start), column - 1)
+            width = max(1, min(self.span.end - self.span.start, len(written) - start))
             margin = " " * len(str(line))
             # A tab stays a tab, so that the caret stands under its character on any terminal.
-            indent = "".join("\t" if character == "\t" else " " for character in written[: column - 1])
+            indent = "".join("\t" if character == "\t" else " " for character in written[:start])
             lines += [
                 f"  {self.span.source.name}:{line}:{column}",
                 f"  {line} | {written}",
@@ -136,6 +140,20 @@ class Diagnostic:
         if self.notes:
             data["notes"] = list(self.notes)
         return data
+
+
+def _excerpt(line: str, place: int) -> tuple[str, int]:
+    """As much of a line as a person reads, and where in it a place is.
+
+    >>> _excerpt("p(a)", 2)
+    ('p(a)', 2)
+    """
+    if len(line) <= _LONGEST_LINE:
+        return line, place
+    first = max(0, min(place - _LONGEST_LINE // 3, len(line) - _LONGEST_LINE))
+    shown = line[first : first + _LONGEST_LINE]
+    start, end = "…" if first else shown[0], "…" if first + _LONGEST_LINE < len(line) else shown[-1]
+    return start + shown[1:-1] + end, place - first
 
 
 class Rejected(Exception):  # noqa: N818

@@ -1,21 +1,43 @@
 """The engine answers to the naive interpreter, however it is fed."""
 
 from collections.abc import Iterable
+from unittest.mock import patch
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg.engine import Engine
+from thalweg.engine import engine as engine_module
 from thalweg.ir.semantics import answers
 from thalweg.model.event import Batch, Event
 from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, feed, told
-from thalweg.testing.strategies import Scenario, scenarios
+from thalweg.testing.strategies import Scenario, large_scenarios, scenarios
+
+# Large programs take longer.
+FEWER = settings(max_examples=settings().max_examples // 5)
 
 
 @given(scenarios())
 def test_engine_is_semantics(scenario: Scenario) -> None:
     asked = (scenario.program, scenario.events, scenario.first, scenario.last)
     assert by_engine(*asked) == by_semantics(*asked)
+
+
+@given(large_scenarios())
+@FEWER
+def test_engine_is_semantics_for_large_programs(scenario: Scenario) -> None:
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_engine(*asked) == by_semantics(*asked)
+
+
+@given(st.one_of(scenarios(), large_scenarios()), st.integers(1, 30))
+@FEWER
+def test_a_pause_changes_nothing(scenario: Scenario, steps: int) -> None:
+    """However few steps a kernel takes between two pauses."""
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    with patch.object(engine_module, "_STEPS", steps):
+        paused = by_engine(*asked)
+    assert paused == by_engine(*asked)
 
 
 @given(scenarios())

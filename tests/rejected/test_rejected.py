@@ -9,8 +9,7 @@ import pytest
 
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.languages.lars import parse
-from thalweg.planning.check_safety import check_safety
-from thalweg.planning.stratify import check_strata
+from thalweg.planning.check import check
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(HERE.glob("*.lars"))
@@ -18,7 +17,7 @@ PROGRAMS = sorted(HERE.glob("*.lars"))
 
 def diagnostics(path: Path) -> list[Diagnostic]:
     program, found = parse(Source(path.name, path.read_text(encoding="utf-8")))
-    return found or check_safety(program) + check_strata(program)
+    return found or check(program)
 
 
 def page(path: Path) -> str:

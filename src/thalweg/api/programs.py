@@ -10,9 +10,8 @@ from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Door, Program
 from thalweg.model.time import milliseconds
-from thalweg.planning.check_safety import check_safety
+from thalweg.planning.check import check
 from thalweg.planning.choose_topology import USUAL, Choice, lay_out, moved
-from thalweg.planning.stratify import check_strata
 from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def analyse(
         parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, parts, found))
     program = united(parts)
     # A part that could not be read takes no circle away: what is found in the rest stands.
-    found += (one for check in (check_safety, check_strata) for one in check(program))
+    found += check(program)
     sources = list(dict.fromkeys(one.span.source for one in found))
     return program, sorted(found, key=lambda one: (sources.index(one.span.source), one.span.start))
 

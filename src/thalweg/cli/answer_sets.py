@@ -63,11 +63,11 @@ def _ask(
     spread: Spread,
 ) -> None:
     from thalweg import api
-    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.connectors.interrupt import GRACE, Interrupt
     from thalweg.runtimes.report import Report
 
     interrupt = Interrupt()
-    with interrupt.listen(), Channel(report) as told:
+    with interrupt.listen(None if spread.on_spark else GRACE), Channel(report) as told:
         # What goes to the standard output is answers.
         account = Report(told.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
         listen = account.take if report else lambda solution, answered: None
@@ -112,4 +112,4 @@ def _ask_here(
     def asked(late: LateLines) -> "Job[Any]":
         return api.ask(program, stream, timing, asking, facts, delivery.on_error, late, complain, interrupt, listen)
 
-    deliver(asked, delivery, timing.clock, ready)
+    deliver(asked, delivery, timing.clock, interrupt, ready)

@@ -10,6 +10,7 @@ from thalweg.cli.ending import forget_stdout
 
 if TYPE_CHECKING:
     from thalweg.api import Job
+    from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
     from thalweg.model.time import Clock
     from thalweg.runtimes.emit import Spell
@@ -49,6 +50,7 @@ def deliver(
     starting: "Callable[[LateLines], Job[Any]]",
     delivery: Delivery,
     clock: "Clock",
+    interrupt: "Interrupt",
     ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Runs a job, and writes what it answers; files are opened, and `ready` is called, when it has started."""
@@ -58,10 +60,10 @@ def deliver(
     with Channel(delivery.late) as channel, starting(channel.write if delivery.late else None) as job:
         channel.open()
         ready()
-        _write(job, open_output(delivery.out), spelling(delivery.format, clock))
+        _write(job, open_output(delivery.out), spelling(delivery.format, clock), interrupt)
 
 
-def _write(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
+def _write(job: "Job[Any]", sink: "Sink", spell: "Spell", interrupt: "Interrupt") -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
@@ -72,8 +74,10 @@ def _write(job: "Job[Any]", sink: "Sink", spell: "Spell") -> None:
                 if piece is None:
                     sink.flush()
                 else:
+                    interrupt.writing = True
                     for text in spell(piece):
                         sink.write(text.encode())
+                    interrupt.writing = False
                     meter.beat(engine.now)
         finally:
             meter.close()

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 @contextmanager
 def outcome() -> Iterator[None]:
     """Turns how a verb ended into an exit code, and what is wrong into sentences."""
+    from thalweg.connectors.interrupt import StoppedError
     from thalweg.diagnostics import Failed, Rejected
 
     try:
         yield
         sys.stdout.flush()
+    except StoppedError:
+        print("stopped in the middle of a tick: the answers up to the tick before it are complete", file=sys.stderr)
+        sys.stderr.flush()
+        # The interpreter would take its time to give back a large arena, and might wait for a reader that has gone.
+        os._exit(0)
     except Rejected as error:
         complain(*error.diagnostics)
         raise typer.Exit(2 if all(one.code == "E403" for one in error.diagnostics) else 1) from None

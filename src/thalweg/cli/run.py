@@ -162,15 +162,15 @@ def _run_here(
     program: "Program", stream: list[str], timing: "Timing", emit: Emit, delivery: Delivery, budget: int | None
 ) -> None:
     from thalweg import api
-    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.connectors.interrupt import GRACE, Interrupt
 
     interrupt = Interrupt()
 
     def started(late: LateLines) -> "Job[Any]":
         return api.start(program, stream, timing, emit, delivery.on_error, budget, late, complain, interrupt)
 
-    with interrupt.listen():
-        deliver(started, delivery, timing.clock)
+    with interrupt.listen(GRACE):
+        deliver(started, delivery, timing.clock, interrupt)
 
 
 def _run_on_spark(

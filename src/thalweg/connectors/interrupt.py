@@ -1,12 +1,26 @@
 """Ctrl-C as a request to end, not as an accident in the middle of something.
 
-A wait for input ends at once; anything else goes on to its next safe point and asks there.
+A wait for input ends at once; anything else goes on to its next safe point and asks there. What has no safe point soon
+enough, a long tick for example, is stopped where it is: Python hears an alarm between two calls of a kernel. A line
+that is being written is given some time more.
 """
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
+
+Handler = Callable[[int, FrameType | None], None]
+
+GRACE: Final = 0.4
+"""Seconds from the request to end until whatever is under way is stopped."""
+
+_MORE: Final = 0.2
+
+
+class StoppedError(Exception):
+    """A run was stopped in the middle of something, because it was asked to end and did not."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -23,15 +37,25 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.asked = False
+        self.writing = False
         self._waiting = False
+        self._grace: float | None = None
 
     def ask(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
         """Asks to end; asking twice means now."""
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+        if self._grace is not None:
+            signal.setitimer(signal.ITIMER_REAL, self._grace, _MORE)
         if self._waiting:
             raise Interrupted
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        """The time to end is over; where something is `writing` it has until the next alarm."""
+        if not self.writing:
+            raise StoppedError
+        self.writing = False
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -45,11 +69,20 @@ class Interrupt:
             self._waiting = False
 
     @contextmanager
-    def listen(self) -> Iterator[None]:
-        """While this lasts, SIGINT and SIGTERM ask to end."""
-        before = {number: signal.signal(number, self.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    def listen(self, grace: float | None = None) -> Iterator[None]:
+        """While this lasts, SIGINT and SIGTERM ask to end; what has not ended after the grace is stopped."""
+        self._grace = grace
+        handlers: dict[int, Callable[[int, FrameType | None], None]] = {
+            signal.SIGINT: self.ask,
+            signal.SIGTERM: self.ask,
+        }
+        if grace is not None:
+            handlers[signal.SIGALRM] = self._stop
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             yield
         finally:
+            if grace is not None:
+                signal.setitimer(signal.ITIMER_REAL, 0)
             for number, handler in before.items():
                 signal.signal(number, handler)

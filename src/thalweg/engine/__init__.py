@@ -1,7 +1,7 @@
 """Incremental evaluation: no I/O, no clock, no threads."""
 
-from thalweg.engine.engine import Change, Engine, Given
+from thalweg.engine.engine import BusyError, Change, Engine, Given
 from thalweg.engine.proof import Proof
 from thalweg.engine.tick import kernels_ready
 
-__all__ = ["Change", "Engine", "Given", "Proof", "kernels_ready"]
+__all__ = ["BusyError", "Change", "Engine", "Given", "Proof", "kernels_ready"]

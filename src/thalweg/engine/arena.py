@@ -30,6 +30,8 @@ from thalweg.engine.layout import (
     HIGH,
     IN_CALENDAR,
     IN_EXPIRING,
+    INDEX,
+    INDEXES,
     IS_CONSUMED,
     IS_COUNTER,
     IS_LASTING,
@@ -48,15 +50,18 @@ from thalweg.engine.layout import (
     NEEDS_HEADS,
     NEEDS_HEAP,
     NEEDS_LISTS,
+    NEEDS_PAUSE,
     NEEDS_ROWS,
     NOW,
     QUEUED,
     RAISED,
     RECORD,
     RELATION,
+    RELEASED,
     ROWS,
     SLOT_COLUMNS,
     SLOTS,
+    STEPS,
     STRIDE,
     TABLE_BUCKET,
     TABLE_CHUNK,
@@ -66,10 +71,10 @@ from thalweg.engine.layout import (
     TABLE_WAKE,
     TUPLE,
     Store,
-    prefetch,
     view,
     words_at,
 )
+from thalweg.engine.pointers import prefetch
 from thalweg.model.time import FOREVER, NEVER
 
 _FACTOR = -7046029254386353131
@@ -92,7 +97,8 @@ def _mix(code: int, word: int) -> int:
 @kernel
 def _head(store: Store, slot: int, code: int) -> int:
     """Where the chain of a hash code starts."""
-    return store.scalars[FIRST_CHAIN + slot] + (code & (store.scalars[CHAINS + slot] - 1))
+    at = INDEXES + INDEX * slot
+    return store.scalars[at + FIRST_CHAIN] + (code & (store.scalars[at + CHAINS] - 1))
 
 
 @kernel
@@ -105,7 +111,8 @@ def has_room(table: Any, store: Store) -> bool:
         scalars[NEED] = NEEDS_HEAP
     else:
         for slot in range(table[TABLE_SLOTS]):
-            if scalars[ENTRIES + slot] + _SPARE_ROWS > scalars[CHAINS + slot]:
+            at = INDEXES + INDEX * slot
+            if scalars[at + ENTRIES] + _SPARE_ROWS > scalars[at + CHAINS]:
                 scalars[NEED] = NEEDS_HEADS
                 return False
         limit = scalars[LIST_LENGTH] - _SPARE_ENTRIES
@@ -114,6 +121,16 @@ def has_room(table: Any, store: Store) -> bool:
                 scalars[NEED] = NEEDS_LISTS
                 return False
         return True
+    return False
+
+
+@kernel
+def take_step(store: Store) -> bool:
+    """Counts a step; False when there are none left, and it is time to let Python look around."""
+    store.scalars[STEPS] -= 1
+    if store.scalars[STEPS] >= 0:
+        return True
+    store.scalars[NEED] = NEEDS_PAUSE
     return False
 
 
@@ -156,7 +173,7 @@ def _link(table: Any, store: Store, row: int) -> None:
         for each in range(table[columns]):
             code = _mix(code, store.words[row + COLUMNS + table[columns + 1 + each]])
         head = _head(store, slot, code)
-        store.scalars[ENTRIES + slot] += 1
+        store.scalars[INDEXES + INDEX * slot + ENTRIES] += 1
         link = 2 * (table[TABLE_LINKS] + slot)
         first = store.heads[head]
         store.halves[2 * row + link] = first
@@ -178,16 +195,14 @@ def _unlink(table: Any, store: Store, row: int) -> None:
             store.heads[~before] = after
         if after >= 0:
             store.halves[2 * after + link + 1] = before
-        store.scalars[ENTRIES + slot] -= 1
+        store.scalars[INDEXES + INDEX * slot + ENTRIES] -= 1
 
 
 @entry
-def relink(table_words: Any, scalars: Any) -> None:
-    """Fills an empty hash table with every row that lives."""
+def relink(table_words: Any, scalars: Any, first: int, last: int) -> None:
+    """Fills a hash table without entries with the rows that live, from the row `first` up to the row `last`."""
     table, store = words_at(table_words), view(scalars)
-    for slot in range(table[TABLE_SLOTS]):
-        store.scalars[ENTRIES + slot] = 0
-    for row in range(0, store.scalars[HIGH], store.scalars[STRIDE]):
+    for row in range(first, last, store.scalars[STRIDE]):
         if store.halves[2 * row + RELATION] >= 0:
             _link(table, store, row)
 
@@ -454,14 +469,19 @@ def wake(table: Any, store: Store, row: int, tick: int) -> bool:
 
 @kernel
 def begin(table: Any, store: Store, tick: int) -> bool:
-    """Starts a tick: frees what died in the last one and collects what may end; False when there is no room."""
+    """Starts a tick: frees what died in the last one and collects what may end; False when it must be called again."""
     scalars = store.scalars
     if scalars[NOW] != tick:
         for place in range(scalars[LENGTHS + LOW]):
             row = listed(store, LOW, place)
             if row >= 0:
                 store.halves[2 * row + FLAG] &= ~LOWERED
-        for place in range(scalars[LENGTHS + DIED]):
+        scalars[LENGTHS + LOW] = 0
+        while scalars[RELEASED] < scalars[LENGTHS + DIED]:
+            if not take_step(store):
+                return False
+            place = scalars[RELEASED]
+            scalars[RELEASED] = place + 1
             if place + AHEAD < scalars[LENGTHS + DIED]:
                 _foresee_release(table, store, listed(store, DIED, place + AHEAD))
             row = listed(store, DIED, place)
@@ -475,6 +495,7 @@ def begin(table: Any, store: Store, tick: int) -> bool:
                 store.halves[2 * row + FLAG] &= ~DEAD
             else:
                 release(table, store, row)
+        scalars[RELEASED] = 0
         for which in range(LISTS):
             scalars[LENGTHS + which] = 0
         scalars[NOW] = tick
@@ -483,7 +504,7 @@ def begin(table: Any, store: Store, tick: int) -> bool:
         ahead = chunk = store.halves[2 * header + LATER]
         _foresee_chunk(store, chunk)
         while chunk >= 0:
-            if not has_room(table, store):
+            if not take_step(store) or not has_room(table, store):
                 return False
             if chunk == ahead:
                 ahead = store.halves[2 * chunk + LATER]

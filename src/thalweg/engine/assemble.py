@@ -6,6 +6,7 @@ its head can be taken back, the head itself. A variant is the columns of that ro
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,13 @@ from thalweg.engine.layout import (
     COUNTS_INTO,
     EQUALS,
     FLAGS,
+    INDEX,
+    INDEXES,
     IS_CONSUMED,
     IS_COUNTER,
     IS_LASTING,
     IS_OUTPUT,
     IS_WATCHED,
-    KEY,
     LEVEL,
     LITERAL,
     ON_COUNT,
@@ -53,6 +55,7 @@ from thalweg.engine.layout import (
     TABLE_SLOTS,
     TABLE_STRATA,
     TABLE_TAKEN_BACK,
+    TABLE_TUPLES,
     TABLE_WAKE,
 )
 from thalweg.ir.nodes import Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
@@ -61,6 +64,11 @@ from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import Count, Plan, PlanRule, RelationAtom
 
 Code = Callable[[str], int]
+Fired = tuple[int, "_Variant", PlanRule]
+"""The stratum, the steps and the rule of a variant."""
+
+_MANY_INDEXES: Final = 64
+"""From here on a look-up takes an index that there is; each index costs every row of the program a word."""
 
 
 @dataclass(slots=True)
@@ -68,20 +76,36 @@ class Table:
     """The integers, how many words a row has, and where what is told is found by its columns (see `mentioning`).
 
     Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
+    `variants` has the rule of each place in the table that can be fired; `registers` and `lookups` are the most that
+    one of them needs.
     """
 
     words: NDArray[np.int64]
     stride: int
     told: NDArray[np.int64]
+    tuple_windows: int
+    registers: int
+    lookups: int
+    variants: dict[int, PlanRule]
+
+    @property
+    def tuple_starts(self) -> int:
+        """Where among the scalars the first ticks of tuple windows stand."""
+        return int(self.words[TABLE_TUPLES])
+
+    @property
+    def scalars(self) -> int:
+        """How many scalars there are."""
+        return self.tuple_starts + self.tuple_windows
 
 
 @dataclass(slots=True)
 class _Lists:
-    """What is fired when a row of a relation grows, negates or must be derived again: (stratum, steps)."""
+    """What is fired when a row of a relation grows, negates or must be derived again."""
 
-    growth: list[tuple[int, list[int]]] = field(default_factory=list)
-    negated: list[tuple[int, list[int]]] = field(default_factory=list)
-    head: list[tuple[int, list[int]]] = field(default_factory=list)
+    growth: list[Fired] = field(default_factory=list)
+    negated: list[Fired] = field(default_factory=list)
+    head: list[Fired] = field(default_factory=list)
 
 
 def assemble(plan: Plan, code: Code) -> Table:
@@ -94,13 +118,11 @@ def assemble(plan: Plan, code: Code) -> Table:
         # Background is there before anything else comes, so that a rule is set going by what comes.
         moving = [atom for atom in rule.positive if atom.relation.number not in static]
         for atom in moving or rule.positive:
-            steps = _Variant(slots, code).from_row(rule, atom)
-            lists[atom.relation.number].growth.append((level, steps))
+            lists[atom.relation.number].growth.append((level, _Variant(slots, code, rule, atom), rule))
         for atom in rule.negative:
-            steps = _Variant(slots, code).from_row(rule, atom)
-            lists[atom.relation.number].negated.append((level, steps))
+            lists[atom.relation.number].negated.append((level, _Variant(slots, code, rule, atom), rule))
         if plan.retractable[rule.head.relation.number]:
-            lists[rule.head.relation.number].head.append((level, _Variant(slots, code).from_row(rule, rule.head)))
+            lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.head), rule))
     told = [] if plan.links is None else list(_columns_told(plan, slots))
     told += [] if plan.program.reasons is None else _columns_fed(plan, slots)
     return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
@@ -144,14 +166,19 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     counters = {each.counter.number for each in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
     table = [0] * (TABLE_HEAD + (relations + 3) * RECORD)
+    variants: dict[int, PlanRule] = {}
 
     def place(words: list[int]) -> int:
         table.extend(words)
         return len(table) - len(words)
 
-    def place_list(variants: list[tuple[int, list[int]]], *more: int) -> int:
-        pairs = [word for level, steps in variants for word in (level, place(steps))]
-        return place([len(variants), *pairs, *more])
+    def place_list(fired: list[Fired], *more: int) -> int:
+        pairs: list[int] = []
+        for level, variant, rule in fired:
+            at = place(variant.words)
+            variants[at] = rule
+            pairs += (level, at)
+        return place([len(fired), *pairs, *more])
 
     flags = _flags(plan, lists)
     count_places = {each.source.number: place(_count_words(each, plan)) for each in plan.counts}
@@ -185,7 +212,12 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     extra = counters | runs
     width = max(1, *(each.arity + (each.number in extra) for each in plan.relations), 1)
     table[TABLE_LINKS] = COLUMNS + width
-    return Table(np.array(table, dtype=np.int64), COLUMNS + width + table[TABLE_SLOTS], told)
+    table[TABLE_TUPLES] = INDEXES + INDEX * table[TABLE_SLOTS]
+    stride = COLUMNS + width + table[TABLE_SLOTS]
+    fired = [each for one in lists for _, each, _ in (*one.growth, *one.negated, *one.head)]
+    registers = max((len(each.registers) for each in fired), default=0)
+    lookups = max((each.lookups for each in fired), default=0)
+    return Table(np.array(table, dtype=np.int64), stride, told, len(plan.tuples), registers, lookups, variants)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
@@ -222,23 +254,24 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
 
 
 class _Variant:
-    """Writes the steps of one variant; registers are given out in the order in which variables are met."""
+    """The steps of one variant, which find every answer of a rule in which a row of `start` takes part.
 
-    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code) -> None:
+    Registers are given out in the order in which variables are met.
+    """
+
+    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, rule: PlanRule, start: RelationAtom) -> None:
         self.slots = slots
         self.code = code
         self.registers: dict[str, int] = {}
+        self.lookups = 0
         self.words: list[int] = []
-
-    def from_row(self, rule: PlanRule, start: RelationAtom) -> list[int]:
-        """The steps that find every answer in which a row of `start` takes part."""
         columns = [self.start_column(rule, arg) for arg in start.args]
         self.words += [len(columns), *(word for column in columns for word in column)]
         positive = [atom for atom in rule.positive if atom is not start]
         clipped = rule.clip is not None and start is rule.positive[0]
         if clipped:
             self.clip(rule)
-        return self.join(rule, positive, clip=rule.clip is not None and not clipped)
+        self.join(rule, positive, clip=rule.clip is not None and not clipped)
 
     def start_column(self, rule: PlanRule, arg: Expression) -> list[int]:
         """A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise."""
@@ -246,9 +279,8 @@ class _Variant:
             return [BIND, self.fresh()]
         return self.column(arg)
 
-    def join(self, rule: PlanRule, positive: list[RelationAtom], clip: bool) -> list[int]:
+    def join(self, rule: PlanRule, positive: list[RelationAtom], clip: bool) -> None:
         named = names(*rule.head.args)
-        probes = 0
         complete = 0 if named <= self.registers.keys() else None
         for step in order_joins(positive, rule.negative, rule.tests, rule.binds, frozenset(self.registers)):
             if isinstance(step, Comparison):
@@ -257,21 +289,18 @@ class _Variant:
                 self.absent(step)
             else:
                 self.probe(step)
-                probes += 1
+                self.lookups += 1
                 if clip:
                     self.clip(rule)
                     clip = False
             if complete is None and named <= self.registers.keys():
-                complete = probes
+                complete = self.lookups
         assert complete is not None
         operands = [word for arg in rule.head.args for word in self.operand(arg)]
         self.words += [STEP_EMIT, rule.head.relation.number, len(rule.head.args), int(rule.timed), complete, *operands]
-        return self.words
 
     def register(self, name: str) -> int:
-        number = self.registers.setdefault(name, len(self.registers))
-        assert number < KEY, "a rule has more variables than the engine has registers"
-        return number
+        return self.registers.setdefault(name, len(self.registers))
 
     def fresh(self) -> int:
         return self.register(f"''{len(self.registers)}")
@@ -319,13 +348,21 @@ class _Variant:
             for column, arg in enumerate(atom.args)
             if isinstance(arg, Constant) or (isinstance(arg, Variable) and arg.name in self.registers)
         )
-        indexes = self.slots[atom.relation.number]
+        index = self.index(atom.relation.number, known)
+        key = self.slots[atom.relation.number][index]
+        keys = [word for column in key for word in self.operand(atom.args[column])]
+        columns = [self.column(arg) for arg in atom.args]
+        self.words += [STEP_PROBE, atom.relation.number, index, len(key), len(columns), *keys]
+        self.words += [word for column in columns for word in column]
+
+    def index(self, relation: int, known: tuple[int, ...]) -> int:
+        """The index to look rows up by: that of all known columns, or where there are too many the closest one."""
+        indexes = self.slots[relation]
+        if known not in indexes and len(indexes) >= _MANY_INDEXES:
+            known = max((each for each in indexes if set(each) <= set(known)), key=len, default=known[:1])
         if known not in indexes:
             indexes.append(known)
-        keys = [word for column in known for word in self.operand(atom.args[column])]
-        columns = [self.column(arg) for arg in atom.args]
-        self.words += [STEP_PROBE, atom.relation.number, indexes.index(known), len(known), len(columns), *keys]
-        self.words += [word for column in columns for word in column]
+        return indexes.index(known)
 
     def clip(self, rule: PlanRule) -> None:
         assert rule.clip is not None

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.feeds import Feeds
-from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST, TUPLE_STARTS
+from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST
 from thalweg.engine.memory import ROOM
 from thalweg.engine.tuples import Arrival
 from thalweg.ir.text import show
@@ -92,7 +92,7 @@ def load(engine: "Engine", state: State) -> None:
     engine.arrays.scalars[FIRST] = state.first
     for number, (window, (total, inside)) in enumerate(zip(engine.tuples, state.windows, strict=True)):
         window.total, window.inside = total, deque(inside)
-        engine.arrays.scalars[TUPLE_STARTS + number] = window.start(state.first)
+        engine.arrays.scalars[engine.table.tuple_starts + number] = window.start(state.first)
     feeds = Feeds()
     engine.feed_background(feeds)
     for name, memory in state.memories.items():

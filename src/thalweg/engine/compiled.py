@@ -13,29 +13,34 @@ from numba import njit
 from numba.core.caching import IndexDataCacheFile
 from numba.extending import register_jitable
 
+from thalweg.engine.pointers import CHECKED
 from thalweg.model import number, time
+from thalweg.planning import check_capacity
 
 _HERE: Final = Path(__file__).parent
-_SOURCES: Final = (
-    *(_HERE / f"{name}.py" for name in ("compiled", "layout", "arena", "rules", "tick")),
+SOURCES: Final = (
+    *(_HERE / f"{name}.py" for name in ("compiled", "pointers", "layout", "arena", "rules", "tick")),
     Path(number.__file__),
     Path(time.__file__),
+    Path(check_capacity.__file__),
 )
+"""The files that kernels and their constants come from."""
 
 kernel: Any = register_jitable
 
 
 def _stamp() -> tuple[tuple[float, int], ...]:
-    return tuple((stat.st_mtime, stat.st_size) for stat in (source.stat() for source in _SOURCES))
+    return tuple((stat.st_mtime, stat.st_size) for stat in (source.stat() for source in SOURCES))
 
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compiles a function for Python to call, and keeps the result on disk."""
-    compiled: Any = njit(cache=True)(function)
+    compiled: Any = njit(cache=True, boundscheck=CHECKED)(function)
     cache = compiled._cache
     cache._source_stamp = _stamp()
+    name = cache._impl.filename_base + (".checked" if CHECKED else "")
     cache._cache_file = IndexDataCacheFile(
-        cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=cache._source_stamp
+        cache_path=cache._cache_path, filename_base=name, source_stamp=cache._source_stamp
     )
     return compiled
 

@@ -6,14 +6,18 @@ is kept here and fed to the kernel as rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.diagnostics import Rejected
 from thalweg.engine.assemble import assemble
+from thalweg.engine.budget import make_room
 from thalweg.engine.equality import Equals
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
@@ -30,12 +34,15 @@ from thalweg.engine.layout import (
     FEED_UNTIL,
     FIRST,
     LINKS,
+    NEED,
+    NEEDS_PAUSE,
     NOW,
+    PAUSED,
     RAISED,
     RELATION,
-    TUPLE_STARTS,
+    STEPS,
 )
-from thalweg.engine.memory import ROOM, enlarge, give_back_memory, new_arrays, next_end, size_of
+from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import TupleState
 from thalweg.ir.nodes import Door, Program
@@ -46,6 +53,7 @@ from thalweg.model.listing import Listing
 from thalweg.model.term import is_term
 from thalweg.model.time import NEVER
 from thalweg.model.triples import ANY_TRIPLE, as_facts, as_triples
+from thalweg.planning.check_capacity import exceeded
 from thalweg.planning.gather import gather
 from thalweg.planning.plan import Relation, make_plan
 
@@ -53,6 +61,13 @@ if TYPE_CHECKING:
     from thalweg.engine.proof import Proof
 
 Rows = NDArray[np.int64]
+
+_STEPS: Final = 50_000
+"""How many steps a kernel takes before it lets Python look around: some milliseconds."""
+
+
+class BusyError(RuntimeError):
+    """An engine was used while it was at work in another thread, or after it was stopped in the middle of a tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +145,8 @@ class Engine:
         self.first = first
         self.now: int | None = None
         self.memory = memory
+        self._busy = Lock()
+        self._in_tick = self._is_broken = False
         self._tells = tells
         if memory is not None:
             give_back_memory()
@@ -143,6 +160,8 @@ class Engine:
         """Makes the plan, the table and empty arrays."""
         program, self.gathering = gather(self.program)
         self.plan = plan = make_plan(program, self.mixed)
+        if too_large := list(exceeded(plan)):
+            raise Rejected(too_large)
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
@@ -183,8 +202,39 @@ class Engine:
     ) -> list[Change]:
         """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change.
 
-        `given` is what began and ended at `to` in the parts of a larger program that this one takes facts from.
+        `given` is what began and ended at `to` in the parts of a larger program that this one takes facts from. Raises
+        `Failed` where a tick takes more memory than there is: the engine is of no use after that, nor after any other
+        exception in the middle of a tick.
         """
+        self._enter()
+        try:
+            changes = self._advance(to, facts, given)
+        except BaseException:
+            self._is_broken = self._in_tick
+            raise
+        finally:
+            self._busy.release()
+        return changes
+
+    def _enter(self) -> None:
+        """Takes the engine for this thread; not for a second one, which would see rows in the middle of a change."""
+        if not self._busy.acquire(blocking=False):
+            raise BusyError("another thread is using this engine: give each thread its own, or take turns")
+        if self._is_broken:
+            self._busy.release()
+            raise BusyError("this engine was stopped in the middle of a tick: restore its last snapshot into a new one")
+
+    @contextmanager
+    def _taken(self) -> Iterator[None]:
+        self._enter()
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _advance(
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch], given: Sequence[Given]
+    ) -> list[Change]:
         batches = self._batches(facts)
         if self._takes_triples:
             batches = [as_triples(batch, self.dictionary, self._fed) for batch in batches]
@@ -242,10 +292,17 @@ class Engine:
             self._step(tick, tick, words, feeds, level, level)
 
     def _step(self, tick: int, until: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
-        again = False
+        """Calls the kernel until it is done: a part of the work at a time, so that signals are heard between them."""
+        again, self._in_tick = False, True
+        self.arrays.scalars[STEPS] = _STEPS
         while not step(self.table.words, self.arrays.scalars, tick, until, words, feeds, first, last, again):
-            self.arrays = enlarge(self.table, self.arrays)
+            if self.arrays.scalars[NEED] != NEEDS_PAUSE:
+                make_room(self, feeds)
+                # Chains have changed, perhaps: what was interrupted among them starts anew.
+                self.arrays.scalars[PAUSED] = -1
+            self.arrays.scalars[STEPS] = _STEPS
             again = True
+        self._in_tick = False
 
     # Input ----------------------------------------------------------------------------------------------------------
 
@@ -258,7 +315,7 @@ class Engine:
         if not given:
             return []
         if self.dictionary.wants_collection:
-            self.collect()
+            self._collect(())
         batch, words = Batch(), self.dictionary.words
         for fact in given:
             if not isinstance(fact, Fact):
@@ -346,7 +403,7 @@ class Engine:
                     if relation is not None:
                         feeds.add(kind, relation.number, 0, -1, [*words, when << 2 | 1], 1, len(words) + 1)
             start = state.start(self.first)
-            self.arrays.scalars[TUPLE_STARTS + number] = start
+            self.arrays.scalars[self.table.tuple_starts + number] = start
             if state.feed.ticks is not None:
                 feeds.add(FEED_FOREVER, state.feed.ticks.number, 0, -1, [tick << 2 | 1], 1, 1)
                 for gone in range(before, start):
@@ -430,8 +487,9 @@ class Engine:
     def listing(self) -> Listing:
         """The output at `now` as words, to be spelled when it is read."""
         found: dict[str, list[Rows]] = {}
-        for predicate, columns in self._output():
-            found.setdefault(f"{predicate}/{columns.shape[1]}", []).append(columns)
+        with self._taken():
+            for predicate, columns in self._output():
+                found.setdefault(f"{predicate}/{columns.shape[1]}", []).append(columns)
         return Listing(self.dictionary, {name: _together(parts) for name, parts in found.items()})
 
     def _output(self) -> Iterator[tuple[str, Rows]]:
@@ -447,7 +505,8 @@ class Engine:
 
     def facts(self) -> list[Fact]:
         """The output at `now`."""
-        return [] if self.now is None else self.spell(self.output_rows())
+        with self._taken():
+            return [] if self.now is None else self.spell(self.output_rows())
 
     @property
     def partial(self) -> bool:
@@ -494,6 +553,10 @@ class Engine:
 
     def collect(self, waiting: Iterable[Batch] = ()) -> None:
         """Frees the terms that neither the engine nor the batches that wait for it use."""
+        with self._taken():
+            self._collect(waiting)
+
+    def _collect(self, waiting: Iterable[Batch]) -> None:
         self.spell_changes()
         held = [self.words_in_use()]
         held += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
@@ -535,7 +598,8 @@ class Engine:
         """A derivation of a fact of the output at `now`, or None where it does not hold."""
         from thalweg.engine.proof import why
 
-        return why(self, fact)
+        with self._taken():
+            return why(self, fact)
 
     # State ----------------------------------------------------------------------------------------------------------
 
@@ -543,7 +607,8 @@ class Engine:
         """What the windows still need, as an Arrow file; everything derived is left out."""
         from thalweg.engine.checkpoint import snapshot
 
-        return snapshot(self)
+        with self._taken():
+            return snapshot(self)
 
     @classmethod
     def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "Engine":

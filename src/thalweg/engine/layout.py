@@ -3,13 +3,11 @@
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from thalweg.engine.compiled import kernel
+from thalweg.engine.pointers import halves_region, words_region
+from thalweg.planning.check_capacity import MOST_COLUMNS, MOST_LOOKUPS, MOST_REGISTERS
 
 
 class Arrays(NamedTuple):
@@ -23,8 +21,11 @@ class Arrays(NamedTuple):
     stands: in which chunk and at which place of it. The chunks of a tick are rows themselves, of the relation CHUNK,
     with the names of other rows for columns; they hang on a row of the relation BUCKET, which is found by its tick.
     Later also links chunks, and rows that are free. The other pairs link a row into chains of the hash table, which has
-    a part for each index number (one scalar for each in ENTRIES, CHAINS and FIRST_CHAIN). Rows are named by the place
-    of their first word.
+    a part for each index number (a group of scalars from INDEXES on says how large it is and where it begins). Rows are
+    named by the place of their first word, which must fit a half word (see `memory.MOST_WORDS`).
+
+    What a plan decides the size of (rows, scalars, the table) is allocated from the plan. The scratch has a fixed size,
+    and `planning.check_capacity` refuses the programs that would need more.
     """
 
     rows: NDArray[np.int64]
@@ -73,7 +74,7 @@ class Arrays(NamedTuple):
 
 
 class Store(NamedTuple):
-    """The same as kernels see it: bare pointers, to the rows by words and by half words.
+    """The same as kernels see it: pointers (see `pointers`), to the rows by words and by half words.
 
     Arrays would be counted as references at every call between kernels, which costs more than the calls. The addresses
     stand in the scalars, so that a call from Python unpacks one array and not seven.
@@ -89,23 +90,6 @@ class Store(NamedTuple):
     scalars: Any
 
 
-def _pointer(element: Any) -> Any:
-    @intrinsic
-    def pointer(typing_context: Any, address: Any) -> Any:
-        """The memory at an address."""
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], ir.IntType(element.bitwidth).as_pointer())
-
-        return types.CPointer(element)(types.int64), generate
-
-    return pointer
-
-
-_words = _pointer(types.int64)
-_numbers = _pointer(types.int32)
-
-
 # Places in a row: the horizon is its first word, the next four are half words.
 RELATION: Final = 2
 FLAG: Final = 3
@@ -113,7 +97,7 @@ LATER: Final = 4
 EARLIER: Final = 5
 COLUMNS: Final = 3
 
-# Scalars.
+# Scalars: fixed ones, then a group for each index, then the first tick of each tuple window (see TABLE_TUPLES).
 NOW: Final = 0
 FIRST: Final = 1
 FREE: Final = 2
@@ -134,14 +118,23 @@ LIST_LENGTH: Final = 17
 HEAP: Final = 18
 STRIDE: Final = 19
 LINKS: Final = 20
+STEPS: Final = 21
+FIRING: Final = 22
+TARGET: Final = 23
 LENGTHS: Final = 24
 ADDRESSES: Final = 32
-ENTRIES: Final = 48
-CHAINS: Final = 80
-FIRST_CHAIN: Final = 112
-TUPLE_STARTS: Final = 144
-SCALARS: Final = 208
-LARGEST_SLOTS: Final = 32
+PAUSED: Final = 40
+DEPTH: Final = 41
+RELEASED: Final = 42
+SETTLED: Final = 43
+HEADS: Final = 44
+INDEXES: Final = 48
+
+# The scalars of an index: how many rows it has, how many chains, and which is its first.
+INDEX: Final = 4
+ENTRIES: Final = 0
+CHAINS: Final = 1
+FIRST_CHAIN: Final = 2
 
 # Lists of the current tick; their lengths are the scalars from LENGTHS on.
 LOG: Final = 0
@@ -154,11 +147,12 @@ ENDED: Final = 6
 RAISED: Final = 7
 LISTS: Final = 8
 
-# What a kernel lacked when it came back early.
+# Why a kernel came back early: what it lacked, or that it has taken as many steps as it was given.
 NEEDS_ROWS: Final = 1
 NEEDS_LISTS: Final = 2
 NEEDS_HEADS: Final = 3
 NEEDS_HEAP: Final = 4
+NEEDS_PAUSE: Final = 5
 
 # Flags of a row.
 QUEUED: Final = 1
@@ -184,7 +178,8 @@ TABLE_BUCKET: Final = 4
 TABLE_WAKE: Final = 5
 TABLE_LINKS: Final = 6
 TABLE_CHUNK: Final = 7
-TABLE_HEAD: Final = 8
+TABLE_TUPLES: Final = 8
+TABLE_HEAD: Final = 9
 
 RECORD: Final = 10
 ARITY: Final = 0
@@ -222,15 +217,16 @@ GROW: Final = 0
 DELETE: Final = 1
 REDERIVE: Final = 2
 
-# Scratch.
-KEY: Final = 64
-TUPLE: Final = 96
-STACK: Final = 128
+# Scratch: registers, the key of a look-up, the columns of a row and a word more, look-ups under way, answers held back.
 FRAME: Final = 3
-ANSWERS: Final = 128 + 3 * 64
-ANSWER: Final = 3 + 32
+KEY: Final = MOST_REGISTERS
+TUPLE: Final = KEY + MOST_COLUMNS
+STACK: Final = TUPLE + MOST_COLUMNS + 1
+ANSWERS: Final = STACK + FRAME * MOST_LOOKUPS
+ANSWER: Final = 3 + MOST_COLUMNS
 MOST_HELD: Final = 16
 SCRATCH: Final = ANSWERS + MOST_HELD * ANSWER
+"""In checked mode as many words follow, each of which says whether its partner is beyond what the plan may use."""
 
 # Kinds of feeds.
 FEED_SEEN: Final = 0
@@ -247,40 +243,23 @@ COUNT_HOP: Final = 1
 COUNT_TUPLE: Final = 2
 
 
-@intrinsic
-def _prefetch(typing_context: Any, pointer: Any, place: Any) -> Any:
-    """Asks for the memory at a place of a pointer, to be there when it is needed."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        at = builder.bitcast(builder.gep(args[0], [args[1]]), ir.IntType(8).as_pointer())
-        builder.call(function, [at, number(1), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(pointer, types.int64), generate
-
-
-prefetch: Any = _prefetch
-
-
 @kernel
 def words_at(array: Any) -> Any:
-    """The bare pointer to an array of words."""
-    return _words(np.int64(array.ctypes.data))
+    """The pointer to an array of words."""
+    return words_region(np.int64(array.ctypes.data), np.int64(len(array)), np.int64(0))
 
 
 @kernel
 def view(scalars: Any) -> Store:
     """The store behind the addresses in the scalars."""
+    rows, length, scratch = scalars[ROWS] * scalars[STRIDE], scalars[LIST_LENGTH], scalars[ADDRESSES + 5]
     return Store(
-        _words(scalars[ADDRESSES]),
-        _numbers(scalars[ADDRESSES]),
-        _numbers(scalars[ADDRESSES + 1]),
-        _numbers(scalars[ADDRESSES + 2]),
-        _words(scalars[ADDRESSES + 3]),
-        _words(scalars[ADDRESSES + 4]),
-        _words(scalars[ADDRESSES + 5]),
+        words_region(scalars[ADDRESSES], rows, np.int64(0)),
+        halves_region(scalars[ADDRESSES], 2 * rows, np.int64(0)),
+        halves_region(scalars[ADDRESSES + 1], scalars[HEADS], np.int64(0)),
+        halves_region(scalars[ADDRESSES + 2], LISTS * length, np.int64(0)),
+        words_region(scalars[ADDRESSES + 3], length, np.int64(0)),
+        words_region(scalars[ADDRESSES + 4], scalars[HEAP], np.int64(0)),
+        words_region(scratch, np.int64(SCRATCH), scratch + 8 * SCRATCH),
         words_at(scalars),
     )

@@ -12,31 +12,45 @@ from thalweg.engine.arena import relink
 from thalweg.engine.assemble import Table
 from thalweg.engine.layout import (
     ADDRESSES,
+    ANSWER,
+    ANSWERS,
     CHAINS,
+    COLUMNS,
     ENTRIES,
     FIRST_CHAIN,
+    FRAME,
     FREE,
+    HEADS,
     HEAP_LENGTH,
-    LARGEST_SLOTS,
+    HIGH,
+    INDEX,
+    INDEXES,
+    KEY,
     LENGTHS,
     LINKS,
     LISTS,
     LOW,
+    MOST_HELD,
     NEED,
     NEEDS_HEADS,
     NEEDS_HEAP,
     NEEDS_ROWS,
     NOW,
     ROWS,
-    SCALARS,
     SCRATCH,
+    STACK,
     TABLE_LINKS,
     TABLE_SLOTS,
+    TUPLE,
     Arrays,
 )
+from thalweg.engine.pointers import CHECKED
 
 ROOM: Final = 3
 """The part of a budget that the state may take: while an array grows, it and a larger one live at once."""
+
+MOST_WORDS: Final = 2**31 - 1
+"""Rows and chains are named by half words."""
 
 _BEFORE_TIME = -(2**62)
 _MMAP_THRESHOLD: Final = -3
@@ -44,15 +58,19 @@ _ROWS = 256
 _MANY: Final = 20_000
 _HUGE: Final = 1 << 22
 _PIECE: Final = 1 << 21
+_PART: Final = 50_000
+
+
+class FullError(Exception):
+    """An array has reached the largest size that the engine can address, or that the system gives."""
 
 
 def new_arrays(table: Table) -> Arrays:
     """Empty arrays for a table's relations."""
-    scalars = np.zeros(SCALARS, dtype=np.int64)
+    scalars = np.zeros(table.scalars, dtype=np.int64)
     scalars[FREE] = -1
     scalars[NOW] = _BEFORE_TIME
     scalars[LINKS] = table.words[TABLE_LINKS]
-    assert table.words[TABLE_SLOTS] <= LARGEST_SLOTS, "a relation has more indexes than the engine has room for"
     return _addressed(
         Arrays(
             rows=_zeros((_ROWS, table.stride), np.int64),
@@ -60,10 +78,29 @@ def new_arrays(table: Table) -> Arrays:
             lists=_zeros((LISTS, _ROWS), np.int32),
             olds=_zeros((_ROWS,), np.int64),
             heap=np.zeros(64, dtype=np.int64),
-            scratch=np.zeros(SCRATCH, dtype=np.int64),
+            scratch=_scratch(table),
             scalars=scalars,
         )
     )
+
+
+def _scratch(table: Table) -> np.ndarray[Any, Any]:
+    """The scratch; in checked mode with a flag for each word that the plan has no use for."""
+    if not CHECKED:
+        return np.zeros(SCRATCH, dtype=np.int64)
+    scratch = np.zeros(2 * SCRATCH, dtype=np.int64)
+    flags = scratch[SCRATCH:]
+    flags.fill(1)
+    width = int(table.words[TABLE_LINKS]) - COLUMNS
+    for start, length in (
+        (0, table.registers),
+        (KEY, width),
+        (TUPLE, width + 1),
+        (STACK, FRAME * table.lookups),
+        *((ANSWERS + each * ANSWER, 3 + width) for each in range(MOST_HELD)),
+    ):
+        flags[start : start + length] = 0
+    return scratch
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
@@ -103,38 +140,76 @@ def _no_heads(table: Table, scalars: np.ndarray[Any, Any]) -> np.ndarray[Any, An
 
     Each index has its own number, because chains that are not needed cost cache lines that are.
     """
-    slots = int(table.words[TABLE_SLOTS])
-    chains = [1 << max(6, (int(entries) * 3 // 2).bit_length()) for entries in scalars[ENTRIES : ENTRIES + slots]]
-    scalars[CHAINS : CHAINS + slots] = chains
-    scalars[FIRST_CHAIN : FIRST_CHAIN + slots] = np.cumsum([0, *chains[:-1]])
+    indexes = scalars[INDEXES : INDEXES + INDEX * int(table.words[TABLE_SLOTS])].reshape(-1, INDEX)
+    chains = _chains(indexes[:, ENTRIES])
+    indexes[:, CHAINS] = chains
+    indexes[:, FIRST_CHAIN] = np.cumsum([0, *chains[:-1]])
     heads = _zeros((sum(chains),), np.int32)
     heads.fill(-1)
     return heads
+
+
+def _chains(entries: np.ndarray[Any, Any]) -> list[int]:
+    return [1 << max(6, (count * 3 // 2).bit_length()) for count in entries.tolist()]
 
 
 def _addressed(arrays: Arrays) -> Arrays:
     """Writes addresses and sizes into the scalars, where the kernels look for them."""
     sizes = (len(arrays.rows), arrays.lists.shape[1], len(arrays.heap), arrays.stride)
     arrays.scalars[ROWS : ROWS + len(sizes)] = sizes
+    arrays.scalars[HEADS] = len(arrays.heads)
     addresses = [array.ctypes.data for array in arrays[:-1]]
     arrays.scalars[ADDRESSES : ADDRESSES + len(addresses)] = addresses
     return arrays
 
 
 def enlarge(table: Table, arrays: Arrays) -> Arrays:
-    """The same state with more of what the last kernel call lacked."""
-    larger = _addressed(_larger(table, arrays))
+    """The same state with more of what the last kernel call lacked; raises `FullError` where the system has no more."""
+    try:
+        larger = _addressed(_larger(table, arrays))
+    except (OSError, MemoryError) as error:
+        raise FullError from error
     if larger.heads is not arrays.heads:
-        relink(table.words, larger.scalars)
+        _relink(table, larger)
     return larger
+
+
+def _relink(table: Table, arrays: Arrays) -> None:
+    """Enters every row into the hash table, in parts: signals and other threads have their turn between them."""
+    scalars = arrays.scalars
+    scalars[INDEXES + ENTRIES : INDEXES + INDEX * int(table.words[TABLE_SLOTS]) : INDEX] = 0
+    part = _PART * arrays.stride
+    for first in range(0, int(scalars[HIGH]), part):
+        relink(table.words, scalars, first, min(first + part, int(scalars[HIGH])))
+
+
+def enlarged_by(table: Table, arrays: Arrays) -> int:
+    """How many bytes `enlarge` is going to add; raises `FullError` where it cannot."""
+    need = int(arrays.scalars[NEED])
+    if need == NEEDS_ROWS:
+        words = _next_rows(arrays) * arrays.stride
+        if words > MOST_WORDS:
+            raise FullError
+        return words * 8 - arrays.rows.nbytes
+    if need == NEEDS_HEADS:
+        slots = int(table.words[TABLE_SLOTS])
+        chains = sum(_chains(arrays.scalars[INDEXES + ENTRIES : INDEXES + INDEX * slots : INDEX]))
+        if chains > MOST_WORDS:
+            raise FullError
+        return chains * 4 - arrays.heads.nbytes
+    return arrays.heap.nbytes if need == NEEDS_HEAP else arrays.lists.nbytes + arrays.olds.nbytes
+
+
+def _next_rows(arrays: Arrays) -> int:
+    """How many rows there is room for next. The larger the arena, the dearer is room that nothing needs."""
+    many = len(arrays.rows)
+    return many * 3 // 2 if many < _MANY else many * 5 // 4
 
 
 def _larger(table: Table, arrays: Arrays) -> Arrays:
     need = int(arrays.scalars[NEED])
     if need == NEEDS_ROWS:
-        # The larger the arena, the dearer is room that nothing needs.
-        many = len(arrays.rows)
-        return arrays._replace(rows=_more_rows(arrays.rows, many * 3 // 2 if many < _MANY else many * 5 // 4))
+        return arrays._replace(rows=_more_rows(arrays.rows, _next_rows(arrays)))
     if need == NEEDS_HEADS:
         return arrays._replace(heads=_no_heads(table, arrays.scalars))
     if need == NEEDS_HEAP:

@@ -23,6 +23,8 @@ from thalweg.engine.layout import (
     COUNT_TIME,
     COUNTED,
     DELETE,
+    DEPTH,
+    FIRING,
     FIRST,
     FLAG,
     FRAME,
@@ -32,7 +34,10 @@ from thalweg.engine.layout import (
     LIFTED,
     LOWERED,
     MOST_HELD,
+    NEED,
+    NEEDS_PAUSE,
     NOW,
+    PAUSED,
     REDERIVE,
     REGISTER,
     RELATION,
@@ -45,12 +50,13 @@ from thalweg.engine.layout import (
     STEP_MOVE,
     STEP_PROBE,
     STEP_TEST,
+    STEPS,
     TABLE_LINKS,
+    TABLE_TUPLES,
     TUPLE,
-    TUPLE_STARTS,
     Store,
-    prefetch,
 )
+from thalweg.engine.pointers import prefetch
 from thalweg.model.number import NO_VALUE, calculate, compare
 from thalweg.model.time import FOREVER, NEVER
 
@@ -148,17 +154,29 @@ def _absent(table: Any, store: Store, step: int) -> bool:
 
 @kernel
 def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon: int) -> bool:
-    """Runs one variant of a rule from one row; False when there is no room (nothing is lost by running it again)."""
+    """Runs one variant of a rule from one row; False when there is no room (nothing is lost by running it again).
+
+    Where it runs out of steps it notes how deep it was, and goes on from there when it is run again: one row may have
+    more answers than a pause can wait for.
+    """
     scratch, now = store.scratch, store.scalars[NOW]
     columns = table[variant]
-    if not _fits(table, store, trigger, variant + 1, columns):
-        return True
     step = variant + 1 + 2 * columns
-    depth = 0
+    depth, steps = 0, store.scalars[STEPS]
+    store.scalars[FIRING] = variant
+    resumed = store.scalars[PAUSED] == variant
+    if resumed:
+        depth = store.scalars[DEPTH]
+        store.scalars[PAUSED] = -1
+    elif not _fits(table, store, trigger, variant + 1, columns):
+        return True
     while True:
         backtrack = False
         code = table[step]
-        if code == STEP_PROBE:
+        if resumed:
+            resumed = False
+            backtrack = True
+        elif code == STEP_PROBE:
             keys = table[step + 3]
             for each in range(keys):
                 scratch[KEY + each] = _operand(table, store, step + 5 + 2 * each)
@@ -200,6 +218,7 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 backtrack = True
             elif start > now:
                 if why == GROW and not wake(table, store, trigger, start):
+                    store.scalars[STEPS] = steps
                     return False
                 backtrack = True
             else:
@@ -207,6 +226,7 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 step += 4
         else:
             if not _emit(table, store, step, horizon, why, trigger):
+                store.scalars[STEPS] = steps
                 return False
             # The head was complete before these look-ups, which have found as much as there was to hope for.
             while why == GROW and depth > table[step + 4] and scratch[STACK + FRAME * (depth - 1) + 2] == horizon:
@@ -214,6 +234,7 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
             backtrack = True
         while backtrack:
             if depth == 0:
+                store.scalars[STEPS] = steps
                 return True
             frame = STACK + FRAME * (depth - 1)
             probe, row, before = scratch[frame], scratch[frame + 1], scratch[frame + 2]
@@ -221,6 +242,13 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
             after = probe + 5 + 2 * keys
             link = 2 * (table[TABLE_LINKS] + slot)
             while row >= 0:
+                if steps <= 0:
+                    scratch[frame + 1] = row
+                    store.scalars[PAUSED] = variant
+                    store.scalars[DEPTH] = depth
+                    store.scalars[NEED] = NEEDS_PAUSE
+                    return False
+                steps -= 1
                 following = store.halves[2 * row + link]
                 if store.halves[2 * row + RELATION] == relation:
                     until = store.words[row]
@@ -266,7 +294,7 @@ def _complete(table: Any, store: Store, count: int, ticks: int) -> int:
     if kind == COUNT_TIME:
         return now if ticks == min(size, now - first) + 1 else NEVER
     if kind != COUNT_HOP:
-        return now if ticks == now - store.scalars[TUPLE_STARTS + size] + 1 else NEVER
+        return now if ticks == now - store.scalars[table[TABLE_TUPLES] + size] + 1 else NEVER
     end = now // hop * hop
     start = max(first, end - size)
     if end < first or ticks != end - start + 1:

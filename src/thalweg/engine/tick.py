@@ -10,8 +10,10 @@ In a stratum, in this order:
     settled     rows whose horizon has passed are dead; the strata above get to know
 
 The first four have nothing to do in a stratum that rests on no negation, aggregate or tuple window. The kernel comes
-back early, with NEED set, when an array is full; it remembers where it was and firing a rule twice changes nothing, so
-Python enlarges the array and calls it again.
+back early, with NEED set, when an array is full, or when it has taken as many steps as it was given; it remembers where
+it was and firing a rule twice changes nothing, so Python enlarges the array, or lets signals and other threads have
+their turn, and calls it again. A step is a row that is fed, handled, released or looked at in a join: some tens of
+nanoseconds.
 """
 
 from typing import Any
@@ -29,6 +31,7 @@ from thalweg.engine.arena import (
     raise_row,
     record,
     reschedule,
+    take_step,
 )
 from thalweg.engine.compiled import entry, is_ready, kernel
 from thalweg.engine.layout import (
@@ -51,6 +54,7 @@ from thalweg.engine.layout import (
     FEED_SEEN,
     FEED_TIMED,
     FEED_UNTIL,
+    FIRING,
     FIRST,
     FLAG,
     GROW,
@@ -68,14 +72,17 @@ from thalweg.engine.layout import (
     ON_GROWTH,
     ON_HEAD,
     ON_NEGATED,
+    PAUSED,
     PHASE,
     POSITION,
     QUEUED,
     RAISED,
     REDERIVE,
     RELATION,
+    SETTLED,
     STRATUM,
     TABLE_TAKEN_BACK,
+    TARGET,
     TUPLE,
     Store,
     view,
@@ -100,9 +107,10 @@ def step(
     table, store = words_at(table_words), view(scalars)
     store.scalars[NEED] = 0
     if again:
-        tick = store.scalars[NOW]
+        tick = store.scalars[TARGET]
     else:
-        _reset(store, first)
+        store.scalars[PAUSED] = -1
+        _reset(store, tick, first)
     while True:
         if not begin(table, store, tick) or not _feed(table, store, words, feeds):
             return False
@@ -116,12 +124,16 @@ def step(
         if tick >= until or told > 0:
             return True
         tick += 1
-        _reset(store, first)
+        _reset(store, tick, first)
+        if not take_step(store):
+            return False
 
 
 @kernel
-def _reset(store: Store, first: int) -> None:
+def _reset(store: Store, tick: int, first: int) -> None:
     """Back to the start of a tick's work."""
+    store.scalars[TARGET] = tick
+    store.scalars[FIRING] = -1
     store.scalars[STRATUM] = first
     store.scalars[PHASE] = NEGATED
     store.scalars[POSITION] = 0
@@ -142,6 +154,8 @@ def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
         start, rows, wide = feeds[batch, 4], feeds[batch, 5], feeds[batch, 6]
         until = FOREVER if kind == FEED_FOREVER or size >= FOREVER else now + size
         while scalars[FEED_ROW] < rows:
+            if not take_step(store):
+                return False
             place = start + scalars[FEED_ROW] * wide
             if kind in (FEED_SEEN, FEED_UNTIL) and scalars[FEED_ROW] + AHEAD < rows:
                 foresee(table, store, relation, words, place + AHEAD * wide)
@@ -219,7 +233,11 @@ def _stratum(table: Any, store: Store, level: int) -> bool:
                     return False
                 continue
             row = listed(store, which, position)
-            if phase == GROWING and position + 2 * AHEAD < scalars[LENGTHS + LOG]:
+            # A rule that was interrupted needs its registers as they are.
+            resumed = scalars[PAUSED] >= 0
+            if not resumed and not take_step(store):
+                return False
+            if phase == GROWING and position + 2 * AHEAD < scalars[LENGTHS + LOG] and not resumed:
                 _foresee_growth(table, store, level, listed(store, LOG, position + 2 * AHEAD), False)
                 _foresee_growth(table, store, level, listed(store, LOG, position + AHEAD), True)
             if row >= 0 and not _handle(table, store, level, phase, row, position):
@@ -262,9 +280,13 @@ def _handle(table: Any, store: Store, level: int, phase: int, row: int, position
 def _fire_all(table: Any, store: Store, variants: int, level: int, row: int, why: int, horizon: int) -> bool:
     """Fires the variants of a list that belong to a stratum; a list is its length, then pairs (stratum, variant)."""
     for each in range(table[variants]):
-        if table[variants + 1 + 2 * each] == level and not fire(
-            table, store, table[variants + 2 + 2 * each], row, why, horizon
-        ):
+        if table[variants + 1 + 2 * each] != level:
+            continue
+        variant = table[variants + 2 + 2 * each]
+        # Those before the one that was interrupted have been fired.
+        if store.scalars[PAUSED] >= 0 and store.scalars[PAUSED] != variant:
+            continue
+        if not fire(table, store, variant, row, why, horizon):
             return False
     return True
 
@@ -289,7 +311,8 @@ def _foresee_growth(table: Any, store: Store, level: int, row: int, near: bool) 
 def _rederive(table: Any, store: Store, row: int, at: int) -> bool:
     if not has_room(table, store):
         return False
-    store.scalars[BEST] = NEVER
+    if store.scalars[PAUSED] < 0:
+        store.scalars[BEST] = NEVER
     heads = table[at + ON_HEAD]
     if not _fire_all(table, store, heads, table[at + LEVEL], row, REDERIVE, FOREVER):
         return False
@@ -319,7 +342,11 @@ def _settle(table: Any, store: Store, row: int) -> bool:
 @kernel
 def _settle_lowered(table: Any, store: Store, level: int) -> bool:
     """Decides about the rows that were taken back; those that lost nothing are forgotten."""
-    for place in range(store.scalars[LENGTHS + LOW]):
+    while store.scalars[SETTLED] < store.scalars[LENGTHS + LOW]:
+        if not take_step(store) or not has_room(table, store):
+            return False
+        place = store.scalars[SETTLED]
+        store.scalars[SETTLED] = place + 1
         row = listed(store, LOW, place)
         if (
             row < 0
@@ -327,8 +354,6 @@ def _settle_lowered(table: Any, store: Store, level: int) -> bool:
             or store.halves[2 * row + FLAG] & DEAD
         ):
             continue
-        if not has_room(table, store):
-            return False
         if store.words[row] < store.scalars[NOW]:
             die(table, store, row)
         elif store.words[row] >= store.olds[place]:
@@ -336,6 +361,7 @@ def _settle_lowered(table: Any, store: Store, level: int) -> bool:
             store.lists[LOW * store.scalars[LIST_LENGTH] + place] = -1
         else:
             reschedule(table, store, row)
+    store.scalars[SETTLED] = 0
     return True
 
 

@@ -5,8 +5,9 @@ that can be looked up by something known, before one that must be gone through a
 fewest free columns, then the one whose relation is expected to be smaller, then the one written first.
 """
 
+import heapq
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from thalweg.ir.nodes import Comparison, Expression, Variable, names
 
@@ -32,25 +33,69 @@ def order_joins(
 ) -> list[A | Comparison]:
     """Atoms and tests in the order to run them; `binds` as `ir.binding` gives it."""
     steps: list[A | Comparison] = []
-    atoms, absent, waiting = list(positive), list(negative), list(tests)
+    atoms = _Waiting(positive, bound)
+    absent = [(atom, names(*atom.args)) for atom in negative]
+    waiting = [(test, _needs(test, binds)) for test in tests]
     while atoms or absent or waiting:
-        test = next((each for each in waiting if _needs(each, binds) <= bound), None)
-        if test is not None:
-            waiting = [each for each in waiting if each is not test]
-            bound |= names(test.left, test.right)
-            steps.append(test)
+        ready = next((each for each, needs in waiting if needs <= atoms.bound), None)
+        if ready is not None:
+            waiting = [each for each in waiting if each[0] is not ready]
+            atoms.bind(names(ready.left, ready.right))
+            steps.append(ready)
             continue
-        refuted = next((atom for atom in absent if names(*atom.args) <= bound), None)
+        refuted = next((atom for atom, needs in absent if needs <= atoms.bound), None)
         if refuted is not None:
-            absent = [each for each in absent if each is not refuted]
+            absent = [each for each in absent if each[0] is not refuted]
             steps.append(refuted)
             continue
         assert atoms, "an unsafe rule passed the checks"
-        chosen = min(atoms, key=lambda atom: (not _is_keyed(atom, bound), len(names(*atom.args) - bound), atom.weight))
-        atoms = [each for each in atoms if each is not chosen]
-        bound |= names(*chosen.args)
-        steps.append(chosen)
+        steps.append(atoms.take())
     return steps
+
+
+class _Waiting(Generic[A]):
+    """Atoms that are not joined yet, the best first: a variable that is bound moves only the atoms that have it."""
+
+    def __init__(self, atoms: Sequence[A], bound: frozenset[str]) -> None:
+        self.bound = bound
+        self._atoms = dict(enumerate(atoms))
+        self._free = {number: set(names(*atom.args) - bound) for number, atom in self._atoms.items()}
+        self._keyed = {number: _is_keyed(atom, bound) for number, atom in self._atoms.items()}
+        self._uses: dict[str, list[int]] = {}
+        for number, free in self._free.items():
+            for name in free:
+                self._uses.setdefault(name, []).append(number)
+        self._heap = [self._rank(number) for number in self._atoms]
+        heapq.heapify(self._heap)
+
+    def __bool__(self) -> bool:
+        return bool(self._atoms)
+
+    def _rank(self, number: int) -> tuple[bool, int, float, int]:
+        return not self._keyed[number], len(self._free[number]), self._atoms[number].weight, number
+
+    def bind(self, found: frozenset[str]) -> None:
+        """Notes that variables have got a value."""
+        touched = set[int]()
+        for name in found - self.bound:
+            for number in self._uses.get(name, ()):
+                if number in self._atoms:
+                    self._free[number].discard(name)
+                    self._keyed[number] = True
+                    touched.add(number)
+        self.bound |= found
+        for number in touched:
+            heapq.heappush(self._heap, self._rank(number))
+
+    def take(self) -> A:
+        """The atom to join next; its variables are bound then."""
+        while True:
+            rank = heapq.heappop(self._heap)
+            # What has been taken, or has moved forward since, is in the heap in vain.
+            if rank[-1] in self._atoms and rank == self._rank(rank[-1]):
+                chosen = self._atoms.pop(rank[-1])
+                self.bind(names(*chosen.args))
+                return chosen
 
 
 def _needs(test: Comparison, binds: Mapping[int, str]) -> frozenset[str]:

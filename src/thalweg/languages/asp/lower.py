@@ -17,10 +17,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
+from thalweg.ir.counting import endless
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
-from thalweg.languages.asp.counting import endless
 from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.places import Places

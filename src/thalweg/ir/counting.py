@@ -1,13 +1,15 @@
-"""Which rules may count for ever: clingo's processes can be ended in the middle of that, and the engine cannot.
+"""Which rules may count for ever.
 
 n(X+1) :- n(X).             each number brings another
 n(X+1) :- n(X), day(X).     only as many as there are days
+n(X+1) :- n(X), X < 9.      up to 9: found by `endless`, and not by `unbounded`
 """
 
 from collections.abc import Iterable, Iterator
 
 from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import Comparison, Expression, Formula, Operation, Rule, Variable, names
+from thalweg.ir.nodes import Comparison, Constant, Expression, Formula, Operation, Rule, Variable, names
+from thalweg.model.term import is_number
 
 
 def endless(rules: Iterable[Rule]) -> Iterator[Rule]:
@@ -22,6 +24,60 @@ def endless(rules: Iterable[Rule]) -> Iterator[Rule]:
     rules = tuple(rules)
     needs = _needs(rules)
     return (rule for rule in rules if _counts(rule, needs))
+
+
+def unbounded(rules: Iterable[Rule]) -> Iterator[Rule]:
+    """The endless rules in which no comparison limits what they calculate.
+
+    >>> from thalweg.ir.nodes import Atom, Constant, Now
+    >>> X, head = Variable("X"), Atom("n", (Operation("+", Variable("X"), Constant("1")),))
+    >>> up, down = (Rule(head, (Now(Atom("n", (X,))), Comparison(sign, X, Constant("9")))) for sign in "<>")
+    >>> list(unbounded([up, down])) == [down]
+    True
+    """
+    return (rule for rule in endless(rules) if not _is_bounded(rule))
+
+
+def _is_bounded(rule: Rule) -> bool:
+    calculated = dict(_calculated(rule))
+    for arg in rule.head.args:
+        value = calculated.get(arg.name, arg) if isinstance(arg, Variable) else arg
+        if isinstance(value, Operation) and not _is_limited(value, names(arg, value), rule):
+            return False
+    return True
+
+
+def _is_limited(value: Operation, involved: frozenset[str], rule: Rule) -> bool:
+    """Whether a comparison keeps a value from growing; where it may grow both ways, any comparison will do."""
+    if value.operator == "mod":
+        return True
+    ways = _ways(value)
+    return any(
+        (names(small) & involved and "up" in ways) or (names(large) & involved and "down" in ways)
+        for small, large in _ordered(rule)
+        if not names(small) & names(large)
+    )
+
+
+def _ways(value: Operation) -> frozenset[str]:
+    """In which direction a value leaves the one that it is calculated from."""
+    match value:
+        case Operation("+" | "-" as sign, Variable(), Constant(term)) if is_number(term):
+            return frozenset({"down" if (sign == "-") != term.startswith("-") else "up"})
+    return frozenset({"up", "down"})
+
+
+def _ordered(rule: Rule) -> Iterator[tuple[Expression, Expression]]:
+    """The sides of comparisons, the smaller first; two that are equal are both."""
+    for test in rule.body:
+        match test:
+            case Comparison("<" | "<=", left, right):
+                yield left, right
+            case Comparison(">" | ">=", left, right):
+                yield right, left
+            case Comparison("=", left, right):
+                yield left, right
+                yield right, left
 
 
 def _needs(rules: Iterable[Rule]) -> dict[str, set[str]]:

@@ -1,0 +1,151 @@
+"""How much memory a tick may take, and what is said when that is not enough.
+
+After each tick a budget is held by forgetting (`checkpoint`). Inside a tick there is nothing to forget yet, so a tick
+that does not fit ends the run: `n(X+1) :- n(X).` would fill any memory. Arrays are enlarged by Python, which asks here
+before it does so; the kernels pay nothing.
+"""
+
+import os
+import resource
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.engine.layout import FIRING, NOW
+from thalweg.engine.memory import ROOM, FullError, enlarge, enlarged_by
+from thalweg.ir.nodes import Rule
+
+if TYPE_CHECKING:
+    from thalweg.engine.engine import Engine
+
+_SHARE: Final = 0.8
+_LEFT: Final = 0.05
+_SMALL: Final = 1 << 26
+_LEAST: Final = 1 << 22
+"""A tick may always take this much: an engine that is empty has arrays, too."""
+
+_GROUPS: Final = Path("/proc/self/cgroup")
+_MOUNT: Final = Path("/sys/fs/cgroup")
+
+
+def make_room(engine: "Engine", feeds: NDArray[np.int64]) -> None:
+    """Enlarges the array that is full; raises `Failed` where that takes more than there is."""
+    try:
+        if refused := _refusal(engine, enlarged_by(engine.table, engine.arrays), feeds):
+            raise Failed(refused)
+        engine.arrays = enlarge(engine.table, engine.arrays)
+    except FullError as full:
+        what = "the engine can address no more rows" if full.__cause__ is None else "the system gives no more memory"
+        raise Failed(_used_up(engine, what, "spread the work with `--runtime spark`")) from None
+
+
+def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnostic | None:
+    """Why so many bytes more are too many, if they are.
+
+    A budget is for what stays; the facts that a tick brings, and what follows from them at once, come on top of it.
+    """
+    if engine.memory is not None:
+        fed = int(feeds[:, 5].sum()) * engine.arrays.stride * 8
+        if engine.size + added > max(engine.memory, _LEAST) + ROOM * fed:
+            size = f"the {_in_megabytes(engine.memory)} of its memory budget are used up"
+            return _used_up(engine, size, "allow more with `--memory`")
+    elif engine.size + added > _SMALL and _is_scarce(engine.size, added):
+        size = f"the memory of this process ({_in_megabytes(allowed())}, of which it may take 80 %) is used up"
+        return _used_up(engine, size, "run where there is more memory")
+    return None
+
+
+def _is_scarce(held: int, added: int) -> bool:
+    """Whether so many bytes more would be too many: for this process, or because others have taken the machine's."""
+    free, total = _free_memory()
+    return max(held, _resident()) + added > _SHARE * allowed() or added > free - _LEFT * total
+
+
+def _used_up(engine: "Engine", what: str, help_: str) -> Diagnostic:
+    rule = _culprit(engine)
+    message = f"tick {int(engine.arrays.scalars[NOW])} does not fit: {what}"
+    if rule is None:
+        return Diagnostic("E410", message, notes=tuple(_most_rows(engine)), help=help_)
+    help_ = f"bound what the rule derives, for example with a comparison in its body; or {help_}"
+    return Diagnostic("E410", message, rule.span, notes=tuple(_most_rows(engine)), help=help_)
+
+
+def _culprit(engine: "Engine") -> Rule | None:
+    """The rule that was adding rows: the one that was fired last, or what it was made for."""
+    fired = engine.table.variants.get(int(engine.arrays.scalars[FIRING]))
+    if fired is None:
+        return None
+    if fired.origin is not None:
+        return fired.origin
+    heads = {fired.head.relation.number, *(atom.relation.number for atom in fired.positive)}
+    return next((rule.origin for rule in engine.plan.rules if rule.head.relation.number in heads and rule.origin), None)
+
+
+def _most_rows(engine: "Engine") -> Iterator[str]:
+    """What there is most of."""
+    relations = engine.arrays.relations
+    counts = np.bincount(relations[relations >= 0], minlength=1)[: len(engine.plan.relations)]
+    largest = int(counts.argmax())
+    yield f"{int(counts[largest]):,} of {int(counts.sum()):,} rows are of `{engine.plan.relations[largest].name}`"
+
+
+def _in_megabytes(size: int) -> str:
+    return f"{size >> 20:,} MB" if size >= 1 << 20 else f"{size:,} bytes"
+
+
+@cache
+def allowed() -> int:
+    """The bytes that this process may use: the machine's memory, or what its limit and its groups leave of it."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limits = [machine, *_group_limits()] if limit == resource.RLIM_INFINITY else [machine, limit, *_group_limits()]
+    return min(limits)
+
+
+def _group_limits() -> Iterator[int]:
+    """The limits of the process's control groups and of all above them, in both versions of the interface."""
+    try:
+        lines = _GROUPS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):
+            root = _MOUNT / controllers
+            for folder in (root / path.lstrip("/"), *(root / path.lstrip("/")).parents):
+                for name in ("memory.max", "memory.limit_in_bytes"):
+                    yield from _number_in(folder / name)
+                if folder == root:
+                    break
+
+
+def _number_in(file: Path) -> Iterator[int]:
+    try:
+        text = file.read_text().strip()
+    except OSError:
+        return
+    if text.isdigit():
+        yield int(text)
+
+
+def _resident() -> int:
+    """The bytes of this process that are in memory, or 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def _free_memory() -> tuple[int, int]:
+    """The bytes that are still to be had on this machine, and how many it has; no bound where it does not say."""
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        available, total = (int(lines[name].split()[0]) * 1024 for name in ("MemAvailable", "MemTotal"))
+    except (OSError, KeyError):
+        return 1 << 62, 0
+    return available, total

@@ -1,0 +1,96 @@
+"""Whether the engine can hold a program: its kernels work in a scratch of fixed size.
+
+    h(X1,…,X300) :- p(X1,…,X300).     has more columns than the engine takes
+
+The limits are far above what people write; they are here so that a program that was generated is refused with a
+sentence instead of being evaluated wrongly. Everything else that a plan decides the size of is allocated from the plan.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from thalweg.diagnostics import NOWHERE, Diagnostic
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import Expression, Operation, Program, Rule, names
+from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
+
+MOST_COLUMNS: Final = 256
+MOST_REGISTERS: Final = 1_024
+MOST_LOOKUPS: Final = 512
+
+_LARGE: Final = 64
+"""Rules with fewer variables, body literals and arguments than this are far from every limit."""
+
+
+def check_capacity(program: Program) -> list[Diagnostic]:
+    """E209 for every rule that is too large for the engine.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Variable
+    >>> columns = tuple(Variable(f"X{number}") for number in range(300))
+    >>> found = check_capacity(Program((Rule(Atom("h", columns), (Now(Atom("p", columns)),)),)))
+    >>> [one.message for one in found]
+    ['`p/300` has 300 arguments, and the engine takes 256', '`h/300` has 300 arguments, and the engine takes 256']
+    """
+    large = tuple(rule for rule in program.rules if _is_large(rule))
+    return list(exceeded(make_plan(Program(large)))) if large else []
+
+
+def _is_large(rule: Rule) -> bool:
+    """Whether a rule is worth planning for this check: most programs have none that is."""
+    widths = (len(one.atom.args) for one, _ in formulas(rule.body))
+    return max(len(rule.body), len(names(rule.head, *rule.body)), len(rule.head.args), *widths) >= _LARGE
+
+
+def exceeded(plan: Plan) -> Iterator[Diagnostic]:
+    """What of a plan does not fit, each relation and each rule once."""
+    seen: set[int] = set()
+    for rule in plan.rules:
+        for atom in (*rule.positive, *rule.negative, rule.head):
+            if atom.relation.arity > MOST_COLUMNS and atom.relation.number not in seen:
+                seen.add(atom.relation.number)
+                yield _too_wide(rule, atom)
+        yield from _too_long(rule)
+
+
+def _too_wide(rule: PlanRule, atom: RelationAtom) -> Diagnostic:
+    name, _, rest = atom.relation.name.partition(" ")
+    arity = atom.relation.arity
+    if name.startswith("'"):
+        what = f"an aggregate or negated formula of this rule has {arity} columns"
+    elif " at" in f" {rest}":
+        what = f"`{name}` has {arity} columns, the tick included"
+    else:
+        what = f"`{name}` has {arity} arguments"
+    return _refusal(rule, f"{what}, and the engine takes {MOST_COLUMNS}", "split it into several predicates by a key")
+
+
+def _too_long(rule: PlanRule) -> Iterator[Diagnostic]:
+    way_out = "split the rule: let another predicate stand for a part of its body"
+    lookups = len(rule.positive)
+    if lookups > MOST_LOOKUPS:
+        yield _refusal(rule, f"this rule joins {lookups:,} formulas, and the engine takes {MOST_LOOKUPS:,}", way_out)
+    registers = _registers(rule)
+    if registers > MOST_REGISTERS:
+        message = f"this rule needs {registers:,} variables and intermediate values, and the engine has "
+        yield _refusal(rule, f"{message}{MOST_REGISTERS:,}", way_out)
+
+
+def _registers(rule: PlanRule) -> int:
+    """The most registers that a variant of the rule can need: a new value may also be written for each column."""
+    atoms = (*rule.positive, *rule.negative, rule.head)
+    args = [arg for atom in atoms for arg in atom.args]
+    sides = [side for test in rule.tests for side in (test.left, test.right)]
+    widest = max(len(atom.args) for atom in atoms)
+    return len(names(*args, *sides)) + 2 * _operations((*args, *sides)) + widest
+
+
+def _operations(expressions: Iterable[Expression]) -> int:
+    count = 0
+    for expression in expressions:
+        if isinstance(expression, Operation):
+            count += 1 + _operations((expression.left, expression.right))
+    return count
+
+
+def _refusal(rule: PlanRule, message: str, help_: str) -> Diagnostic:
+    return Diagnostic("E209", message, NOWHERE if rule.origin is None else rule.origin.span, help=help_)

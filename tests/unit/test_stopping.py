@@ -1,0 +1,90 @@
+"""A run ends soon after it is asked to, whatever it is doing, and what it has written is whole."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+COUNT = "n(0). n(X+1) :- n(X)."
+CROSS = "h(X) :- p(X), p(Y), p(Z), X + Y + Z < 0."
+NEGATED = f"{CROSS} g(X) :- p(X), not h(X)."
+GROUPS = "s(N) :- N = sum{X,Y : p(X), p(Y)}."
+ANSWER_SETS = "m(X,Y,Z) :- p(X), p(Y), p(Z)."
+FACTS = "p(0) at 0.\n" + "".join(f"p({number}) at 1.\n" for number in range(3_000))
+
+
+def started(program: str, name: str, *more: str, at_work: float) -> subprocess.Popen[bytes]:
+    """The command, when it has used a processor for so many seconds since it began its first tick."""
+    Path(name).write_text(program)
+    Path("facts.facts").write_text(FACTS)
+    command = [sys.executable, "-m", "thalweg", "run", name, "--stream", "facts.facts", *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # Starting takes some two seconds of a processor, which depends on the machine.
+    wait_for(lambda: used(process.pid) > 2.0 + at_work or process.poll() is not None)
+    return process
+
+
+def used(process: int) -> float:
+    """Seconds of processor time."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for(holds: Callable[[], object]) -> None:
+    for _ in range(2_400):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it does not happen")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is looked for in /proc")
+@pytest.mark.parametrize("at_work", [1.0, pytest.param(4.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("program", "name", "more"),
+    [
+        (COUNT, "count.lars", ["--emit", "changes"]),
+        (CROSS, "cross.lars", []),
+        pytest.param(NEGATED, "negated.lars", [], marks=pytest.mark.slow),
+        pytest.param(GROUPS, "groups.lars", [], marks=pytest.mark.slow),
+        pytest.param(ANSWER_SETS, "sets.lp", ["--inputs", "p/1"], marks=pytest.mark.slow),
+    ],
+)
+def test_it_ends_in_the_middle_of_a_tick(
+    program: str, name: str, more: list[str], number: signal.Signals, at_work: float
+) -> None:
+    process = started(program, name, *more, at_work=at_work)
+    try:
+        assert process.poll() is None
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    assert b"Traceback" not in err
+    for line in out.splitlines():
+        json.loads(line)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is looked for in /proc")
+def test_it_ends_though_nobody_takes_its_answers() -> None:
+    """The pipe is full, so the run waits to write; that must not keep it from ending."""
+    process = started("q(X,Y) :- p(X) in [9], p(Y) in [9], X < 200.", "q.lars", at_work=0.5)
+    try:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        process.communicate()
