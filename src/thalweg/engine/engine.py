@@ -218,7 +218,7 @@ class Engine:
 
     def _enter(self) -> None:
         """Takes the engine for this thread; not for a second one, which would see rows in the middle of a change."""
-        if not self._busy.acquire(blocking=False):
+        if not self._busy.acquire(False):
             raise BusyError("another thread is using this engine: give each thread its own, or take turns")
         if self._is_broken:
             self._busy.release()

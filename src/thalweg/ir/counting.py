@@ -5,7 +5,7 @@ n(X+1) :- n(X), day(X).     only as many as there are days
 n(X+1) :- n(X), X < 9.      up to 9: found by `endless`, and not by `unbounded`
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Comparison, Constant, Expression, Formula, Operation, Rule, Variable, names
@@ -22,8 +22,9 @@ def endless(rules: Iterable[Rule]) -> Iterator[Rule]:
     (True, [])
     """
     rules = tuple(rules)
-    needs = _needs(rules)
-    return (rule for rule in rules if _counts(rule, needs))
+    calculating = [rule for rule in rules if _calculates(rule)]
+    near = _near(rules) if calculating else {}
+    return (rule for rule in calculating if _counts(rule, near))
 
 
 def unbounded(rules: Iterable[Rule]) -> Iterator[Rule]:
@@ -68,37 +69,46 @@ def _ways(value: Operation) -> frozenset[str]:
 
 
 def _ordered(rule: Rule) -> Iterator[tuple[Expression, Expression]]:
-    """The sides of comparisons, the smaller first; two that are equal are both."""
+    """The sides of comparisons, the smaller first; what equals a constant is both."""
     for test in rule.body:
         match test:
             case Comparison("<" | "<=", left, right):
                 yield left, right
             case Comparison(">" | ">=", left, right):
                 yield right, left
-            case Comparison("=", left, right):
+            case Comparison("=", Constant() as left, right) | Comparison("=", right, Constant() as left):
                 yield left, right
                 yield right, left
 
 
-def _needs(rules: Iterable[Rule]) -> dict[str, set[str]]:
-    """What each predicate depends on, however far away."""
+def _calculates(rule: Rule) -> bool:
+    return any(isinstance(value, Operation) for value in (*rule.head.args, *(value for _, value in _calculated(rule))))
+
+
+def _near(rules: Iterable[Rule]) -> dict[str, set[str]]:
+    """What each predicate depends on directly."""
     found: dict[str, set[str]] = {}
     for rule in rules:
         found.setdefault(rule.head.signature, set()).update(one.atom.signature for one, _ in formulas(rule.body))
-    changed = True
-    while changed:
-        before = sum(map(len, found.values()))
-        for needed in found.values():
-            needed |= {far for near in needed for far in found.get(near, ())}
-        changed = sum(map(len, found.values())) > before
     return found
 
 
-def _counts(rule: Rule, needs: dict[str, set[str]]) -> bool:
+def _needed(start: str, near: Mapping[str, set[str]]) -> set[str]:
+    """What a predicate depends on, however far away."""
+    found, waiting = set[str](), [start]
+    while waiting:
+        new = near.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _counts(rule: Rule, near: Mapping[str, set[str]]) -> bool:
     head = rule.head.signature
-    if head not in needs[head]:
+    needed = _needed(head, near)
+    if head not in needed:
         return False
-    atoms = [(one, head in needs.get(one.atom.signature, ()) or one.atom.signature == head) for one in _positive(rule)]
+    atoms = [(one, one.atom.signature in needed and _leads_to(head, one, near)) for one in _positive(rule)]
     settled = names(*(one for one, recursive in atoms if not recursive))
     open_ended = set(names(*(one for one, recursive in atoms if recursive)) - settled)
     made: set[str] = set()
@@ -107,6 +117,10 @@ def _counts(rule: Rule, needs: dict[str, set[str]]) -> bool:
             made.add(name)
     new = (names(arg) & (open_ended | made if isinstance(arg, Operation) else made) for arg in rule.head.args)
     return any(new)
+
+
+def _leads_to(head: str, formula: Formula, near: Mapping[str, set[str]]) -> bool:
+    return formula.atom.signature == head or head in _needed(formula.atom.signature, near)
 
 
 def _positive(rule: Rule) -> Iterator[Formula]:
