@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from thalweg.api import Reading, check, load, run, why
     from thalweg.diagnostics import Diagnostic, Failed, Rejected
-    from thalweg.engine import Engine
+    from thalweg.engine import BusyError, Engine
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Asking",
+    "BusyError",
     "Change",
     "Diagnostic",
     "Engine",
@@ -41,6 +42,7 @@ __all__ = [
 
 _HOMES = {
     "Asking": "runtimes.asking",
+    "BusyError": "engine",
     "Change": "runtimes.emit",
     "Diagnostic": "diagnostics",
     "Engine": "engine",

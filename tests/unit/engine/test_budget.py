@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.diagnostics import Failed, Source
-from thalweg.engine import BusyError, Engine, budget
+from thalweg.engine import BusyError, Engine, budget, memory
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 
@@ -37,6 +37,26 @@ def test_without_a_budget_it_is_the_memory_of_the_process(monkeypatch: pytest.Mo
     with pytest.raises(Failed, match=r"the memory of this process \(300 MB, of which it may take 80 %\) is used up"):
         engine.advance(0)
     assert engine.size <= 240 << 20
+
+
+@pytest.mark.parametrize("most", [1 << 16, 1 << 20])
+def test_rows_that_no_name_is_left_for(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Names are half words: an arena of 2^31 words is as large as it can be."""
+    monkeypatch.setattr(memory, "MOST_WORDS", most)
+    engine = engine_of(ENDLESS)
+    with pytest.raises(Failed, match="the engine can address no more rows"):
+        engine.advance(0)
+    assert engine.arrays.rows.size <= most
+
+
+def test_memory_that_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    engine = engine_of(ENDLESS)
+    monkeypatch.setattr(memory, "_zeros", refuse)
+    with pytest.raises(Failed, match="the system gives no more memory"):
+        engine.advance(0)
 
 
 def test_the_facts_of_one_tick_may_be_more_than_the_budget() -> None:
