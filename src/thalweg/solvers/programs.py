@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source
-from thalweg.languages.asp import AspProgram, read, take_out, unused
+from thalweg.languages.asp import AspProgram, calls, read, take_out, unused
 
 
 def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram, list[Diagnostic]]:
@@ -23,4 +23,4 @@ def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram
     directives = take_out(source)
     nodes, wrong = parse(directives.text, source)
     program = read(nodes, source, directives, inputs)
-    return program, [*directives.wrong, *wrong, *unused(nodes, source)]
+    return program, [*directives.wrong, *wrong, *calls(nodes, source), *unused(nodes, source)]
