@@ -80,6 +80,7 @@ CATALOGUE: Final = {
     "W508": "number is text to clingo",
     "W509": "window took longer than its limit",
     "E510": "directives contradict each other",
+    "E511": "file may not be included",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.
