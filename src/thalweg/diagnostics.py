@@ -81,6 +81,7 @@ CATALOGUE: Final = {
     "W509": "window took longer than its limit",
     "E510": "directives contradict each other",
     "E511": "file may not be included",
+    "W512": "windows without facts are not shown",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.
