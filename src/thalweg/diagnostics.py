@@ -55,6 +55,7 @@ CATALOGUE: Final = {
     "E208": "tuple window counts another predicate than the one it is asked for",
     "W201": "facts must be kept for ever",
     "E301": "malformed line in a stream",
+    "E302": "expression is nested too deeply",
     "W302": "event is late",
     "W303": "stream brings schema",
     "E305": "document expands beyond its limit",

@@ -34,7 +34,7 @@ _TRIG: Final = re.compile(
 )
 _JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<begin>[{\[])|(?P<end>[}\]])|(?P<open>")', re.DOTALL)
 # What cannot be the beginning of something that goes on: a string or an IRI ends on its line.
-_BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*[\n\r]|<[^>]*[\s<"{}|^`]""")
+_BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*[\n\r]|<[^\s<>"{}|^`]*[\s<"{}|^`]""")
 _LINE_END: Final = re.compile(rb"\r|\n")
 
 

@@ -78,6 +78,8 @@ class JsonLinesReader:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
         except json.JSONDecodeError as error:
             return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
+        except RecursionError:
+            return self._wrong(line, "this is nested too deeply")
         except UnicodeDecodeError:
             return self._wrong(line, "this is not UTF-8")
         except Rejected as error:

@@ -280,3 +280,8 @@ def test_mistakes_are_found_on_their_line_whatever_ends_lines(end, cuts):
     found = read(end.join(lines), cuts=cuts)
     assert places(found) == [("E301", 4, 6)]
     assert [one for one in found if not isinstance(one, Diagnostic)] == [(1, ["<p>(<a>,1)"]), (3, ["<p>(<a>,3)"])]
+
+
+def test_brackets_that_open_nothing_are_looked_at_once():
+    cutter = TrigCutter()
+    assert cutter.cut(b"<" * 1_000_000 + b" } ")[0][1].endswith(b"}")

@@ -16,6 +16,7 @@ from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, S
 from thalweg.languages.owl.expressions import RDFS, ObjectInverseOf, ObjectPropertyChain
 from thalweg.model import rdf
 from thalweg.model.entities import ExpansionError, expand_entities
+from thalweg.model.nesting import ONTOLOGY, TOO_DEEP, WAY_OUT, XML, too_deep
 from thalweg.model.rdf import XSD
 
 _OURS: Final[dict[str, Callable[..., Any]]] = {
@@ -43,6 +44,8 @@ def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ont
     SubClassOf(<http://example.org/A> ObjectUnionOf(<http://example.org/B> <http://example.org/C>))
     """
     text = _expanded(text, name) if syntax == "owx" else text
+    if (place := too_deep(text, XML if syntax == "owx" else ONTOLOGY)) is not None:
+        raise Rejected([Diagnostic("E302", TOO_DEEP, Span(Source(name, text), place, place + 1), WAY_OUT)])
     converter = _Converter(scope)
     for found in _opened(text, syntax, name).get_components():
         converter.add(found.component)
