@@ -143,3 +143,11 @@ def test_the_command_line_means_files_and_uris() -> None:
         "-",
         "mqtt://b/t",
     ]
+
+
+def test_half_a_character_is_refused_wherever_it_stands() -> None:
+    pytest.importorskip("clingo")
+    with pytest.raises(Rejected, match="E301"):
+        list(thalweg.run("q(X) :- p(X).", on='p("\ud800") at 1.'))
+    assert [one.code for one in thalweg.check(Source("x.ttl", '<a> <p> "\ud800" .'))] == ["E101"]
+    assert "E101" in [one.code for one in thalweg.check(Source("x.lp", 'q("\ud800").'))]

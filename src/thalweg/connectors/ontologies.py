@@ -30,7 +30,7 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
     Relative IRIs stay relative, and blank nodes are called after the file.
     """
     name = document.name if isinstance(document, Source) else str(document)
-    data = document.text.encode() if isinstance(document, Source) else _read(Path(document))
+    data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else _read(Path(document))
     format = format_of(name, data)
     assert format is not None
     if format not in READ:

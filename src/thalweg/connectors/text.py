@@ -24,7 +24,8 @@ class TextTransport:
     live: bool = False
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
-        yield self.text.encode()
+        # Half a character is no text; whoever reads it complains at its line.
+        yield self.text.encode(errors="surrogatepass")
 
     def close(self) -> None:
         """Nothing was opened."""

@@ -25,7 +25,9 @@ def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram
     directives = take_out(source)
     nodes, wrong = _bottomless(directives.text, source) or parse(directives.text, source)
     program = read(nodes, source, directives, inputs)
-    return program, [*directives.wrong, *wrong, *calls(nodes, source), *unused(nodes, source)]
+    # Looking through all terms takes as long as reading them, and most programs call nothing.
+    called = calls(nodes, source) if "@" in directives.text else []
+    return program, [*directives.wrong, *wrong, *called, *unused(nodes, source)]
 
 
 def _bottomless(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]] | None:

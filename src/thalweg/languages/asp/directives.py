@@ -32,7 +32,7 @@ _INK: Final = re.compile(r"[^\n]")
 _NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
 # What may hold anything inside is matched whole, so that nothing is found in there.
 _TOKEN: Final = re.compile(
-    r'(?P<note>%![^\n]*)|(?P<block>%\*)|(?P<comment>%[^\n]*)|"(?:[^"\\\n]|\\["\\n])*"'
+    r'(?P<note>%![^\n]*)|(?P<block>%\*)|(?P<comment>%[^\n]*)|"(?:[^"\\\n\ud800-\udfff]|\\["\\n])*"'
     r"|(?P<script>#script\b.*?#end\s*\.)|(?P<directive>#(?:prefix|input|from)\b|#include)|(?P<foreign>[^\x01-\x7f]+)",
     re.DOTALL,
 )
