@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.api import Reading, check, load, run, why
-    from thalweg.diagnostics import Diagnostic, Failed, Rejected
+    from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source
     from thalweg.engine import BusyError, Engine
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
@@ -34,6 +34,7 @@ __all__ = [
     "Rejected",
     "Snapshot",
     "Solution",
+    "Source",
     "check",
     "load",
     "run",
@@ -55,6 +56,7 @@ _HOMES = {
     "Rejected": "diagnostics",
     "Snapshot": "runtimes.emit",
     "Solution": "runtimes.emit",
+    "Source": "diagnostics",
     "check": "api",
     "load": "api",
     "run": "api",

@@ -57,8 +57,10 @@ CATALOGUE: Final = {
     "W201": "facts must be kept for ever",
     "W202": "rule may count for ever",
     "E301": "malformed line in a stream",
+    "E302": "expression is nested too deeply",
     "W302": "event is late",
     "W303": "stream brings schema",
+    "E305": "document expands beyond its limit",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
     "E403": "option does not fit",
@@ -82,6 +84,14 @@ CATALOGUE: Final = {
     "W508": "number is text to clingo",
     "W509": "window took longer than its limit",
     "E510": "directives contradict each other",
+    "E511": "file may not be included",
+    "W512": "windows without facts are not shown",
+}
+
+# A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.
+_VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
 }
 
 # A person reads so many notes; the others are counted.
@@ -109,7 +119,7 @@ class Diagnostic:
 
     def render(self) -> str:
         """The lines that a person reads, with a caret under the place."""
-        lines = [f"{self.severity}[{self.code}]: {self.message}"]
+        lines = [f"{self.severity}[{self.code}]: {self.message}".translate(_VISIBLE)]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
             written, start = _excerpt(self.span.source.line_at(self.span.start), column - 1)
@@ -119,7 +129,7 @@ class Diagnostic:
             indent = "".join("\t" if character == "\t" else " " for character in written[:start])
             lines += [
                 f"  {self.span.source.name}:{line}:{column}",
-                f"  {line} | {written}",
+                f"  {line} | {written}".translate(_VISIBLE),
                 f"  {margin} | {indent}{'^' * width}",
             ]
         lines += [f"  note: {note}" for note in self.notes[:MOST_NOTES]]

@@ -162,6 +162,32 @@ def test_what_is_wrong_in_an_included_file_has_its_place(folder: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["run", "check", "explain"])
 @pytest.mark.parametrize(
+    "file", ["../secret.lp", "{folder}/secret.lp", "link.lp", "below/../../secret.lp", "loop", "sub.lp"]
+)
+def test_nothing_outside_of_the_folder_of_a_program_is_included(folder: Path, verb: str, file: str) -> None:
+    (folder / "deep" / "below").mkdir(parents=True)
+    (folder / "secret.lp").write_text("hidden:x:0:0.")
+    (folder / "deep" / "link.lp").symlink_to(folder / "secret.lp")
+    (folder / "deep" / "loop").symlink_to("loop")
+    (folder / "deep" / "sub.lp").write_text('#include "below/../../secret.lp".')
+    (folder / "deep" / "main.lp").write_text(f'a(X) :- open(X).\n#include "{file.format(folder=folder)}".\n')
+    more = ["--stream", "gates.facts"] if verb == "run" else []
+    result = CliRunner().invoke(app, [verb, "deep/main.lp", *more])
+    assert result.exit_code == 1
+    assert "error[E511]" in result.output
+    assert "hidden" not in result.output
+
+
+def test_a_link_to_a_file_below_may_be_included(folder: Path) -> None:
+    (folder / "below").mkdir()
+    (folder / "below" / "sub.lp").write_text("b(X) :- open(X).")
+    (folder / "link.lp").symlink_to(folder / "below" / "sub.lp")
+    (folder / "main.lp").write_text('#include "link.lp".\na(X) :- b(X).\n')
+    assert run("--to", "1", program="main.lp").exit_code == 0
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "explain"])
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("#prefix ex: <http://a#>.", "#prefix ex: <http://b#>."),

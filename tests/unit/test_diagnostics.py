@@ -105,3 +105,9 @@ def test_the_pages_programs_are_wrong_as_it_says_and_its_ways_out_are_not(code: 
 def diagnose(text: str) -> list[Diagnostic]:
     program, found = parse(Source("page.lars", text))
     return found + check(program)
+
+
+def test_control_characters_are_shown_and_keep_their_place() -> None:
+    source = Source("x", "a\x1b[2Jb\rc\x9bd")
+    lines = Diagnostic("E101", "found `\x1b`", Span(source, 6, 7)).render().splitlines()
+    assert lines == ["error[E101]: found `␛`", "  x:1:7", "  1 | a␛[2Jb␍c\N{REPLACEMENT CHARACTER}d", "    |       ^"]

@@ -1,7 +1,7 @@
 """Load a program, run it somewhere, ask why. The command line and Python users go through the same functions.
 
-A program is a path, LARS text (anything with `:-`, a line break, or a full stop at its end), or a `Program`. A stream
-is a path, `-`, a URI, text, or any iterable of events: `Event` values or pairs `(tick, facts)`.
+A program is a path, LARS text, or a `Program`. A stream is a path, `-`, a URI, text, or any iterable of events: `Event`
+values or pairs `(tick, facts)`. Which strings are paths, and which are text: `sources`.
 """
 
 import warnings
@@ -15,9 +15,9 @@ from thalweg.api.explaining import explain_answer_sets, explain_checks
 from thalweg.api.jobs import Job, ask, ask_on_spark, run_on_spark, run_to, start
 from thalweg.api.programs import analyse, load
 from thalweg.api.reading import PROFILES, TASKS, Reading
-from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, is_text, named
+from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, named, on_command_line
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
@@ -49,6 +49,7 @@ __all__ = [
     "load",
     "load_answer_sets",
     "measured",
+    "on_command_line",
     "run",
     "run_on_spark",
     "run_to",
@@ -162,11 +163,12 @@ def measured(reading: Reading, on: On | None, timing: "Timing") -> Reading:
     """How to read: where it matters, with what recorded streams are about."""
     names = named(on or ()) or []
     asks = reading.task == "consistency" and reading.topology in (None, "auto") and reading.frequencies is None
-    if not (asks and names and all(is_text(name) or Path(name).is_file() for name in names)):
+    recorded = all(isinstance(one, Source) or (isinstance(one, Path) and one.is_file()) for one in names)
+    if not (asks and names and recorded):
         return reading
     from thalweg.runtimes.frequencies import frequencies
 
-    found = frequencies([(name, is_text(name)) for name in names], timing.clock)
+    found = frequencies(names, timing.clock)
     return replace(reading, frequencies=found or None)
 
 

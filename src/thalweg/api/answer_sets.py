@@ -1,9 +1,9 @@
 """Answer set programs from their files, with what they include and what is known beside them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from thalweg.api.programs import settle
 from thalweg.api.sources import Background, Text, is_answer_sets, read_background, several
@@ -36,7 +36,7 @@ def load_answer_sets(
         raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
     found: list[Diagnostic] = []
     known = [read_background(name, 1_000, found) for name in several(background)]
-    sources = _with_included([Source(str(name), read_text(Path(str(name)))) for name in programs], found)
+    sources = _with_included(map(_begun, several(programs)), found)
     found += contradictions(map(take_out, sources))
     # Each is read on its own, so that whatever is wrong has its place; then they are one.
     found += (one for source in sources for one in read_program(source, inputs)[1])
@@ -57,22 +57,60 @@ def load_answer_sets(
     return program.knowing(facts), facts
 
 
-def _with_included(sources: Iterable[Source], wrong: list[Diagnostic]) -> list[Source]:
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A part of a program, and the folder in which it may include others; None for a text, which is in none."""
+
+    source: Source
+    folder: Path | None
+
+    def includes(self, file: str) -> Path:
+        """Another file; `Rejected` where it lies outside of the folder, also by way of `..` or a link."""
+        path = Path(self.source.name).parent / file
+        try:
+            if self.folder is not None and path.resolve().is_relative_to(self.folder):
+                return path
+        except (OSError, RuntimeError, ValueError):
+            # A loop of links, or a name that no file can have.
+            pass
+        raise Rejected([Diagnostic("E511", f"`{file}` is not read: {self._outside}", help=_BESIDE)])
+
+    @property
+    def _outside(self) -> str:
+        return "a text can include no files" if self.folder is None else "it is outside of the program's folder"
+
+
+_BESIDE: Final = "include files beside the program or in folders below it; name others on the command line"
+
+
+def _begun(program: Text) -> _File:
+    if isinstance(program, Source):
+        return _File(program, None)
+    return _File(Source(str(program), read_text(Path(program))), Path(program).parent.resolve())
+
+
+def _with_included(programs: Iterable[_File], wrong: list[Diagnostic]) -> list[Source]:
     """The sources and what they include, each once."""
     from thalweg.languages.asp import take_out
 
-    found = {Path(one.name).resolve(): one for one in sources}
-    waiting = list(found.values())
+    waiting = list(programs)
+    found: dict[object, Source] = {_place(one): one.source for one in waiting}
     while waiting:
-        source = waiting.pop(0)
-        for file, span in take_out(source).includes:
-            path = Path(source.name).parent / file
-            if path.resolve() in found:
-                continue
+        file = waiting.pop(0)
+        for name, span in take_out(file.source).includes:
             try:
-                found[path.resolve()] = included = Source(str(path), read_text(path))
+                path = file.includes(name)
+                if path.resolve() in found:
+                    continue
+                included = _File(Source(str(path), read_text(path)), file.folder)
             except Rejected as error:
                 wrong += (replace(one, span=span) for one in error.diagnostics)
             else:
+                found[_place(included)] = included.source
                 waiting.append(included)
     return list(found.values())
+
+
+def _place(file: _File) -> object:
+    """What tells a file from others: where it lies; texts are told apart by what they are."""
+    return file.source if file.folder is None else Path(file.source.name).resolve()

@@ -33,11 +33,11 @@ def explain_checks(
     from thalweg.planning.reasons import keep_reasons
 
     found: list[Diagnostic] = []
-    programs, facts = list(programs), several(background)
+    programs, facts = several(programs), several(background)
     if not programs or not all(map(is_ontology, programs)):
         found.append(Diagnostic("E403", "`--as consistency` checks ontologies, without rules beside them"))
     rest = [read_background(name, milliseconds(tick), found) for name in facts if not is_ontology(name)]
-    documents = [str(name) for name in (*programs, *facts) if is_ontology(name)]
+    documents = [name for name in (*programs, *facts) if is_ontology(name)]
     checked, chosen = check_ontology(documents, Timing(tick), reading, found)
     settle(found, report)
     plan = None if partitions is None else explain(keep_reasons(united([*rest, checked.program])), partitions)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from uuid import uuid4
 
-from thalweg.api.sources import On, is_text, named, whole
+from thalweg.api.sources import On, named, on_command_line, whole
 from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
@@ -232,7 +232,7 @@ def _streaming(
 
     options: dict[str, object] = {
         "--stream": None if names is None else [whole(name) for name in names],
-        **{option: whole(name) for option, name in sinks.items()},
+        **{option: name and whole(on_command_line(name)) for option, name in sinks.items()},
         "--format": format,
         "--tick": timing.clock.tick_length,
     }
@@ -263,7 +263,7 @@ def _opened(on: On) -> "Sequence[Transport]":
     """The streams, where names say which."""
     from thalweg.runtimes.inputs import open_all
 
-    return open_all([(name, is_text(name)) for name in named(on) or ()])
+    return open_all(named(on) or ())
 
 
 def _items(on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: Interrupt) -> "Items":

@@ -5,7 +5,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thalweg.api.reading import Reading
-from thalweg.api.sources import Background, Text, is_ontology, read_background, read_program, several, triples_of
+from thalweg.api.sources import (
+    Background,
+    Text,
+    is_ontology,
+    name_of,
+    read_background,
+    read_program,
+    several,
+    triples_of,
+)
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Door, Program
@@ -54,7 +63,7 @@ def analyse(
     """The program as far as it can be read, and every diagnostic."""
     found: list[Diagnostic] = []
     length = milliseconds(tick)
-    programs, facts = list(programs), several(background)
+    programs, facts = several(programs), several(background)
     ontologies = [name for name in programs if is_ontology(name)]
     parts = [read_program(program, length, found) for program in programs if program not in ontologies]
     # What a document says about classes and properties matters to an ontology, whichever option brings it.
@@ -63,7 +72,7 @@ def analyse(
     if not ontologies and reading.task == "consistency":
         found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
     if ontologies:
-        parts.append(_read_ontology([str(name) for name in documents], Timing(tick), reading, parts, found))
+        parts.append(_read_ontology(documents, Timing(tick), reading, parts, found))
     program = united(parts)
     # A part that could not be read takes no circle away: what is found in the rest stands.
     found += check(program)
@@ -92,26 +101,26 @@ def united(parts: Sequence[Program]) -> Program:
 
 
 def _read_ontology(
-    names: list[str], timing: Timing, reading: Reading, others: Sequence[Program], found: list[Diagnostic]
+    documents: list[Text], timing: Timing, reading: Reading, others: Sequence[Program], found: list[Diagnostic]
 ) -> Program:
     from thalweg.languages import owl
 
     if reading.task == "consistency":
         if any(part.rules for part in others):
             found.append(Diagnostic("E403", "`--as consistency` checks an ontology, without rules beside it"))
-        checked, _ = check_ontology(names, timing, reading, found)
+        checked, _ = check_ontology(documents, timing, reading, found)
         return checked.program
-    triples = triples_of(names, found)
+    triples = triples_of(documents, found)
     window = replace(timing, delay=reading.window).ticks()[2]
     options = owl.Options(reading.literals, reading.witnesses)
-    name = ", ".join(names)
+    name = ", ".join(map(name_of, documents))
     program, warnings = owl.compile(name, triples, reading.profile, window, reading.schema, options, others)
     found += warnings
     return program
 
 
 def check_ontology(
-    names: list[str], timing: Timing, reading: Reading, found: list[Diagnostic]
+    documents: list[Text], timing: Timing, reading: Reading, found: list[Diagnostic]
 ) -> "tuple[Checked, Choice]":
     """The checks of an ontology, and the topology by which they are made."""
     from thalweg.languages import owl
@@ -124,7 +133,8 @@ def check_ontology(
         return chosen[-1].topology
 
     window = replace(timing, delay=reading.window).ticks()[2]
-    checked = owl.checked(", ".join(names), triples_of(names, found), window, bolts)
+    name = ", ".join(map(name_of, documents))
+    checked = owl.checked(name, triples_of(documents, found), window, bolts)
     found += (*checked.warnings, *_fewer_bolts(reading, chosen[-1]))
     return checked, chosen[-1]
 

@@ -1,6 +1,15 @@
-"""What programs, backgrounds and streams may be named by, and how the first two are read."""
+"""What programs, backgrounds and streams may be named by, and how the first two are read.
 
+Path("my roads.ttl")            a file
+Source("roads.ttl", text)       a text, of the kind that its name ends in
+"roads.ttl"                     a file: one line without blanks that ends in a known suffix
+"mqtt://broker/roads", "-"      a stream that is live
+anything else that is a `str`   a text: rules or facts; no file is opened for it, whatever it says
+"""
+
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,59 +20,95 @@ from thalweg.languages import lars
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 
-Text = str | Path
+Text = str | Path | Source
 Facts = str | Fact | Iterable[str | Fact]
 Background = Text | Iterable[Text | Fact]
 On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
 
 PROGRAM_ENDINGS: Final = (".lars",)
 BACKGROUND_ENDINGS: Final = (".facts", ".lars")
+ANSWER_SETS: Final = ".lp"
+TEXT: Final = "<text>"
+"""How a text is called that has no name of its own."""
+
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]*")
+_PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<ending>\.[A-Za-z]+)")
 
 
-def is_ontology(name: object) -> bool:
-    """Whether something names a file with an ontology or other RDF.
+def classify(thing: Text) -> Text:
+    """A file as `Path`, a text as `Source`, and as `str` only what is neither: a URI, or `-`.
+
+    >>> classify("jam.lars").name, classify("q :- p.").name, classify("mqtt://broker/cars")
+    ('jam.lars', '<text>', 'mqtt://broker/cars')
+    """
+    if not isinstance(thing, str) or thing == "-" or _URI.fullmatch(thing):
+        return thing
+    found = _PATH.fullmatch(thing.removesuffix(".gz"))
+    return Path(thing) if found and found["ending"].lower() in _known_endings() else Source(TEXT, thing)
+
+
+def on_command_line(name: str) -> Text:
+    """What a word of the command line names: `-` and URIs are what they are, and all else is a file.
+
+    >>> on_command_line("my jam.lars").name, on_command_line("-")
+    ('my jam.lars', '-')
+    """
+    return name if name == "-" or "://" in name else Path(name)
+
+
+@cache
+def _known_endings() -> frozenset[str]:
+    from thalweg.connectors.reading import ENDINGS as STREAMS
+    from thalweg.model.rdf import ENDINGS as RDF
+
+    return frozenset((*PROGRAM_ENDINGS, *BACKGROUND_ENDINGS, ANSWER_SETS, *STREAMS, *RDF))
+
+
+def name_of(thing: Text) -> str:
+    """How a file, a text or a URI is called."""
+    return thing.name if isinstance(thing, Source) else str(thing)
+
+
+def is_ontology(thing: object) -> bool:
+    """Whether something is a document with an ontology or other RDF, by its name.
 
     >>> is_ontology("koala.owl"), is_ontology("city.lars"), is_ontology("p(a).")
     (True, False, False)
     """
     from thalweg.model.rdf import format_of
 
-    if not isinstance(name, str | Path) or (isinstance(name, str) and is_text(name)):
-        return False
-    return format_of(str(name)) is not None
+    found = classify(thing) if isinstance(thing, str) else thing
+    return isinstance(found, Path | Source) and format_of(name_of(found)) is not None
 
 
-def is_answer_sets(name: object) -> bool:
-    """Whether something names a file with an answer set program.
+def is_answer_sets(thing: object) -> bool:
+    """Whether something is an answer set program, by its name.
 
     >>> is_answer_sets("jam.lp"), is_answer_sets("jam.lars")
     (True, False)
     """
-    return isinstance(name, str | Path) and not is_text(str(name)) and str(name).endswith(".lp")
-
-
-def is_text(text: str) -> bool:
-    """Whether a string is itself what others name a file of."""
-    return ":-" in text or "\n" in text or text.rstrip().endswith(".")
+    found = classify(thing) if isinstance(thing, str) else thing
+    return isinstance(found, Path | Source) and name_of(found).endswith(ANSWER_SETS)
 
 
 def several(things: Any) -> list[Any]:
-    """One thing or many, as many."""
-    return [things] if isinstance(things, str | Path | Fact) else list(things)
+    """One thing or many, as many, files and texts distinguished."""
+    many = [things] if isinstance(things, str | Path | Source | Fact) else things
+    return [classify(one) if isinstance(one, str) else one for one in many]
 
 
-def named(on: On) -> list[str] | None:
-    """The names or texts of streams; None where Python hands over the events themselves."""
-    if isinstance(on, str | Path):
-        return [str(on)]
-    if isinstance(on, list | tuple) and all(isinstance(one, str | Path) for one in on):
-        return [str(one) for one in on]
+def named(on: On) -> list[Text] | None:
+    """The streams that are named or are texts; None where Python hands over the events themselves."""
+    if isinstance(on, str | Path | Source):
+        return [classify(on)]
+    if isinstance(on, list | tuple) and all(isinstance(one, str | Path | Source) for one in on):
+        return [classify(one) for one in on]
     return None
 
 
-def whole(name: str | None) -> str | None:
-    """A name that means the same from every folder."""
-    return name if name is None or name == "-" or "://" in name or is_text(name) else str(Path(name).resolve())
+def whole(thing: Text) -> str:
+    """A name that means the same from every folder; a text is itself."""
+    return str(thing.resolve()) if isinstance(thing, Path) else thing.text if isinstance(thing, Source) else thing
 
 
 def read_program(program: Program | Text, tick_length: int, found: list[Diagnostic]) -> Program:
@@ -75,6 +120,7 @@ def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic
     """Facts from a file of facts, from RDF, or as they are."""
     if isinstance(facts, Fact):
         return Program(background=(facts,))
+    facts = classify(facts)
     if is_ontology(facts):
         from thalweg.connectors.background import read_background as read_document
 
@@ -95,26 +141,31 @@ def _parse(text: Text, endings: tuple[str, ...], tick_length: int, found: list[D
     return program
 
 
-def _source(text: Text, endings: tuple[str, ...]) -> Source:
-    if isinstance(text, str) and is_text(text):
-        return Source("<text>", text)
-    path = Path(text)
-    if path.suffix not in endings:
+def _source(thing: Text, endings: tuple[str, ...]) -> Source:
+    thing = classify(thing)
+    if isinstance(thing, str):
+        message = f"`{thing}` is a stream, and not a program or a background"
+        raise Rejected([Diagnostic("E402", message, help="give the name of a file, or a text")])
+    name = name_of(thing)
+    ending = Path(name).suffix
+    if isinstance(thing, Source) and ending not in _known_endings():
+        return thing
+    if ending not in endings:
         way_out = f"it must end in {' or '.join(endings)}, or be RDF or an ontology such as `city.ttl`"
-        if is_answer_sets(text) and endings == PROGRAM_ENDINGS:
+        if is_answer_sets(thing) and endings == PROGRAM_ENDINGS:
             way_out = "an answer set program is no rules to load: hand its name to `thalweg.run`, or to `thalweg run`"
-        raise Rejected([Diagnostic("E402", f"`{path}` has an ending that says nothing here", help=way_out)])
-    return Source(str(path), read_text(path))
+        raise Rejected([Diagnostic("E402", f"`{name}` has an ending that says nothing here", help=way_out)])
+    return thing if isinstance(thing, Source) else Source(name, read_text(thing))
 
 
-def triples_of(names: list[str], found: list[Diagnostic]) -> list[tuple[str, str, str]]:
+def triples_of(documents: Iterable[Text], found: list[Diagnostic]) -> list[tuple[str, str, str]]:
     """All that documents of RDF and OWL say."""
     from thalweg.connectors.ontologies import read_triples
 
     triples: list[tuple[str, str, str]] = []
-    for name in names:
+    for document in documents:
         try:
-            triples += read_triples(name)
+            triples += read_triples(document)
         except Rejected as error:
             found += error.diagnostics
     return triples

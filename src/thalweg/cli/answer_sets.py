@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg.cli.asked import Delivery, Solving, Spread
@@ -9,7 +10,7 @@ from thalweg.cli.deliver import Channel, LateLines, deliver
 from thalweg.cli.ending import complain, misfits, need_something, refuse, signatures_of, usage
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Timing
+    from thalweg.api import Job, Text, Timing
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.languages.asp import AspProgram
     from thalweg.model.fact import Fact
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def run_answer_sets(
-    programs: Sequence[str],
-    stream: Sequence[str],
-    background: Sequence[str],
+    programs: Sequence[Path],
+    streams: "list[Text]",
+    background: Sequence[Path],
     window: str | None,
     timing: "Timing",
     solving: Solving,
@@ -36,9 +37,9 @@ def run_answer_sets(
         first, last, _ = timing.ticks()
         asking.check(timing.clock)
         names = signatures_of(solving.inputs, programs)
-    need_something(stream, first, last)
+    need_something(streams, first, last)
     asked, facts = api.load_answer_sets(programs, background, names, complain)
-    _ask(asked, facts, stream, timing, asking, delivery, solving.report, spread)
+    _ask(asked, facts, streams, timing, asking, delivery, solving.report, spread)
 
 
 def _fitting(solving: Solving, delivery: Delivery, spread: Spread) -> None:
@@ -55,7 +56,7 @@ def _fitting(solving: Solving, delivery: Delivery, spread: Spread) -> None:
 def _ask(
     program: "AspProgram",
     facts: "list[Fact]",
-    stream: Sequence[str],
+    streams: "list[Text]",
     timing: "Timing",
     asking: "Asking",
     delivery: Delivery,
@@ -75,7 +76,7 @@ def _ask(
         if spread.on_spark:
             api.ask_on_spark(
                 program,
-                stream,
+                streams,
                 timing,
                 spread.place(),
                 spread.buckets,
@@ -91,7 +92,7 @@ def _ask(
                 ready=open_report,
             )
         else:
-            _ask_here(program, facts, stream, timing, asking, delivery, interrupt, listen, open_report)
+            _ask_here(program, facts, streams, timing, asking, delivery, interrupt, listen, open_report)
         if report:
             account.finish()
 
@@ -99,7 +100,7 @@ def _ask(
 def _ask_here(
     program: "AspProgram",
     facts: "list[Fact]",
-    stream: Sequence[str],
+    streams: "list[Text]",
     timing: "Timing",
     asking: "Asking",
     delivery: Delivery,
@@ -110,6 +111,6 @@ def _ask_here(
     from thalweg import api
 
     def asked(late: LateLines) -> "Job[Any]":
-        return api.ask(program, stream, timing, asking, facts, delivery.on_error, late, complain, interrupt, listen)
+        return api.ask(program, streams, timing, asking, facts, delivery.on_error, late, complain, interrupt, listen)
 
     deliver(asked, delivery, timing.clock, interrupt, ready)

@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -56,7 +57,7 @@ def usage() -> Iterator[None]:
         refuse(str(error))
 
 
-def need_ontologies(programs: list[str], task: str) -> None:
+def need_ontologies(programs: Sequence[Path], task: str) -> None:
     """What is checked for consistency is an ontology and nothing else."""
     from thalweg.api import is_ontology
 
@@ -93,7 +94,7 @@ def announce_compilation() -> None:
         print("compiling kernels, once per installation …", file=sys.stderr, flush=True)
 
 
-def signatures_of(inputs: str | None, programs: Sequence[str]) -> list[str]:
+def signatures_of(inputs: str | None, programs: Sequence[Path]) -> list[str]:
     """The signatures of `--inputs`."""
     from thalweg import api
     from thalweg.languages.asp import signatures
@@ -103,14 +104,14 @@ def signatures_of(inputs: str | None, programs: Sequence[str]) -> list[str]:
     return [] if inputs is None else signatures(inputs)
 
 
-def unmixed(programs: Sequence[str]) -> None:
+def unmixed(programs: Sequence[Path]) -> None:
     from thalweg import api
 
     if len({api.is_answer_sets(one) for one in programs}) > 1:
         refuse("answer set programs (`.lp`) run on their own: leave the other programs out, or run them apart")
 
 
-def need_something(stream: Sequence[str], first: int | None, last: int | None) -> None:
+def need_something(stream: Sequence[object], first: int | None, last: int | None) -> None:
     if not stream and (first is None or last is None):
         refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
 

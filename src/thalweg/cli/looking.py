@@ -1,6 +1,7 @@
 """The verbs that look at programs: `check`, `explain` and `why`."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
@@ -158,21 +159,22 @@ def why(
     from thalweg.languages.lars.facts import read_fact
 
     with outcome():
-        if any(map(api.is_answer_sets, arguments)):
+        *names, fact = arguments
+        programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
+        if any(map(api.is_answer_sets, programs)):
             refuse("`why` knows rules (`.lars`), not answer sets: write it as rules, or see `thalweg explain`")
-        *programs, fact = arguments
         if not programs:
             refuse("both a program and a fact are needed")
         need_ontologies(programs, as_)
         with usage():
             reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
-            timing, reading = api.alone(programs, stream, api.Timing(tick, from_, at, delay), reading)
+            timing, reading = api.alone(programs, streams, api.Timing(tick, from_, at, delay), reading)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
         program = api.load(*programs, background=background or (), tick=tick, reading=reading)
         asked = read_fact(fact)
         announce_compilation()
-        engine = api.run_to(program, stream or (), timing)
+        engine = api.run_to(program, streams, timing)
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 Programs = Annotated[
-    list[str],
+    list[Path],
     typer.Argument(
         metavar="PROGRAM",
         help="Rule programs (`.lars`), answer set programs (`.lp`) and ontologies "
@@ -42,7 +42,7 @@ Stream = Annotated[
     ),
 ]
 Background = Annotated[
-    list[str] | None,
+    list[Path] | None,
     typer.Option(metavar="FILE", help="Facts that hold at every tick: lines such as `road(a).`, or any RDF."),
 ]
 Tick = Annotated[str, typer.Option(metavar="DURATION", help="How long a tick lasts: `1s`, `100ms`, `5 min`.")]

@@ -55,7 +55,7 @@ from thalweg.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Timing
+    from thalweg.api import Job, Text, Timing
     from thalweg.ir.nodes import Program
 
 
@@ -106,6 +106,7 @@ def run(
         delivery = Delivery(out, late, format, on_error)
         solving = Solving(slide, models, inputs, solve_limit, solver, workers, report)
         timing = api.Timing(tick, from_, to, delay)
+        streams = [api.on_command_line(name) for name in stream or ()]
         unmixed(programs)
         if any(map(api.is_answer_sets, programs)):
             foreign = {
@@ -120,7 +121,7 @@ def run(
                 "--bolts": bolts,
             }
             misfits(foreign, "answer set programs (`.lp`)", only=False)
-            run_answer_sets(programs, stream or (), background or (), window, timing, solving, delivery, spread)
+            run_answer_sets(programs, streams, background or (), window, timing, solving, delivery, spread)
             return
         misfits(solving.given, "answer set programs (`.lp`)")
         if not any(map(api.is_ontology, programs)):
@@ -132,21 +133,21 @@ def run(
             reading = api.Reading(
                 profile, window or "0", schema_stream, literals, witnesses, as_, topology, bolts, spread=spread.on_spark
             )
-            timing, reading = api.alone(programs, stream, timing, reading)
+            timing, reading = api.alone(programs, streams, timing, reading)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=window or "0").ticks()
             budget = None if memory is None else size_in_bytes(memory)
-        need_something(stream or (), first, last)
+        need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are told as lines of JSON: leave `--format` out")
         _fitting(spread, delivery, memory)
-        reading = api.measured(reading, stream, timing)
+        reading = api.measured(reading, streams, timing)
         program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
         announce_compilation()
         if spread.on_spark:
-            _run_on_spark(program, stream or [], timing, emit, delivery, spread)
+            _run_on_spark(program, streams, timing, emit, delivery, spread)
         else:
-            _run_here(program, stream or [], timing, emit, delivery, budget)
+            _run_here(program, streams, timing, emit, delivery, budget)
 
 
 def _fitting(spread: Spread, delivery: Delivery, memory: str | None) -> None:
@@ -159,7 +160,7 @@ def _fitting(spread: Spread, delivery: Delivery, memory: str | None) -> None:
 
 
 def _run_here(
-    program: "Program", stream: list[str], timing: "Timing", emit: Emit, delivery: Delivery, budget: int | None
+    program: "Program", streams: "list[Text]", timing: "Timing", emit: Emit, delivery: Delivery, budget: int | None
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
@@ -167,14 +168,14 @@ def _run_here(
     interrupt = Interrupt()
 
     def started(late: LateLines) -> "Job[Any]":
-        return api.start(program, stream, timing, emit, delivery.on_error, budget, late, complain, interrupt)
+        return api.start(program, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt)
 
     with interrupt.listen(GRACE):
         deliver(started, delivery, timing.clock, interrupt)
 
 
 def _run_on_spark(
-    program: "Program", stream: list[str], timing: "Timing", emit: Emit, delivery: Delivery, spread: Spread
+    program: "Program", streams: "list[Text]", timing: "Timing", emit: Emit, delivery: Delivery, spread: Spread
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
@@ -183,7 +184,7 @@ def _run_on_spark(
     with interrupt.listen():
         api.run_on_spark(
             program,
-            stream,
+            streams,
             timing,
             spread.place(),
             spread.buckets,

@@ -14,7 +14,7 @@ from thalweg.connectors.graphs import Events, Place, misread
 from thalweg.connectors.triples import Misplaced, wrong_line
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.encoding import Recoder
+from thalweg.model.encoding import Recoder, line_ends
 from thalweg.model.rdf import Document, Quad, WrongSyntax, read_graph
 from thalweg.model.time import Clock
 
@@ -34,7 +34,8 @@ _TRIG: Final = re.compile(
 )
 _JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<begin>[{\[])|(?P<end>[}\]])|(?P<open>")', re.DOTALL)
 # What cannot be the beginning of something that goes on: a string or an IRI ends on its line.
-_BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*[\n\r]|<[^>]*[\s<"{}|^`]""")
+_BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*[\n\r]|<[^\s<>"{}|^`]*[\s<"{}|^`]""")
+_LINE_END: Final = re.compile(rb"\r|\n")
 
 
 class _Cutter:
@@ -81,8 +82,8 @@ class _Cutter:
     def _piece(self, start: int, end: int) -> Piece:
         text = self._text[start:end]
         piece = text.lstrip()
-        line = self._line + text.count(b"\n", 0, len(text) - len(piece))
-        self._line += text.count(b"\n")
+        line = self._line + line_ends(text[: len(text) - len(piece)])
+        self._line += line_ends(text)
         return line, piece
 
 
@@ -215,10 +216,11 @@ def stated(events: Events, name: str, line: int, text: bytes, quads: Iterable[Qu
 
 
 def _first_line(text: bytes) -> str:
-    return text.partition(b"\n")[0].decode(errors="replace")
+    return _LINE_END.split(text, 1)[0].decode(errors="replace")
 
 
 def _place(line: int, text: bytes, sign: bytes) -> Place:
     """The line of a text on which something stands for the first time; parsers do not say where their quads stood."""
-    begins = text.rfind(b"\n", 0, max(0, text.find(sign))) + 1
-    return Place(line + text.count(b"\n", 0, begins), _first_line(text[begins:]))
+    found = max(0, text.find(sign))
+    begins = max(text.rfind(b"\n", 0, found), text.rfind(b"\r", 0, found)) + 1
+    return Place(line + line_ends(text[:begins]), _first_line(text[begins:]))

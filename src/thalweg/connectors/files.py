@@ -144,7 +144,7 @@ def open_for_reading(path: Path) -> Readable:
     """An open file, unpacked on the way where its name ends in `.gz`."""
     try:
         return gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise unreadable(str(path), error) from error
 
 

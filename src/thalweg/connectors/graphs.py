@@ -145,4 +145,4 @@ def _behind(line: str, part: str) -> int:
 def misread(code: str, name: str, first_line: int, wrong: WrongSyntax, help: str = "") -> Diagnostic:
     """What is wrong with a document, or with a part of one that begins at a line, as its reader is told."""
     source = Source(name, wrong.text, first_line + wrong.line - 1)
-    return Diagnostic(code, str(wrong), Span(source, wrong.column - 1, wrong.column), help)
+    return Diagnostic(wrong.code or code, str(wrong), Span(source, wrong.column - 1, wrong.column), help)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, Final
 
 from thalweg.connectors.documents import document
 from thalweg.connectors.gather import Gatherer, Item
@@ -22,6 +23,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import WrongSyntax, fact_of, read_graph
 from thalweg.model.time import FOREVER, Clock
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _SHAPE = 'an event looks like {"t": 36, "facts": ["a(x1,y)"]}, or {"t": 36, "graph": "<a> <p> <b> ."}'
 
 
@@ -66,7 +68,7 @@ class JsonLinesReader:
     def _event(self, line: bytes) -> Item | None:
         """The event of a line; None where it is a document of JSON-LD."""
         try:
-            data = json.loads(line)
+            data = _loaded(line)
             if _is_json_ld(data):
                 return None
             tick = self._tick(data["t"])
@@ -78,6 +80,8 @@ class JsonLinesReader:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
         except json.JSONDecodeError as error:
             return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
+        except RecursionError:
+            return self._wrong(line, "this is nested too deeply")
         except UnicodeDecodeError:
             return self._wrong(line, "this is not UTF-8")
         except Rejected as error:
@@ -144,6 +148,14 @@ class JsonLinesReader:
 
     def _wrong(self, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
         return malformed(self._name, self._line, line, message, at, help)
+
+
+def _loaded(line: bytes) -> Any:
+    """The value of a line; `ValueError` where an escape in it is half a character, which nobody could write out."""
+    data = json.loads(line)
+    if b"\\u" in line and _HALF.search(json.dumps(data, ensure_ascii=False)):
+        raise ValueError("an escape such as `\\ud800` is half a character")
+    return data
 
 
 def _is_json_ld(data: object) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 
 from thalweg.connectors.files import FILE_BLOCK, open_for_reading, unreadable
 from thalweg.connectors.graphs import misread
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import Rejected, Source
 from thalweg.languages.owl import graph, syntaxes
 from thalweg.model.encoding import as_utf8
 from thalweg.model.rdf import READ, WrongSyntax, format_of, read_graph
@@ -24,13 +24,13 @@ def is_document(name: str) -> bool:
     return format_of(name) is not None
 
 
-def read_triples(path: str | Path) -> list[Triple]:
+def read_triples(document: str | Path | Source) -> list[Triple]:
     """The triples of a document, those of all its graphs; `Rejected` where it cannot be read.
 
     Relative IRIs stay relative, and blank nodes are called after the file.
     """
-    name = str(path)
-    data = _read(Path(path))
+    name = document.name if isinstance(document, Source) else str(document)
+    data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else _read(Path(document))
     format = format_of(name, data)
     assert format is not None
     if format not in READ:
@@ -40,7 +40,7 @@ def read_triples(path: str | Path) -> list[Triple]:
             )
         )
     try:
-        quads = read_graph(data, format, base=Path(path).name, scope=name)
+        quads = read_graph(data, format, base=Path(name).name, scope=name)
         return list(dict.fromkeys((subject, predicate, thing) for subject, predicate, thing, _ in quads))
     except WrongSyntax as wrong:
         raise Rejected([misread("E101", name, 1, wrong)]) from None

@@ -26,17 +26,18 @@ SINKS: Final[Mapping[str, Callable[[str], Sink]]] = {
 _KNOWN: Final = f"streams end in {' '.join(ENDINGS)}"
 
 
-def open_stream(name: str) -> Transport:
-    """Opens a stream to read from; a file must say by its ending what is in it."""
-    if name == "-":
-        return files.InputTransport()
-    if name.startswith("replay://"):
-        return replay.replayed(name, open_stream)
-    if scheme := _scheme(name):
-        return SOURCES[scheme](name)
+def open_stream(name: str | Path) -> Transport:
+    """Opens a stream to read from; a file must say by its ending what is in it, and a `Path` is always a file."""
+    if isinstance(name, str):
+        if name == "-":
+            return files.InputTransport()
+        if name.startswith("replay://"):
+            return replay.replayed(name, open_stream)
+        if scheme := _scheme(name):
+            return SOURCES[scheme](name)
     path = Path(name)
     if path.exists() and not path.is_file() and not path.is_dir():
-        return files.InputTransport(os.open(path, os.O_RDONLY), name, path.name)
+        return files.InputTransport(os.open(path, os.O_RDONLY), str(path), path.name)
     return _folder(path) if path.is_dir() else _file(path)
 
 

@@ -10,6 +10,7 @@ _MARKS: Final = (
     (BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
 _DECLARED: Final = re.compile(rb"""(\s*<\?xml[^>]*?\bencoding\s*=\s*["'])([A-Za-z0-9._:-]+)(["'])""")
+_LINE_END: Final = re.compile(rb"\r\n?|\n")
 _OUTSIDE: Final = re.compile(r"\s+|#[^\n]*|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>", re.DOTALL)
 _LOOKS: Final = {
     "owlxml": re.compile(r"<(?:[\w-]+:)?Ontology[\s>]"),
@@ -74,13 +75,22 @@ class Recoder:
         return block
 
 
+def line_ends(data: bytes) -> int:
+    """How many lines end in a text: with a line feed, a carriage return, or both.
+
+    >>> line_ends(b"a\\nb\\rc\\r\\nd")
+    3
+    """
+    return len(_LINE_END.findall(data)) if b"\r" in data else data.count(b"\n")
+
+
 def _decoded(data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding)
     except LookupError:
         raise ValueError(f"`{encoding}` is no encoding that can be read") from None
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = line_ends(data[: error.start]) + 1
         raise ValueError(f"line {line} is not in {encoding}, in which it should be") from None
 
 

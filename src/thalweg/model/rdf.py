@@ -22,11 +22,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import PurePath
 from typing import Any, BinaryIO, Final
 from urllib.parse import quote as percent_encoded
 
 from thalweg.model.encoding import as_utf8, look
+from thalweg.model.entities import ExpansionError, check_entities
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number, show_number
 from thalweg.model.term import BARE, NUMERIC, is_number, is_term, quote
@@ -236,13 +238,22 @@ _PROSE: Final = re.compile(r"\A(?:An?|The|Unexpected|Invalid|Only|Expect\w+|Miss
 # Blank nodes without a label get a random one, of up to 128 bits.
 _RANDOM: Final = re.compile(r"[a-f][0-9a-f]{15,31}\Z")
 _KEPT: Final = 65_536
+_LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n?|\n|\Z)")
+_END: Final = re.compile(r"\r\n?|\n")
+# What the terms of a document may have in characters: prefixes and namespaces are written once and used often.
+_MOST: Final = 1 << 24
+_MOST_PER_BYTE: Final = 64
 
 
 class WrongSyntax(ValueError):  # noqa: N818
-    """A document is not what its format says: what is wrong, where (counted from 1), and how that line reads."""
+    """A document is not what its format says: what is wrong, where (counted from 1), and how that line reads.
 
-    def __init__(self, message: str, line: int = 1, column: int = 1, text: str = "") -> None:
+    `code` is the number of the diagnostic, where it is another than that of a mistake of syntax.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1, text: str = "", code: str = "") -> None:
         super().__init__(message)
+        self.code = code
         self.line = line
         self.column = min(column, len(text) + 1)
         self.text = text
@@ -297,17 +308,26 @@ class Document:
         parser: Any = None
         try:
             data = as_utf8(data)
+            self._check_size(data)
             parser = self._parser(declared + data)
             for subject, predicate, object, graph in parser:
                 yield terms[subject], terms[predicate], terms[object], terms[graph]
         except SyntaxError as error:
             line = self._line(data) if error.lineno is None else max(1, error.lineno - declared.count(b"\n"))
             raise WrongSyntax(_sentence(error.msg), line, error.offset or 1, _text(data, line)) from None
+        except ExpansionError as error:
+            raise _too_large(data, error) from None
         except ValueError as error:
             raise WrongSyntax(str(error), text=_text(data, 1)) from None
         finally:
             if parser is not None and self._format in _DECLARES:
                 self._base, self._prefixes = parser.base_iri, parser.prefixes
+
+    def _check_size(self, data: bytes) -> None:
+        """Refuses what would grow out of proportion; what terms may grow to is noted for later."""
+        if self._format == "rdfxml":
+            check_entities(data.decode(errors="replace"))
+        self._terms.allow(len(data))
 
     def _declared(self) -> bytes:
         """What was declared before, on one line."""
@@ -342,7 +362,14 @@ def _sentence(message: str) -> str:
 
 
 def _text(data: bytes, line: int) -> str:
-    return data.split(b"\n", line)[line - 1].decode(errors="replace").rstrip("\r")
+    """A line of a document; a carriage return ends one as well, with or without a line feed."""
+    found = next(islice(_LINE.finditer(data), line - 1, line), None)
+    return "" if found is None else found[0].decode(errors="replace").rstrip("\r\n")
+
+
+def _too_large(data: bytes, error: ExpansionError) -> WrongSyntax:
+    before = _END.split(data.decode(errors="replace")[: error.offset])
+    return WrongSyntax(str(error), len(before), len(before[-1]) + 1, _text(data, len(before)), "E305")
 
 
 class _OneByOne:
@@ -369,6 +396,7 @@ class _Terms(dict[Any, Any]):
         self._scope = scope
         self._random: dict[str, str] = {}
         self._counted = 0
+        self._left = _MOST
 
     def renewed(self) -> "_Terms":
         """Forgets what it has seen if that is much: documents may be endless."""
@@ -379,8 +407,16 @@ class _Terms(dict[Any, Any]):
             self._random.clear()
         return self
 
+    def allow(self, size: int) -> None:
+        """Another piece of a document has so many bytes, and its terms may be larger by a factor."""
+        self._left += size * _MOST_PER_BYTE
+
     def __missing__(self, node: Any) -> str | None:
         self[node] = spelling = self._spelled(node)
+        # The label of a blank node is ours, and no longer for being used often.
+        self._left -= 0 if spelling is None or spelling[0] == "_" else len(spelling)
+        if self._left < 0:
+            raise ExpansionError(f"its terms have over {_MOST_PER_BYTE} times as many characters as the document", 0)
         return spelling
 
     def _spelled(self, node: Any) -> str | None:

@@ -5,13 +5,17 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 
     `solving`     clingo, piece by piece: any program
     `lowering`    the incremental engine: programs that can be rules
+
+Windows without facts all have the same answer. The first of them in a row are answered like others; the rest is passed
+over, so that one timestamp that is far off does not make a million lines. Whether a window is passed over depends on
+the stream alone, and not on the steps in which time passes: so all runtimes give the same answers.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
@@ -23,6 +27,9 @@ from thalweg.runtimes.windows import Frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp import AspProgram
+
+MOST_EMPTY: Final = 1_000
+"""So many windows without facts are answered in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +130,24 @@ class Inputs:
 
 
 Listener = Callable[[Solution, Answered], None]
+Repeats = Callable[[Solution, Answered, int], None]
+"""Hears of the first of windows that are passed over, with the answer that all have, and how many there are."""
 
 
 class Tardy:
-    """The windows that took too long: told at the end."""
+    """The windows that took too long, and those that were passed over: reported at the end."""
 
     def __init__(self, report: Callable[[Diagnostic], None]) -> None:
         self._report = report
         self._incomplete: list[int] = []
         self._overtime: list[int] = []
+        self._first_empty: int | None = None
+        self._empty = 0
+
+    def pass_over(self, first: int, count: int) -> None:
+        """Counts windows without facts, the first of which closes at a tick."""
+        self._first_empty = first if self._first_empty is None else self._first_empty
+        self._empty += count
 
     def take(self, solution: Solution, answered: Answered) -> None:
         """Remembers a window that was not solved in time, or that was, and too late."""
@@ -145,6 +161,8 @@ class Tardy:
             self._report(_too_slow(self._incomplete))
         if self._overtime:
             self._report(_overtime(self._overtime))
+        if self._first_empty is not None:
+            self._report(_passed_over(self._first_empty, self._empty))
 
 
 class Windowed:
@@ -161,6 +179,7 @@ class Windowed:
         report: Callable[[Diagnostic], None] = lambda found: None,
         listen: Listener = lambda solution, answered: None,
         interrupt: Interrupt | None = None,
+        repeats: Repeats | None = None,
     ) -> None:
         self.first = first
         self.now: int | None = None
@@ -169,12 +188,16 @@ class Windowed:
         self._frame = frame
         self._tardy = Tardy(report)
         self._listen = listen
+        self._repeats = repeats
         self._interrupt = interrupt or Interrupt()
         self._ended = False
         self._closed = False
         # The ticks of the facts that tuple windows hold, the last of them at the last position.
         self._ticks: deque[int] = deque()
         self._position = -1
+        # The last position with a fact, and how many windows without any have closed since the last one with some.
+        self._filled = -frame.size
+        self._empty = 0
 
     @property
     def dictionary(self) -> Dictionary:
@@ -198,13 +221,31 @@ class Windowed:
             self._ended = True
 
     def _by_time(self, position: int, batches: Sequence[Batch]) -> Iterator[Solution]:
-        for closing in self._frame.closings(self._position, position - 1):
-            yield self._answer(closing)
+        yield from self._close(self._frame.closings(self._position, position - 1))
         if self._frame.holds(position):
             self._add(position, batches)
-        for closing in self._frame.closings(max(self._position, position - 1), position):
-            yield self._answer(closing)
+        yield from self._close(self._frame.closings(max(self._position, position - 1), position))
         self._position = position
+
+    def _close(self, closings: range) -> Iterator[Solution]:
+        """The answers of windows that close one after the other, while no fact comes."""
+        held = range(closings.start, min(closings.stop, self._filled + self._frame.size), closings.step)
+        full, empty = closings[: len(held)], closings[len(held) :]
+        self._empty = 0 if full else self._empty
+        shown = max(0, MOST_EMPTY - self._empty)
+        self._empty += len(empty)
+        for closing in (*full, *empty[:shown]):
+            yield self._answer(closing)
+        if passed := empty[shown:]:
+            self._pass_over(passed)
+
+    def _pass_over(self, closings: range) -> None:
+        start, tick = self._ticks_of(closings[0] - self._frame.size + 1, closings[0])
+        if self._repeats is None:
+            self._tardy.pass_over(tick, len(closings))
+            return
+        answered = self._evaluator.answer(closings[-1] - self._frame.size + 1, closings[-1])
+        self._repeats(Solution(tick, start, answered.sets, not answered.complete), answered, len(closings))
 
     def _by_facts(self, tick: int, batches: Sequence[Batch]) -> Iterator[Solution]:
         for single in singles(batches):
@@ -220,6 +261,7 @@ class Windowed:
     def _add(self, position: int, batches: Sequence[Batch]) -> None:
         found = [batch for batch in map(self._inputs.only, batches) if batch.rows]
         if found:
+            self._filled = position
             self._evaluator.add(position, found)
 
     def _answer(self, closing: int) -> Solution:
@@ -256,6 +298,8 @@ class Windowed:
             "position": self._position,
             "closed": self._closed,
             "ticks": list(self._ticks),
+            "filled": self._filled,
+            "empty": self._empty,
         }
 
     def load(self, saved: Mapping[str, Any]) -> None:
@@ -263,6 +307,7 @@ class Windowed:
         self.first, self.now = saved["first"], saved["now"]
         self._position, self._closed = saved["position"], saved["closed"]
         self._ticks = deque(saved["ticks"])
+        self._filled, self._empty = saved["filled"], saved["empty"]
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self._evaluator.collect(waiting)
@@ -293,6 +338,15 @@ def _overtime(ticks: list[int]) -> Diagnostic:
         "W509",
         f"{number} took longer than the limit, the first at {ticks[0]}: the engine finishes what it has begun",
         help="the answers are complete; `--solver clingo` ends at the limit",
+    )
+
+
+def _passed_over(first: int, count: int) -> Diagnostic:
+    number = "1 window" if count == 1 else f"{count} windows"
+    return Diagnostic(
+        "W512",
+        f"{number} without facts, the first at {first}, came after {MOST_EMPTY} others in a row and were not shown",
+        help="they have the answer of the window before; is a timestamp of the stream far off?",
     )
 
 

@@ -1,9 +1,12 @@
 """What a recorded stream is about: how frequent classes and properties are at its beginning."""
 
+from collections.abc import Iterable
 from itertools import takewhile
+from pathlib import Path
 from typing import Final
 
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.diagnostics import Source
 from thalweg.languages.owl.consistency import concepts_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -14,16 +17,14 @@ from thalweg.runtimes.inputs import Streams, open_all
 _ENOUGH: Final = 2_000
 
 
-def frequencies(names: list[tuple[str, bool]], clock: Clock) -> dict[str, float]:
+def frequencies(streams: Iterable[str | Path | Source], clock: Clock) -> dict[str, float]:
     """The share of each class, and of having a value by each property and being one, in the first facts of streams.
 
-    Each is a name, or a text where told so.
-
-    >>> frequencies([("<A>(x) at 1. <A>(y) at 1. <r>(x,y) at 2.", True)], Clock())
+    >>> frequencies([Source("in.facts", "<A>(x) at 1. <A>(y) at 1. <r>(x,y) at 2.")], Clock())
     {'<A>': 0.5, "some'<r>": 0.25, "some_inverse'<r>": 0.25}
     """
     counts: dict[str, float] = {}
-    transports = open_all(names)
+    transports = open_all(streams)
     try:
         items = Streams(transports, Dictionary(), clock, Interrupt())
         for item in takewhile(lambda _: sum(counts.values()) < _ENOUGH, items):

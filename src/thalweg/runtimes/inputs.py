@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from operator import attrgetter
+from pathlib import Path
 
 from thalweg.connectors.arrivals import arrivals
 from thalweg.connectors.files import FolderTransport
@@ -18,10 +19,10 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
 from thalweg.connectors.reading import open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
-from thalweg.connectors.text import TextTransport
+from thalweg.connectors.text import text_stream
 from thalweg.connectors.transport import Transport
 from thalweg.connectors.values import Facts, code_events
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import Clock
@@ -29,13 +30,13 @@ from thalweg.model.time import Clock
 Timed = tuple[int, Batch] | Diagnostic
 
 
-def open_all(names: Iterable[tuple[str, bool]]) -> list[Transport]:
-    """Opens streams, each a name, or a text where the flag says so; all that cannot be opened is told at once."""
+def open_all(streams: Iterable[str | Path | Source]) -> list[Transport]:
+    """Opens files, texts, and the streams that URIs name; all that cannot be opened is reported at once."""
     transports: list[Transport] = []
     found: list[Diagnostic] = []
-    for name, is_text in names:
+    for stream in streams:
         try:
-            transports.append(TextTransport(name) if is_text else open_stream(name))
+            transports.append(text_stream(stream) if isinstance(stream, Source) else open_stream(stream))
         except Rejected as error:
             found += error.diagnostics
     if found:

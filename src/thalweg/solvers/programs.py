@@ -1,9 +1,11 @@
 """Answer set programs from their texts: clingo parses, `languages.asp` makes sense of it."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source
-from thalweg.languages.asp import AspProgram, read, take_out, unused
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.languages.asp import AspProgram, calls, read, take_out, unused
+from thalweg.model.nesting import TOO_DEEP, WAY_OUT, too_deep
 
 
 def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram, list[Diagnostic]]:
@@ -21,6 +23,14 @@ def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram
         message = "answer set programs are read by clingo, which is not installed"
         raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[asp]'`")]) from None
     directives = take_out(source)
-    nodes, wrong = parse(directives.text, source)
+    nodes, wrong = _bottomless(directives.text, source) or parse(directives.text, source)
     program = read(nodes, source, directives, inputs)
-    return program, [*directives.wrong, *wrong, *unused(nodes, source)]
+    # Looking through all terms takes as long as reading them, and most programs call nothing.
+    called = calls(nodes, source) if "@" in directives.text else []
+    return program, [*directives.wrong, *wrong, *called, *unused(nodes, source)]
+
+
+def _bottomless(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]] | None:
+    """No statements and a diagnostic where clingo, which follows brackets and operators downward, would crash."""
+    place = too_deep(text)
+    return None if place is None else ([], [Diagnostic("E302", TOO_DEEP, Span(source, place, place + 1), WAY_OUT)])

@@ -270,3 +270,18 @@ def test_a_document_without_times_is_no_stream(tmp_path, ending):
     path.write_bytes(b"")
     with pytest.raises(Exception, match=r"E402.*says what holds, and not when(.|\n)*--background"):
         list(run(RULES, on=path))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("cuts", [(), range(0, 120, 7)])
+def test_mistakes_are_found_on_their_line_whatever_ends_lines(end, cuts):
+    time = "<http://www.w3.org/ns/prov#generatedAtTime>"
+    lines = [f"<e1> {time} 1 .", "<e1> { <a> <p> 1 }", "<e2> {", "<a> @@ 1 }", f"<e3> {time} 3 .", "<e3> { <a> <p> 3 }"]
+    found = read(end.join(lines), cuts=cuts)
+    assert places(found) == [("E301", 4, 6)]
+    assert [one for one in found if not isinstance(one, Diagnostic)] == [(1, ["<p>(<a>,1)"]), (3, ["<p>(<a>,3)"])]
+
+
+def test_brackets_that_open_nothing_are_looked_at_once():
+    cutter = TrigCutter()
+    assert cutter.cut(b"<" * 1_000_000 + b" } ")[0][1].endswith(b"}")

@@ -126,3 +126,9 @@ def test_a_line_may_be_a_document_of_json_ld():
         (5, "in", ["<http://a/p>(<a>,1)"]),
         (6, "in", ["<http://a/p>(<a>,1)"]),
     ]
+
+
+def test_an_escape_that_is_half_a_character_is_refused_and_a_pair_is_one():
+    (found,) = read(r'{"t": 36, "facts": ["a(\"\ud800\")"]}')
+    assert (found.code, found.message) == ("E301", r"an escape such as `\ud800` is half a character")
+    assert read(r'{"t": 36, "facts": ["a(\"\ud83d\ude97\")"]}') == [(36, "in", ['a("🚗")'])]

@@ -11,6 +11,7 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import ReadingError, canonical
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import (
+    RDF,
     RDF_TYPE,
     READ,
     XSD,
@@ -314,3 +315,71 @@ def test_a_mark_of_the_byte_order_is_understood_everywhere(format, encoding):
 )
 def test_the_ending_says_the_format_and_the_content_what_the_ending_does_not(name, content, format):
     assert format_of(name, content) == format
+
+
+LINE_ENDS = {"LF": "\n", "CR": "\r", "CRLF": "\r\n"}
+WRONG = {
+    "turtle": ("<http://a/s> <http://a/p> 1 .", "<http://a/s> @@ 2 ."),
+    "trig": ("<http://a/s> <http://a/p> 1 .", "<http://a/s> @@ 2 ."),
+    "ntriples": ("<http://a/s> <http://a/p> <http://a/o> .", "<http://a/s> @@ 2 ."),
+    "nquads": ("<http://a/s> <http://a/p> <http://a/o> <http://a/g> .", "<http://a/s> @@ 2 ."),
+    "rdfxml": ("<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>", "<rdf:wrong"),
+    "jsonld": ("[", '{"@id":,}]'),
+}
+
+
+@pytest.mark.parametrize("format", WRONG)
+@pytest.mark.parametrize("end", LINE_ENDS)
+def test_whatever_ends_lines_a_mistake_has_its_line(format, end):
+    right, wrong = WRONG[format]
+    text = LINE_ENDS[end].join(["", right, wrong, "", ""])
+    with pytest.raises(WrongSyntax) as error:
+        list(read_graph(text.encode(), format))
+    assert (error.value.line, error.value.text) == (3, wrong) or format == "rdfxml"
+    assert error.value.line >= 3
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\x0b", "\n\r", "\r\r\n"])
+@pytest.mark.parametrize("format", WRONG)
+def test_what_ends_no_line_ends_in_a_mistake_with_a_place(format, end):
+    text = end.join(["", *WRONG[format], "", ""])
+    with pytest.raises(WrongSyntax) as error:
+        list(read_graph(text.encode(), format))
+    assert error.value.line >= 1
+
+
+def test_mixed_line_ends_in_pieces_of_a_document():
+    document = Document("trig")
+    list(document.read(b"@prefix : <http://a/> .\r\r"))
+    with pytest.raises(WrongSyntax) as error:
+        list(document.read(b":a :p 1 .\r\n:a :p 2 .\r:a @@ 3 .\n:a :p 4 ."))
+    assert (error.value.line, error.value.column, error.value.text) == (3, 5, ":a @@ 3 .")
+
+
+def rdf_xml(declarations, content):
+    return (
+        f'<?xml version="1.0"?>\n<!DOCTYPE rdf:RDF [\n{declarations}\n]>\n'
+        f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="&e;">{content}</rdf:RDF>'
+    ).encode()
+
+
+def test_entities_of_namespaces_are_read():
+    content = '<rdf:Description rdf:about="&e;a"><e:p rdf:resource="&e;b"/></rdf:Description>'
+    found = list(read_graph(rdf_xml('<!ENTITY e "http://example.org/">', content), "rdfxml"))
+    assert [quad[:3] for quad in found] == [tuple(f"<http://example.org/{name}>" for name in "apb")]
+
+
+def test_a_flood_of_entities_is_refused_before_it_is_parsed():
+    flood = "\n".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    for encoding in ("utf-8", "utf-16", "utf-8-sig"):
+        data = rdf_xml(f'<!ENTITY e "http://a/">\n<!ENTITY a0 "lol">\n{flood}', "&a9;").decode().encode(encoding)
+        with pytest.raises(WrongSyntax, match="`a6` expands to more") as error:
+            list(read_graph(data, "rdfxml"))
+        assert (error.value.code, error.value.line) == ("E305", 10)
+
+
+def test_a_long_prefix_that_is_used_often_is_refused():
+    text = f"@prefix : <http://a/{'x' * 100_000}> . " + " ".join(f":a{n} :p :b ." for n in range(2_000))
+    with pytest.raises(WrongSyntax, match="over 64 times as many characters") as error:
+        list(read_graph(text.encode(), "turtle"))
+    assert error.value.code == "E305"

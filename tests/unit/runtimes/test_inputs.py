@@ -78,7 +78,7 @@ def test_everything_that_cannot_be_opened_is_told(tmp_path):
     good = tmp_path / "good.facts"
     good.write_text("")
     with pytest.raises(Rejected) as caught:
-        open_all([(str(good), False), (str(tmp_path / "nowhere.facts"), False), ("a.txt", False)])
+        open_all([good, tmp_path / "nowhere.facts", "a.txt"])
     assert [found.code for found in caught.value.diagnostics] == ["E401", "E402"]
 
 

@@ -370,3 +370,60 @@ def test_memory_stays_the_same_over_ten_thousand_windows_of_ever_new_names(
     assert len(sizes) == 100
     # A process is at its largest just before it is replaced.
     assert max(sizes[60:]) < max(sizes[20:60]) * 1.1
+
+
+# Windows without facts -----------------------------------------------------------------------------------------------
+
+
+def gaps(ask: Ask, program: str, on: Any, **options: Any) -> tuple[list[tuple[int, int]], list[Any], list[str]]:
+    """The windows that were answered, the answers of the empty ones, and what was reported."""
+    reported: list[str] = []
+    answers = ask(program, on, report=lambda found: reported.append(found.render()), **options)
+    windows = [tuple(answer["window"]) for answer in answers]
+    return windows, [answer["answers"] for answer in answers], reported
+
+
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+def test_a_timestamp_that_is_far_off_makes_no_million_windows(ask: Ask, solver: str) -> None:
+    far = 10**9
+    windows, answers, reported = gaps(ask, "q(X) :- p(X). r.", [(0, "p(a)"), (far, "p(b)")], solver=solver)
+    assert windows == [*((tick, tick) for tick in range(1_001)), (far, far)]
+    assert answers == [[["q(a)", "r"]], *([["r"]] for _ in range(1_000)), [["q(b)", "r"]]]
+    (warning,) = reported
+    assert warning.startswith("warning[W512]: 999998999 windows without facts, the first at 1001, came after 1000")
+
+
+@pytest.mark.parametrize("solver", ["clingo", "engine"])
+@pytest.mark.parametrize(("window", "slide"), [(1, 1), (5, 2), (2, 5), (3, 3)])
+def test_gaps_that_are_short_are_answered_in_full(ask: Ask, window: int, slide: int, solver: str) -> None:
+    on = [(0, "p(a)"), (700, "p(b)"), (1_500, "p(c)")]
+    windows, _, reported = gaps(ask, "q(X) :- p(X).", on, window=window, slide=slide, solver=solver)
+    assert windows == [(end - window + 1, end) for end in range(window - 1, 1_501, slide)]
+    assert reported == []
+
+
+@pytest.mark.parametrize(("window", "slide"), [(1, 1), (5, 2), (2, 5)])
+def test_the_windows_of_a_gap_do_not_depend_on_the_steps_of_time(ask: Ask, window: int, slide: int) -> None:
+    far = 20_000
+    ends = [(0, "p(a)"), (far, "p(b)")]
+    # Facts that the program does not take are events, and no content of windows.
+    steps = [ends[0], *((tick, "other") for tick in range(1, far, 7)), ends[1]]
+    expected = gaps(ask, "q(X) :- p(X).", ends, window=window, slide=slide)
+    assert gaps(ask, "q(X) :- p(X).", steps, window=window, slide=slide) == expected
+    assert 1_000 <= len(expected[0]) < 1_010
+
+
+def test_an_empty_beginning_and_an_empty_end_are_gaps_too(ask: Ask) -> None:
+    windows, _, reported = gaps(ask, "q(X) :- p(X).", [(50_000, "p(a)")], first=0, last=100_000)
+    assert windows == [(tick, tick) for tick in [*range(1_000), 50_000, *range(50_001, 51_001)]]
+    assert reported[0].startswith("warning[W512]: 98000 windows")
+
+
+def test_windows_of_facts_have_no_gaps(ask: Ask) -> None:
+    assert gaps(ask, "q(X) :- p(X).", [(0, "p(a)"), (10**9, "p(b)")], window="1 #")[0] == [(0, 0), (10**9, 10**9)]
+
+
+def test_choices_in_empty_windows_are_passed_over_alike(ask: Ask) -> None:
+    windows, answers, _ = gaps(ask, "{a}. q(X) :- p(X).", [(0, "p(a)"), (5_000, "p(b)")], models="all")
+    assert len(windows) == 1_002
+    assert answers[1] == answers[1_000] == [[], ["a"]]

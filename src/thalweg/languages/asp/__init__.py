@@ -8,7 +8,7 @@ clingo itself is not needed here: `solvers.clingo.parse` hands over the statemen
 """
 
 from thalweg.languages.asp.directives import OwnWindow, contradictions, signatures, take_out
-from thalweg.languages.asp.program import AspProgram, read, unused
+from thalweg.languages.asp.program import AspProgram, calls, read, unused
 from thalweg.languages.asp.terms import Names
 
-__all__ = ["AspProgram", "Names", "OwnWindow", "contradictions", "read", "signatures", "take_out", "unused"]
+__all__ = ["AspProgram", "Names", "OwnWindow", "calls", "contradictions", "read", "signatures", "take_out", "unused"]

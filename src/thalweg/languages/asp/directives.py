@@ -6,7 +6,8 @@
     #from stream <s> [TIME 3s STEP 2s]           the window that the program is written for
     #include "more.lp".                          another file, beside the one that includes it
 
-What is taken out leaves spaces behind, so that every place in the text stays where it was.
+What is taken out leaves spaces behind, so that every place in the text stays where it was. No `#include` is left for
+clingo, which would read any file: so comments are taken out as well, and strings are told apart exactly as it does.
 """
 
 import re
@@ -25,11 +26,14 @@ _FROM: Final = re.compile(r"#from\s+stream\s+<[^<>\s]*>\s*\[(?P<window>[^\]\n]*)
 _LENGTH: Final = rf"[0-9]+(?:\s*(?:{'|'.join(UNITS)}))?"
 _WINDOW: Final = re.compile(rf"\s*(?i:TIME)\s+(?P<window>{_LENGTH})(?:\s+(?i:STEP)\s+(?P<slide>{_LENGTH}))?\s*\Z")
 _INCLUDE: Final = re.compile(r'#include\s*"(?P<file>[^"\n]*)"\s*\.')
+_OWN_INCLUDE: Final = re.compile(r"#include\s*(?P<file><[^<>\n]*>)\s*\.")
+_BLOCK: Final = re.compile(r"%\*|\*%")
+_INK: Final = re.compile(r"[^\n]")
 _NOTE: Final = re.compile(r"%!\s*input\b(?P<list>[^\n]*)")
 # What may hold anything inside is matched whole, so that nothing is found in there.
 _TOKEN: Final = re.compile(
-    r'(?P<note>%![^\n]*)|%\*.*?\*%|%[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<script>#script\b.*?#end\s*\.)'
-    r"|(?P<directive>#(?:prefix|input|from)\b|#include(?=\s*\"))|(?P<foreign>[^\x01-\x7f]+)",
+    r'(?P<note>%![^\n]*)|(?P<block>%\*)|(?P<comment>%[^\n]*)|"(?:[^"\\\n\ud800-\udfff]|\\["\\n])*"'
+    r"|(?P<script>#script\b.*?#end\s*\.)|(?P<directive>#(?:prefix|input|from)\b|#include)|(?P<foreign>[^\x01-\x7f]+)",
     re.DOTALL,
 )
 _EXAMPLES: Final = {
@@ -63,6 +67,8 @@ class Directives:
     includes: list[tuple[str, Span]] = field(default_factory=list)
     window: OwnWindow | None = None
     wrong: list[Diagnostic] = field(default_factory=list)
+    # Where something was taken out, and with what character it is painted over.
+    covered: list[tuple[int, int, str]] = field(default_factory=list)
 
 
 def take_out(source: Source) -> Directives:
@@ -78,12 +84,16 @@ def take_out(source: Source) -> Directives:
         at = token.end()
         if token["note"]:
             _note(found, token["note"])
+            _blank(found, token.start(), token.end())
+        elif token["block"] or token["comment"]:
+            at = _comment(found, source, token)
         elif token["directive"]:
             at = _directive(found, source, token)
         elif token["script"]:
             _script(found, source, token)
         elif token["foreign"]:
             _foreign(found, source, token)
+    found.text = _painted_over(source.text, found.covered)
     return found
 
 
@@ -132,26 +142,29 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
         name = prefix["name"] or ""
         found.prefixes[name] = prefix["space"]
         found.said.append((f"the prefix `{name}:`", f"<{prefix['space']}>", Span(source, start, prefix.end())))
-        return _blank(found, prefix)
+        return _blank(found, start, prefix.end())
     if (listed := _INPUT.match(text, start)) and _SIGNATURES.match(listed["list"]):
         found.inputs += signatures(listed["list"])
-        return _blank(found, listed)
+        return _blank(found, start, listed.end())
     if included := _INCLUDE.match(text, start):
         found.includes.append((included["file"], Span(source, included.start("file"), included.end("file"))))
-        return _blank(found, included)
+        return _blank(found, start, included.end())
+    if own := _OWN_INCLUDE.match(text, start):
+        message = f"`{own['file']}` is one of clingo's own files, which are not included"
+        found.wrong.append(Diagnostic("E511", message, Span(source, *own.span("file")), help=_EXAMPLES["#include"]))
+        return _blank(found, start, own.end())
     if (stream := _FROM.match(text, start)) and (window := _WINDOW.match(stream["window"])):
         found.window = OwnWindow(
             window["window"], window["slide"], Span(source, stream.start("window"), stream.end("window"))
         )
         found.said.append(("the window", f"[{stream['window'].strip()}]", found.window.span))
-        return _blank(found, stream)
+        return _blank(found, start, stream.end())
     line_end = text.find("\n", start)
     end = line_end if line_end >= 0 else len(text)
     word = token["directive"]
     wrong = Diagnostic("E101", f"this is not a `{word}`", Span(source, start, token.end()), help=_EXAMPLES[word])
     found.wrong.append(wrong)
-    found.text = found.text[:start] + " " * (end - start) + found.text[end:]
-    return end
+    return _blank(found, start, end)
 
 
 def _script(found: Directives, source: Source, token: re.Match[str]) -> None:
@@ -159,7 +172,7 @@ def _script(found: Directives, source: Source, token: re.Match[str]) -> None:
     span = Span(source, token.start(), token.start() + len("#script"))
     help = "say it in rules, or compute it beforehand and bring it as facts with `--background`"
     found.wrong.append(Diagnostic("E501", "scripts are not run", span, help))
-    _blank(found, token)
+    _blank(found, token.start(), token.end())
 
 
 def _foreign(found: Directives, source: Source, token: re.Match[str]) -> None:
@@ -167,10 +180,32 @@ def _foreign(found: Directives, source: Source, token: re.Match[str]) -> None:
     span = Span(source, token.start(), token.end())
     help = "clingo's names are made of ASCII letters; put other text in quotes"
     found.wrong.append(Diagnostic("E101", f"`{token.group()}` cannot stand here", span, help))
-    found.text = found.text[: token.start()] + "_" * len(token.group()) + found.text[token.end() :]
+    found.covered.append((*token.span(), "_"))
 
 
-def _blank(found: Directives, taken: re.Match[str]) -> int:
-    spaces = re.sub(r"[^\n]", " ", taken.group())
-    found.text = found.text[: taken.start()] + spaces + found.text[taken.end() :]
-    return taken.end()
+def _comment(found: Directives, source: Source, token: re.Match[str]) -> int:
+    """Takes a comment out; `%* … *%` may hold others of its kind."""
+    if token["comment"]:
+        return _blank(found, *token.span())
+    depth = 0
+    for mark in _BLOCK.finditer(source.text, token.start()):
+        depth += 1 if mark.group() == "%*" else -1
+        if not depth:
+            return _blank(found, token.start(), mark.end())
+    span, help = Span(source, *token.span()), "end it with `*%`, or begin it with `%`"
+    found.wrong.append(Diagnostic("E101", "this comment has no end", span, help))
+    return _blank(found, token.start(), len(source.text))
+
+
+def _blank(found: Directives, start: int, end: int) -> int:
+    found.covered.append((start, end, " "))
+    return end
+
+
+def _painted_over(text: str, covered: Iterable[tuple[int, int, str]]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end, paint in covered:
+        parts += text[at:start], _INK.sub(paint, text[start:end])
+        at = end
+    return "".join([*parts, text[at:]])

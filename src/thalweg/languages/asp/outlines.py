@@ -161,8 +161,23 @@ def signatures(symbol: Any, sign: str = "") -> dict[str, tuple[str | None, ...]]
     return {f"{sign}{symbol.name}/{len(args)}": args}
 
 
+def within(node: Any) -> Iterator[Any]:
+    """A node and all nodes inside of it, in the order in which they are written."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        children = (getattr(one, key) for key in one.child_keys)
+        inside = [each for child in children if child is not None for each in _nodes(child)]
+        waiting += reversed(inside)
+
+
 def reckons(node: Any) -> bool:
     """Whether something in a statement asks for the value of numbers: their order, sums, arithmetic."""
+    return any(map(_reckons, within(node)))
+
+
+def _reckons(node: Any) -> bool:
     match type_of(node):
         case "BinaryOperation" | "Interval" | "Minimize":
             return True
@@ -170,8 +185,7 @@ def reckons(node: Any) -> bool:
             return True
         case "BodyAggregate" | "HeadAggregate" if node.function != _COUNT:
             return True
-    children = (getattr(node, key) for key in node.child_keys)
-    return any(reckons(one) for child in children if child is not None for one in _nodes(child))
+    return False
 
 
 def _nodes(child: Any) -> Iterable[Any]:

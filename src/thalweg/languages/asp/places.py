@@ -37,7 +37,7 @@ class Places:
             return start + min(column - 1, len(written))
         widths = [0]
         for character in written:
-            widths.append(widths[-1] + len(character.encode()))
+            widths.append(widths[-1] + len(character.encode(errors="surrogatepass")))
         return start + bisect_left(widths, column - 1)
 
     def span(self, file: str, begin: tuple[int, int], end: tuple[int, int]) -> Span:

@@ -10,7 +10,7 @@ from thalweg.ir.nodes import Program
 from thalweg.ir.outline import Outline
 from thalweg.languages.asp.directives import Directives, OwnWindow
 from thalweg.languages.asp.lower import Obstacle, lower
-from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, reckons, signatures, statement, type_of
+from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, reckons, signatures, statement, type_of, within
 from thalweg.languages.asp.places import Places
 from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
@@ -153,6 +153,18 @@ def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[str]:
     if not said:
         return frozenset(head for one in outlines for head in one.heads)
     return frozenset(f"{'' if node.positive else '-'}{node.name}/{node.arity}" for node in said if node.name)
+
+
+def calls(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:
+    """Errors about terms that call a function of a script, `@f(X)`: clingo would drop what it cannot evaluate."""
+    places = Places(source)
+    help = "say it in rules, or compute it beforehand and bring it as facts with `--background`"
+    return [
+        Diagnostic("E501", f"`@{one.name}` calls a script, and scripts are not run", places.of(one), help)
+        for node in nodes
+        for one in within(node)
+        if type_of(one) == "Function" and one.external
+    ]
 
 
 def unused(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:

@@ -17,6 +17,7 @@ from lark.utils import TextSlice
 
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.lars.terms import GROUND, TERM
+from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT, Nesting
 
 Statement = Tree[Token]
 
@@ -91,8 +92,12 @@ def read_statement(source: Source, position: int) -> Read:
         return Read(None, _unknown_directive(source, position), _next_statement(text, position))
     parser: Any = _lark().parse_interactive(TextSlice(text, position, len(text)))
     before = position
+    nesting = Nesting()
     try:
         for token in parser.lexer_thread.lex(parser.parser_state):
+            if nesting.take(token) > MOST_NESTED:
+                span = Span(source, token.start_pos, token.end_pos)
+                return Read(None, Diagnostic("E302", TOO_DEEP, span, WAY_OUT), _next_statement(text, token.start_pos))
             parser.feed_token(token)
             before = token.end_pos
             if token.type == "_END":

@@ -15,6 +15,8 @@ from thalweg.languages.owl import axioms, expressions
 from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf, Triple
 from thalweg.languages.owl.expressions import RDFS, ObjectInverseOf, ObjectPropertyChain
 from thalweg.model import rdf
+from thalweg.model.entities import ExpansionError, expand_entities
+from thalweg.model.nesting import ONTOLOGY, TOO_DEEP, WAY_OUT, XML, too_deep
 from thalweg.model.rdf import XSD
 
 _OURS: Final[dict[str, Callable[..., Any]]] = {
@@ -41,10 +43,23 @@ def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ont
     >>> print(*map(show, found.axioms))
     SubClassOf(<http://example.org/A> ObjectUnionOf(<http://example.org/B> <http://example.org/C>))
     """
+    text = _expanded(text, name) if syntax == "owx" else text
+    if (place := too_deep(text, XML if syntax == "owx" else ONTOLOGY)) is not None:
+        raise Rejected([Diagnostic("E302", TOO_DEEP, Span(Source(name, text), place, place + 1), WAY_OUT)])
     converter = _Converter(scope)
     for found in _opened(text, syntax, name).get_components():
         converter.add(found.component)
     return converter.ontology()
+
+
+def _expanded(text: str, name: str) -> str:
+    """OWL/XML without references to entities, which the library does not know."""
+    try:
+        return expand_entities(text)
+    except ExpansionError as error:
+        raise Rejected(
+            [Diagnostic("E305", str(error), Span(Source(name, text), error.offset, error.offset + 1))]
+        ) from None
 
 
 def _opened(text: str, syntax: str, name: str) -> Any:

@@ -95,8 +95,12 @@ class Cell:
         part = program.part(self._spread.piece.rules, self._spread.piece.inputs)
         self._held = Held(evaluator(part, job.asking, job.frame, tuple(job.share(bucket)), _crew()))
         self._inbox = Inbox(job, stage, bucket, self._held.dictionary, lambda run: run.signature)
-        self._windowed = Windowed(self._held, Inputs(part), job.frame, job.settings.first, listen=self._hear)
-        self._told: list[tuple[int, str]] = []
+        self._windowed = Windowed(
+            self._held, Inputs(part), job.frame, job.settings.first, listen=self._hear, repeats=self._hear_repeated
+        )
+        # Tick, number among the windows of a batch, and what is told.
+        self._told: list[tuple[int, int, str]] = []
+        self._closed = 0
         self._finished = False
 
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
@@ -105,7 +109,7 @@ class Cell:
         try:
             out += self._advance()
         except Failed as error:
-            self._told.append((0, _encode({"failed": error.diagnostic.message})))
+            self._told.append((0, 0, _encode({"failed": error.diagnostic.message})))
             out.append(self._answers(0, NEVER))
         if self._held.dictionary.wants_collection:
             self._windowed.collect(self._inbox.waiting())
@@ -142,6 +146,13 @@ class Cell:
         deque(solutions, maxlen=0)
 
     def _hear(self, solution: Solution, answered: Answered) -> None:
+        self._tell(solution, answered, 1)
+
+    def _hear_repeated(self, solution: Solution, answered: Answered, count: int) -> None:
+        """Other cells may have facts where this one has none: they decide which of these windows are told."""
+        self._tell(solution, answered, count, repeated=count)
+
+    def _tell(self, solution: Solution, answered: Answered, count: int, **more: int) -> None:
         told = {
             "piece": self.job.spreads.index(self._spread),
             "start": solution.start,
@@ -150,17 +161,19 @@ class Cell:
             "overtime": answered.overtime,
             "facts": sum(share.facts for share in answered.shares),
             "seconds": answered.seconds,
+            **more,
         }
-        self._told.append((solution.t, _encode(told)))
+        self._told.append((solution.t, self._closed, _encode(told)))
+        self._closed += count
 
     def _answers(self, first: int, decided: int) -> Parcel:
         """What is told of a batch's windows; their numbers are the same in all cells."""
         lists: Lists = {
-            "ticks": np.array([tick for tick, _ in self._told], dtype=np.int64),
-            "numbers": np.arange(len(self._told), dtype=np.int64),
-            "facts": [text for _, text in self._told],
+            "ticks": np.array([tick for tick, _, _ in self._told], dtype=np.int64),
+            "numbers": np.array([number for _, number, _ in self._told], dtype=np.int64),
+            "facts": [text for _, _, text in self._told],
         }
-        self._told = []
+        self._told, self._closed = [], 0
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self._inbox.timeline.is_over}
         return wrap(OUT, self._bucket, header, lists)
 

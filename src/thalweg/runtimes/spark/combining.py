@@ -1,8 +1,10 @@
 """The answers that cells give for their pieces become the answers of windows, where they leave a run."""
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 from math import prod
 from time import perf_counter
 from typing import Any
@@ -15,31 +17,75 @@ from thalweg.solvers.clingo import Solved
 from thalweg.solvers.combine import combine
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a cell has told of the window with a number, or of several that have the same answer from there on."""
+
+    number: int
+    tick: int
+    data: dict[str, Any]
+
+    @property
+    def is_repeated(self) -> bool:
+        return "repeated" in self.data
+
+    @property
+    def end(self) -> int:
+        """The number behind its last window."""
+        return self.number + int(self.data.get("repeated", 1))
+
+    def window(self, number: int, slide: int) -> tuple[int, int]:
+        """The last and the first tick of one of its windows."""
+        later = (number - self.number) * slide
+        return self.tick + later, self.data["start"] + later
+
+
+def _order(told: _Told) -> tuple[int, int]:
+    return told.number, told.data.get("piece", 0)
+
+
+def _stretches(told: list[_Told]) -> Iterator[tuple[int, int, list[_Told]]]:
+    """Windows of which all cells tell the same: the number of the first, how many there are, and what is told."""
+    marks = sorted({mark for one in told for mark in (one.number, one.end)})
+    waiting, open_ = deque(told), list[_Told]()
+    for number, end in pairwise(marks):
+        open_ = [one for one in open_ if one.end > number]
+        while waiting and waiting[0].number == number:
+            open_.append(waiting.popleft())
+        open_.sort(key=lambda one: one.data["piece"])
+        if open_:
+            yield number, end - number, open_
+
+
 class Combining:
     """Puts together what cells have told of a batch, and remembers which windows took too long."""
 
     def __init__(self, job: AskedJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
         self._pieces = [spread.piece for spread in job.spreads]
         self._limit = job.asking.seconds
+        self._slide = job.frame.slide
         self._listen = listen
         self._tardy = Tardy(report)
 
     def pieces(self, rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
         """The answers of the windows that close in a batch, in order."""
-        told = [(row["until"], row["t"], json.loads(row["fact"])) for row in rows]
-        for _, _, one in told:
-            if "failed" in one:
-                raise Failed(Diagnostic("E504", one["failed"]))
-        told.sort(key=lambda row: (row[0], row[2]["piece"]))
-        for (_, tick), parts in groupby(told, key=lambda row: row[:2]):
-            yield self._solution(tick, [part for _, _, part in parts])
+        told = sorted((_Told(row["until"], row["t"], json.loads(row["fact"])) for row in rows), key=_order)
+        for one in told:
+            if "failed" in one.data:
+                raise Failed(Diagnostic("E504", one.data["failed"]))
+        for number, length, parts in _stretches(told):
+            tick, start = parts[0].window(number, self._slide)
+            if all(part.is_repeated for part in parts):
+                self._tardy.pass_over(tick, length)
+            else:
+                yield self._solution(tick, start, [part.data for part in parts])
 
-    def _solution(self, tick: int, parts: list[dict[str, Any]]) -> Solution:
+    def _solution(self, tick: int, start: int, parts: list[dict[str, Any]]) -> Solution:
         until = None if self._limit is None else perf_counter() + self._limit
         solved = [Solved(tuple(map(tuple, part["sets"])), part["complete"]) for part in parts]
         sets, complete = combine(solved, until)
         answered = Answered(sets, complete, self._shares(parts, len(sets)), any(part["overtime"] for part in parts))
-        solution = Solution(tick, parts[0]["start"], sets, not complete)
+        solution = Solution(tick, start, sets, not complete)
         self._tardy.take(solution, answered)
         self._listen(solution, answered)
         return solution
@@ -57,5 +103,5 @@ class Combining:
         )
 
     def finish(self) -> None:
-        """Tells which windows took too long."""
+        """Tells which windows took too long, and how many were passed over."""
         self._tardy.tell()

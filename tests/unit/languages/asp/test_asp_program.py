@@ -58,7 +58,7 @@ def test_directives_leave_places_as_they_were() -> None:
     text = "\n".join(lines)
     found = take_out(Source("x.lp", text))
     assert len(found.text) == len(text)
-    assert found.text.split("\n")[0] == text.split("\n")[0]
+    assert found.text.split("\n")[0].rstrip() == 'a("#input x/1.").'
     assert found.text.endswith("\nb.")
     assert (found.prefixes, found.inputs, found.window) == ({"ub": UB}, [], OwnWindow("3s", "2s"))
 
@@ -184,3 +184,63 @@ def test_prefixes_that_get_in_each_others_way() -> None:
 )
 def test_terms_come_back(term: str) -> None:
     assert NAMES.as_term(NAMES.as_symbol_text(term)) == term
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("q(@f(X)) :- p(X).", [3]),
+        ("q(X) :- p(X), X = @f(1).", [19]),
+        ("q :- not p(@f).", [12]),
+        ("q :- #sum{@f(X) : p(X)} > @g.", [27, 11]),
+        ("q :- r(@f(X)) : p(X).", [8]),
+        ("{q(@f(X)) : p(X)}.", [4]),
+        ("a(@f(X)) ; b :- p(X).", [3]),
+        ("#show @f(X) : p(X).", [7]),
+        ("#minimize{@f(X)@1,X : p(X)}.", [11]),
+        (":~ p(X). [@f(X)@@g]", [11, 17]),
+        ("#external q(@f(1)).", [13]),
+        ("#const n = @f(1).", [12]),
+        ("#edge (@f(1),2) : p.", [8]),
+        ("#heuristic q(@f) : p. [1@1,@g]", [14, 28]),
+        ("#project q(@f(1)).", [12]),
+        ("q(1..@f(2);-@g(2);|@h|).", [6, 13, 20]),
+        ("q(@f(@g)).", [3, 6]),
+        ("&t{X : p(@g(X)), p(X)}. #theory t { tt { - : 2, unary}; &t/0 : tt, any}.", [10]),
+    ],
+)
+def test_calls_of_scripts_are_refused_at_their_place(text: str, columns: list[int]) -> None:
+    _, found = read_program(Source("x.lp", text))
+    calls = [one for one in found if "calls a script" in one.message]
+    assert [(one.code, one.as_data()["column"]) for one in calls] == [("E501", column) for column in columns]
+
+
+def test_a_text_and_a_comment_call_nothing() -> None:
+    assert read_program(Source("x.lp", 'q("@f(X)"). % @f(X)\n%* @f %* *% *% r.'))[1] == []
+
+
+def test_comments_may_be_nested_and_must_end() -> None:
+    program, found = read_program(Source("x.lp", "a. %* x %* y *% b. *% c. %* d."))
+    assert [one.heads for one in program.outlines] == [("a/0",), ("c/0",)]
+    assert [(one.code, one.message) for one in found] == [("E101", "this comment has no end")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '#include "a.lp".',
+        "#include <incmode>.",
+        '#include %* *% "a.lp".',
+        '#include % x\n"a.lp".',
+        '#include\n"a.lp" .',
+        'p."x\\\n#include "a.lp".',
+        '%*%\n#include "a.lp".',
+        "#includeX.",
+    ],
+)
+def test_no_include_is_left_for_clingo(text: str) -> None:
+    assert "#include" not in take_out(Source("x.lp", text)).text
+
+
+def test_what_only_looks_like_an_include_stays() -> None:
+    assert take_out(Source("x.lp", 'p("#include <incmode>.").')).text == 'p("#include <incmode>.").'

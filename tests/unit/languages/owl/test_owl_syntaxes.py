@@ -151,3 +151,24 @@ def test_the_w3c_tests_in_functional_syntax_are_read() -> None:
     read = [syntaxes.read(path.read_text(encoding="utf-8"), "ofn") for path in sorted(DATA.glob("*/*.ofn"))]
     assert len(read) == 48
     assert all(ontology.axioms or ontology.declarations for ontology in read)
+
+
+def with_entities(declarations, iri):
+    return (
+        f'<?xml version="1.0"?>\n<!DOCTYPE Ontology [{declarations}]>\n'
+        '<Ontology xmlns="http://www.w3.org/2002/07/owl#" xml:base="http://example.org/">'
+        f'<Declaration><Class IRI="{iri}"/></Declaration></Ontology>'
+    )
+
+
+def test_owl_xml_may_use_entities_for_namespaces():
+    found = syntaxes.read(with_entities('<!ENTITY ex "http://example.org/"><!ENTITY a "&ex;a">', "&a;#B"), "owx")
+    assert [show(one) for one in found.declarations] == ["Declaration(Class(<http://example.org/a#B>))"]
+
+
+def test_owl_xml_with_a_flood_of_entities_is_refused():
+    flood = '<!ENTITY a0 "lol">' + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    for declarations in (flood, '<!ENTITY a9 SYSTEM "file:///etc/passwd">'):
+        with pytest.raises(Rejected) as error:
+            syntaxes.read(with_entities(declarations, "&a9;"), "owx", "onto.owx")
+        assert [(one.code, one.as_data()["line"]) for one in error.value.diagnostics] == [("E305", 2)]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cells import Cluster
+import thalweg
+from cells import LOSSES, Cluster
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
@@ -153,3 +154,30 @@ def test_streamrule(solver: str) -> None:
     cluster = Cluster((STREAMRULE / "lubm.txt").read_text(), Asking(solver=solver), 2)
     (found,) = cluster.take([event(0, *lines("facts_first500.lp"))])
     assert list(found.sets[0]) == sorted(lines("expected_lubm_first500.lp"))
+
+
+def test_a_gap_is_passed_over_only_where_no_cell_has_facts() -> None:
+    cluster = Cluster("q(X) :- p(X). s(X) :- r(X).", Asking(), 2)
+    # The piece of `r` is empty all the time, that of `p` for long, but not while the other piece is told.
+    often = [event(tick, "p(a)") for tick in range(0, 1_500, 3)]
+    found = cluster.take([*often, event(10**9, "r(b)")])
+    assert [one.t for one in found] == [*range(1_498 + 1_000), 10**9]
+    assert answers(found[1_497:1_499] + found[-1:]) == [[["q(a)"]], [[]], [["s(b)"]]]
+
+
+@pytest.mark.parametrize("how", LOSSES)
+@pytest.mark.parametrize(("window", "slide"), [(1, 1), (5, 2)])
+def test_gaps_are_the_same_in_cells_that_are_lost_and_in_one_process(
+    tmp_path: Path, how: str, window: int, slide: int
+) -> None:
+    text = "q(X) :- p(X). s(X) :- r(X). :- r(no). {c}."
+    events = [(0, "p(a)"), (900, "r(a)"), (2_500, "p(b)"), (2_600, "p(c)"), (90_000, "r(c)")]
+    (tmp_path / "case.lp").write_text(text)
+    asking = Asking("all", window, slide, workers=0)
+    expected = [str(one) for one in thalweg.run(tmp_path / "case.lp", events, asking=asking, report=lambda found: None)]
+    cluster, found = Cluster(text, asking, 2), []
+    for number, (tick, fact) in enumerate(events, start=1):
+        found += cluster.take([event(tick, fact)], ended=number == len(events))
+        cluster.lose(how)
+    assert list(map(str, found)) == expected
+    assert len(expected) < 6_000
