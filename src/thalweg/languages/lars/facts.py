@@ -9,17 +9,22 @@ parser. A fact ends on the line on which it begins; a line with a mistake costs 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import repeat
 from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.ir.nodes import Constant, Rule, names
 from thalweg.languages.lars.lower import Lowering
 from thalweg.languages.lars.parser import BLANK, read_statement
-from thalweg.languages.lars.terms import GROUND, TERM, ReadingError, canonical
+from thalweg.languages.lars.terms import GROUND, PREDICATE, TERM, ReadingError, canonical
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number
+from thalweg.model.term import BARE
 from thalweg.model.time import Clock
 
 Item = tuple[int, Batch] | Diagnostic
@@ -36,6 +41,8 @@ _FACT: Final = re.compile(rf"\s*{GROUND}\s*\.?\s*")
 # Short enough to be in range without a closer look.
 _SHORT_NUMBER: Final = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
 _KEPT: Final = 65_536
+# From so many facts on it pays to look at them together.
+_MANY: Final = 32
 
 
 class _Stated(NamedTuple):
@@ -59,6 +66,8 @@ class _Words(dict[str, int]):
         self._spellings: dict[str, str] = {}
 
     def __missing__(self, text: str) -> int:
+        if BARE.match(text):
+            return self._code(text)
         if _SHORT_NUMBER.fullmatch(text):
             return self._remember(text, read_number(text) or 0)
         spelling = self._spellings.get(text) or self._spell(text)
@@ -73,8 +82,8 @@ class _Words(dict[str, int]):
 
     def _spell(self, text: str) -> str:
         term = text.strip()
-        if not TERM.fullmatch(term):
-            raise ReadingError("E301", f"`{term}` is not a term", "")
+        if "\n" in text or not TERM.fullmatch(term) or not is_unicode(term):
+            raise _not_simple(term)
         spelling = canonical(term, self._prefixes)
         if spelling != text:
             if len(self._spellings) >= _KEPT:
@@ -206,6 +215,83 @@ class FactReader:
             row += words
         return True
 
+    def batch(self, facts: list[str], stream: str | None) -> Batch | None:
+        """Facts without a time as one batch; None where one of them is not a fact, and `read_fact` says why.
+
+        >>> FactReader("in.jsonl", Dictionary()).batch(["a(x,y)", "a(x,z)", "b"], None).order
+        ['a/2', 'a/2', 'b/0']
+        """
+        batch = Batch(stream=stream)
+        try:
+            if len(facts) < _MANY or not self._take_together(facts, batch):
+                self._take_each(facts, batch)
+        except (Rejected, AttributeError):
+            # Where JSON holds something else than a text, that has no parts.
+            return None
+        return batch
+
+    def _take_each(self, facts: list[str], batch: Batch) -> None:
+        """Adds facts to a batch, one by one; raises `Rejected`."""
+        known, words_of, signatures = self.dictionary.words.get, self._words, self._signatures.get
+        rows, order = batch.rows, batch.order
+        for fact in facts:
+            predicate, bracket, args = fact.partition("(")
+            try:
+                words = [known(arg) or words_of[arg] for arg in args[:-1].split(",")] if bracket else []
+                signature = signatures((predicate, len(words))) or self._checked(predicate, len(words))
+                if bracket and args[-1:] != ")":
+                    raise _not_simple(fact)
+            except ReadingError:
+                closely = read_fact(fact)
+                signature, words = closely.signature, [self.dictionary.code(term) for term in closely.args]
+            order.append(signature)
+            if signature in rows:
+                rows[signature] += words
+            else:
+                rows[signature] = words
+
+    def _take_together(self, facts: list[str], batch: Batch) -> bool:
+        """Adds simple facts, the terms of each predicate looked up together; False, and none is added, for others."""
+        predicates, args_of = list[str](), dict[str, list[str]]()
+        for fact in facts:
+            predicate, _, args = fact.partition("(")
+            predicates.append(predicate)
+            if predicate in args_of:
+                args_of[predicate].append(args)
+            else:
+                args_of[predicate] = [args]
+        signatures, rows = dict[str, str](), dict[str, list[int] | NDArray[np.int64]]()
+        try:
+            for predicate, texts in args_of.items():
+                signatures[predicate] = signature = self._one_signature(predicate, texts)
+                rows[signature] = self._words_of(texts)
+        except ReadingError:
+            return False
+        batch.rows, batch.order = rows, [*map(signatures.__getitem__, predicates)]
+        return True
+
+    def _one_signature(self, predicate: str, args: list[str]) -> str:
+        arity, *others = {*map(str.count, args, repeat(","))}
+        if others:
+            raise _not_simple(predicate)
+        return self._signatures.get((predicate, arity + 1)) or self._checked(predicate, arity + 1)
+
+    def _words_of(self, args: list[str]) -> list[int]:
+        """The words of texts such as `x,y)`, one after the other."""
+        text = "\n".join([*args, ""])
+        if not len(args) == text.count("\n") == text.count(")\n"):
+            raise _not_simple(text)
+        terms = text[:-2].replace(")\n", ",").split(",")
+        words = [*map(self.dictionary.words.get, terms, map(self._words.get, terms))]
+        if None not in words:
+            return words  # type: ignore[return-value]
+        return [self._words[term] if word is None else word for term, word in zip(terms, words, strict=True)]
+
+    def _checked(self, predicate: str, arity: int) -> str:
+        if not PREDICATE.fullmatch(predicate) or not is_unicode(predicate):
+            raise _not_simple(predicate)
+        return self._signature(predicate, arity)
+
     def _signature(self, predicate: str, arity: int) -> str:
         signature = f"{canonical(predicate, self.prefixes)}/{arity}"
         self._signatures[predicate, arity] = signature
@@ -282,6 +368,11 @@ class FactReader:
             return Diagnostic("E301", str(bad), rule.span, help=bad.way_out)
 
 
+def _not_simple(text: str) -> ReadingError:
+    """Says to callers in this file that a text needs a closer look; nobody reads it."""
+    return ReadingError("E301", f"`{text}` is not simple", "")
+
+
 def _ground(rule: Rule) -> Fact:
     """The fact that a rule without a body states."""
     if rule.body:
@@ -306,6 +397,18 @@ def _malformed(problem: Diagnostic) -> Diagnostic:
     return Diagnostic("E301", problem.message, problem.span, way_out, problem.notes)
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: JSON can escape half a surrogate pair, which no encoding has.
+
+    >>> is_unicode("ä"), is_unicode("\\ud800")
+    (True, False)
+    """
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 @lru_cache(maxsize=65_536)
 def read_fact(text: str, name: str = "fact") -> Fact:
     """One fact without a time, as on the command line or in JSON; raises `Rejected`.
@@ -313,6 +416,9 @@ def read_fact(text: str, name: str = "fact") -> Fact:
     >>> read_fact('a(x1, "b c", 007)')
     Fact(predicate='a', args=('x1', '"b c"', '7'))
     """
+    if not is_unicode(text):
+        help = "a character outside the first plane is written as a pair of escapes: `\\ud83d\\ude00`"
+        raise Rejected([Diagnostic("E101", "this has half a surrogate pair, which is not a character", help=help)])
     found = _FACT.fullmatch(text)
     if found:
         try:
