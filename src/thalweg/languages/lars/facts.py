@@ -7,13 +7,10 @@ parser. A fact ends on the line on which it begins; a line with a mistake costs 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import repeat
 from typing import Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.ir.nodes import Constant, Rule, names
@@ -225,8 +222,8 @@ class FactReader:
         try:
             if len(facts) < _MANY or not self._take_together(facts, batch):
                 self._take_each(facts, batch)
-        except (Rejected, AttributeError):
-            # Where JSON holds something else than a text, that has no parts.
+        except (Rejected, AttributeError, TypeError):
+            # Where JSON holds something else than a text, that has no such parts.
             return None
         return batch
 
@@ -252,36 +249,30 @@ class FactReader:
 
     def _take_together(self, facts: list[str], batch: Batch) -> bool:
         """Adds simple facts, the terms of each predicate looked up together; False, and none is added, for others."""
-        predicates, args_of = list[str](), dict[str, list[str]]()
-        for fact in facts:
-            predicate, _, args = fact.partition("(")
-            predicates.append(predicate)
-            if predicate in args_of:
-                args_of[predicate].append(args)
-            else:
-                args_of[predicate] = [args]
-        signatures, rows = dict[str, str](), dict[str, list[int] | NDArray[np.int64]]()
+        predicates, facts_of = _by_predicate(facts)
+        signatures = dict[str, str]()
         try:
-            for predicate, texts in args_of.items():
-                signatures[predicate] = signature = self._one_signature(predicate, texts)
-                rows[signature] = self._words_of(texts)
+            for predicate, some in facts_of.items():
+                signatures[predicate] = signature = self._one_signature(predicate, some)
+                batch.rows[signature] = self._words_of(predicate, some)
         except ReadingError:
+            batch.rows.clear()
             return False
-        batch.rows, batch.order = rows, [*map(signatures.__getitem__, predicates)]
+        batch.order += map(signatures.__getitem__, predicates)
         return True
 
-    def _one_signature(self, predicate: str, args: list[str]) -> str:
-        arity, *others = {*map(str.count, args, repeat(","))}
+    def _one_signature(self, predicate: str, facts: list[str]) -> str:
+        arity, *others = {*map(str.count, facts, repeat(","))}
         if others:
             raise _not_simple(predicate)
         return self._signatures.get((predicate, arity + 1)) or self._checked(predicate, arity + 1)
 
-    def _words_of(self, args: list[str]) -> list[int]:
-        """The words of texts such as `x,y)`, one after the other."""
-        text = "\n".join([*args, ""])
-        if not len(args) == text.count("\n") == text.count(")\n"):
+    def _words_of(self, predicate: str, facts: list[str]) -> list[int]:
+        """The words of the arguments of facts with one predicate, one after the other."""
+        text, between = "\n".join(facts), f")\n{predicate}("
+        if text[-1:] != ")" or not len(facts) - 1 == text.count("\n") == text.count(between):
             raise _not_simple(text)
-        terms = text[:-2].replace(")\n", ",").split(",")
+        terms = text[len(predicate) + 1 : -1].replace(between, ",").split(",")
         words = [*map(self.dictionary.words.get, terms, map(self._words.get, terms))]
         if None not in words:
             return words  # type: ignore[return-value]
@@ -366,6 +357,18 @@ class FactReader:
             return _Stated(int(time) if time[0] != '"' else self._moment(time), *fact)
         except ReadingError as bad:
             return Diagnostic("E301", str(bad), rule.span, help=bad.way_out)
+
+
+def _by_predicate(facts: list[str]) -> tuple[Iterable[str], dict[str, list[str]]]:
+    """The predicate of each fact, up to its bracket, and the facts of each predicate."""
+    first = facts[0].partition("(")[0]
+    if all(map(str.startswith, facts, repeat(f"{first}("))):
+        return repeat(first, len(facts)), {first: facts}
+    predicates = [fact.partition("(")[0] for fact in facts]
+    found: dict[str, list[str]] = {predicate: [] for predicate in predicates}
+    for predicate, fact in zip(predicates, facts, strict=True):
+        found[predicate].append(fact)
+    return predicates, found
 
 
 def _not_simple(text: str) -> ReadingError:
