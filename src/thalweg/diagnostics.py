@@ -66,6 +66,7 @@ CATALOGUE: Final = {
     "E407": "run failed in Spark",
     "E408": "checkpoint does not fit",
     "W409": "axiom is outside the profile",
+    "E411": "programs must be loaded together",
     "W411": "nothing can be in a class or property",
     "W412": "facts count for their own tick only",
     "W413": "there are fewer groups than bolts",
