@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.api import Reading, check, load, run, why
-    from thalweg.diagnostics import Diagnostic, Failed, Rejected
+    from thalweg.diagnostics import Diagnostic, Failed, Rejected, ThalwegWarning
     from thalweg.engine import Engine
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
@@ -33,6 +33,7 @@ __all__ = [
     "Rejected",
     "Snapshot",
     "Solution",
+    "ThalwegWarning",
     "check",
     "load",
     "run",
@@ -53,6 +54,7 @@ _HOMES = {
     "Rejected": "diagnostics",
     "Snapshot": "runtimes.emit",
     "Solution": "runtimes.emit",
+    "ThalwegWarning": "diagnostics",
     "check": "api",
     "load": "api",
     "run": "api",

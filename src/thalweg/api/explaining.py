@@ -8,7 +8,7 @@ from thalweg.api.programs import check_ontology, settle
 from thalweg.api.reading import Reading
 from thalweg.api.sources import Background, Text, is_ontology, read_background, several
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, warn
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.time import milliseconds
@@ -26,7 +26,7 @@ def explain_checks(
     tick: str = "1s",
     reading: Reading = Reading(),
     partitions: int | None = None,
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
 ) -> "ExplainedTopology":
     """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
     from thalweg.planning.explain import explain
@@ -54,7 +54,7 @@ def explain_answer_sets(
     background: Background = (),
     inputs: Sequence[str] = (),
     as_published: bool = False,
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
     tick: str = "1s",
     partitions: int | None = None,
 ) -> "ExplainedAnswerSets":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.api.reading import Reading
 from thalweg.api.sources import Background, Text, is_ontology, read_background, read_program, several, triples_of
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.ir.merge import TOGETHER, merge
 from thalweg.ir.nodes import Door, Program
 from thalweg.model.time import milliseconds
@@ -28,7 +28,7 @@ def load(
     background: Background = (),
     tick: str = "1s",
     reading: Reading = Reading(),
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
 ) -> Program:
     """One program from many, with its background; raises `Rejected` with all that is wrong, reports the warnings.
 
