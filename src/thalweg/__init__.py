@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.api import Reading, check, load, run, why
-    from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source
+    from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
     from thalweg.engine import BusyError, Engine
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
@@ -35,6 +35,7 @@ __all__ = [
     "Snapshot",
     "Solution",
     "Source",
+    "ThalwegWarning",
     "check",
     "load",
     "run",
@@ -57,6 +58,7 @@ _HOMES = {
     "Snapshot": "runtimes.emit",
     "Solution": "runtimes.emit",
     "Source": "diagnostics",
+    "ThalwegWarning": "diagnostics",
     "check": "api",
     "load": "api",
     "run": "api",

@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from queue import SimpleQueue
 from statistics import median
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rich.console import Console, Group, RenderableType
@@ -45,7 +46,7 @@ SENSORS: Final = 4
 TICKS: Final = 1_800
 SECONDS: Final = 15.0
 PARTITIONS: Final = 2
-PICTURE: Final = "thalweg-demo.svg"
+PICTURE: Final = "timeline.svg"
 # Every jam is either of the last two.
 NEWS: Final = ("standstill", "queue", "unexplained")
 # What a timeline shows of a road, the worst last; each with its block and its colour.
@@ -410,12 +411,16 @@ def _latency(batches: list[float]) -> str:
 
 def main(
     console: Console,
-    out: Path = Path(PICTURE),
+    out: Path | None = None,
     runtime: Literal["spark", "embedded"] = "spark",
     seconds: float = SECONDS,
     ticks: int = TICKS,
 ) -> None:
-    """Runs the city; live on a terminal, line by line elsewhere. The timeline is drawn to a file."""
+    """Runs the city; live on a terminal, line by line elsewhere. The timeline is drawn to a file.
+
+    Without `out` that file is in a new temporary folder, so that the folder in which the demo is run stays as it is.
+    """
+    out = out or Path(mkdtemp(prefix="thalweg-demo-"), PICTURE)
     if not os.access(out.parent, os.W_OK):
         message = f"`{out.parent}` is no folder that can be written to"
         raise Rejected([Diagnostic("E401", message, help="name another file with `--out`")])

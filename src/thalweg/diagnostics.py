@@ -4,6 +4,8 @@ A `Diagnostic` has a number, a place, a sentence and a way out. Code that can be
 raises one `Rejected`; only the command line prints them.
 """
 
+import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -71,6 +73,7 @@ CATALOGUE: Final = {
     "E408": "checkpoint does not fit",
     "W409": "axiom is outside the profile",
     "E410": "memory is used up",
+    "E411": "programs must be loaded together",
     "W411": "nothing can be in a class or property",
     "W412": "facts count for their own tick only",
     "W413": "there are fewer groups than bolts",
@@ -164,6 +167,28 @@ def _excerpt(line: str, place: int) -> tuple[str, int]:
     shown = line[first : first + _LONGEST_LINE]
     start, end = "…" if first else shown[0], "…" if first + _LONGEST_LINE < len(line) else shown[-1]
     return start + shown[1:-1] + end, place - first
+
+
+class ThalwegWarning(UserWarning):
+    """A warning about a program or data, as Python gives it where nobody asks for diagnostics."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        super().__init__(diagnostic.render())
+
+
+def warn(found: Diagnostic) -> None:
+    """Gives a diagnostic as a warning of Python's, at the line that called the package.
+
+    >>> with warnings.catch_warnings(record=True, action="always") as given:
+    ...     warn(Diagnostic("W302", "1 fact was late"))
+    >>> given[0].message.diagnostic.code
+    'W302'
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(ThalwegWarning(found), stacklevel=level)
 
 
 class Rejected(Exception):  # noqa: N818

@@ -1,5 +1,6 @@
 """What a user sees through `thalweg.run` is what the program means, in any order inside the delay and in any form."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +9,9 @@ from thalweg.ir.semantics import answers
 from thalweg.model.event import Event
 from thalweg.runtimes.emit import Change, Interval, Snapshot
 from thalweg.testing.strategies import Scenario, scenarios
+
+# Random programs look back as far as they like, and are warned of it.
+pytestmark = pytest.mark.filterwarnings("ignore::thalweg.ThalwegWarning")
 
 
 def snapshots(scenario: Scenario, events: list[Event], delay: int = 0) -> dict[int, tuple[str, ...]]:

@@ -168,3 +168,40 @@ def test_what_could_not_be_read_back_is_refused():
 def test_diagnostics_come_in_the_order_of_the_text():
     found = thalweg.check("q(X,Y) :- p(X).\nr(X :- p(X).\ns(Z) :- p(X).")
     assert [one.span.source.position(one.span.start)[0] for one in found] == [1, 2, 3]
+
+
+# Warnings ------------------------------------------------------------------------------------------------------------
+
+AGAIN = "again(S) :- alarm(S), alarm(S) at U."
+ON = [(1, "alarm(a)")]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda **more: thalweg.load(AGAIN, **more),
+        lambda **more: list(thalweg.run(AGAIN, on=ON, **more)),
+        lambda **more: thalweg.why(AGAIN, "again(a)", at=1, on=ON, **more),
+    ],
+    ids=["load", "run", "why"],
+)
+def test_what_check_warns_of_is_a_warning_of_python(use):
+    (expected,) = thalweg.check(AGAIN)
+    with pytest.warns(thalweg.ThalwegWarning, match="kept for ever") as given:
+        use()
+    (warning,) = given
+    assert warning.message.diagnostic == expected
+    assert warning.filename == __file__
+    reported = []
+    use(report=reported.append)
+    assert reported == [expected]
+
+
+def test_late_facts_are_a_warning_wherever_a_program_is_run():
+    late = [(5, "p(a)"), (1, "p(a)")]
+    for use in (
+        lambda: list(thalweg.run(RECENT, on=late)),
+        lambda: thalweg.why(RECENT, "q(a)", at=5, on=late),
+    ):
+        with pytest.warns(thalweg.ThalwegWarning, match="late"):
+            use()

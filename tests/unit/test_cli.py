@@ -340,3 +340,29 @@ def test_options_without_a_meaning_are_wrong_usage(options, sentence):
     result = thalweg("run", "slow.lars", "--stream", "readings.facts", *options)
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+# Warnings ------------------------------------------------------------------------------------------------------------
+
+WARNED = {
+    "again.lars": ("again(S) :- speed(S,V), speed(S,V) at U.\n", "W201"),
+    "zoo.ttl": (
+        "@prefix : <http://zoo.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :eats ; owl:someValuesFrom :Fish ] .\n",
+        "W409",
+    ),
+    "steps.lp": ("%! input speed/2\nslow(S) :- speed(S,V), V < 20.\n#program step(t).\na(t) :- b(t).\n", "W502"),
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_every_verb_gives_the_warnings_that_check_gives_once(folder, name):
+    text, code = WARNED[name]
+    (folder / name).write_text(text)
+    verbs = [["check", name], ["explain", name]]
+    verbs.append(["run", name, "--stream", "readings.facts", *(["--window", "5"] if name.endswith(".lp") else [])])
+    if not name.endswith(".lp"):
+        verbs.append(["why", name, "again(a)", "--at", "0", "--stream", "readings.facts"])
+    for verb in verbs:
+        assert re.findall(r"warning\[(\w+)\]", thalweg(*verb).stderr) == [code], verb

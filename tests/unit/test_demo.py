@@ -1,6 +1,7 @@
 """The demonstration tells of something that begins and ends, and the same thing every time and everywhere."""
 
 import re
+import tempfile
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -60,6 +61,19 @@ def test_the_picture_has_a_bar_for_every_time_that_a_jam_held(tmp_path: Path) ->
     drawing = ElementTree.parse(tmp_path / "city.svg").getroot()
     titles = [each.text or "" for each in drawing.iter("{http://www.w3.org/2000/svg}title")]
     assert len([title for title in titles if title.startswith("jam(")]) == len(jams) > 5
+
+
+def test_without_a_name_the_picture_is_a_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, temporary = tmp_path / "work", tmp_path / "temporary"
+    work.mkdir()
+    temporary.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    text = StringIO()
+    main(Console(file=text, width=500), None, "embedded", seconds=0, ticks=60)
+    (picture,) = temporary.glob("*/*.svg")
+    assert str(picture) in text.getvalue()
+    assert not list(work.iterdir())
 
 
 def test_on_a_terminal_the_live_picture_goes_and_the_summary_stays(tmp_path: Path) -> None:

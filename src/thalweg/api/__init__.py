@@ -4,7 +4,6 @@ A program is a path, LARS text, or a `Program`. A stream is a path, `-`, a URI, 
 values or pairs `(tick, facts)`. Which strings are paths, and which are text: `sources`.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from thalweg.api.programs import analyse, load
 from thalweg.api.reading import PROFILES, TASKS, Reading
 from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, named, on_command_line
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
@@ -73,12 +72,13 @@ def run(
     reading: Reading = Reading(),
     asking: Asking = Asking(),
     inputs: Sequence[str] = (),
-    report: Callable[[Diagnostic], None] | None = None,
+    report: Callable[[Diagnostic], None] = warn,
     memory: int | None = None,
 ) -> "Iterator[Answer]":
     """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
 
-    Answer set programs (`.lp`) are answered window by window, with `Solution` values.
+    Answer set programs (`.lp`) are answered window by window, with `Solution` values. What deserves a warning goes to
+    `report`, and is given as a `ThalwegWarning` without one.
 
     >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
     ...     print(answer)
@@ -90,13 +90,13 @@ def run(
     if is_answer_sets(program):
         if emit != "snapshot":
             raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
-        asked, facts = load_answer_sets([program], background, inputs, report or (lambda found: None))
-        with ask(asked, on, timing, asking, facts, on_error, late, report or _warn) as windows:
+        asked, facts = load_answer_sets([program], background, inputs, report)
+        with ask(asked, on, timing, asking, facts, on_error, late, report) as windows:
             yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
         return
     reading = measured(reading, on, timing)
-    known = load(program, background=background, tick=tick, reading=reading, report=report or (lambda found: None))
-    with start(known, on, timing, emit, on_error, memory, late, report or _warn) as job:
+    known = load(program, background=background, tick=tick, reading=reading, report=report)
+    with start(known, on, timing, emit, on_error, memory, late, report) as job:
         for piece in job.pieces():
             if piece is not None:
                 yield from piece.answers()
@@ -135,15 +135,15 @@ def why(
     delay: int | str = 0,
     tick: str = "1s",
     reading: Reading = Reading(),
+    report: Callable[[Diagnostic], None] = warn,
 ) -> "Proof | None":
     """The derivation of a fact at a tick; None where it does not hold.
 
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    engine = run_to(
-        load(program, background=background, tick=tick, reading=reading), on, Timing(tick, first, at, delay)
-    )
+    known = load(program, background=background, tick=tick, reading=reading, report=report)
+    engine = run_to(known, on, Timing(tick, first, at, delay), report)
     return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
 
 
@@ -170,7 +170,3 @@ def measured(reading: Reading, on: On | None, timing: "Timing") -> Reading:
 
     found = frequencies(names, timing.clock)
     return replace(reading, frequencies=found or None)
-
-
-def _warn(found: Diagnostic) -> None:
-    warnings.warn(found.render(), stacklevel=2)

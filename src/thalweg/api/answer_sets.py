@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from thalweg.api.programs import settle
 from thalweg.api.sources import Background, Text, is_answer_sets, read_background, several
 from thalweg.connectors.files import read_text
-from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
@@ -22,7 +22,7 @@ def load_answer_sets(
     programs: Sequence[Program | Text],
     background: Background = (),
     inputs: Sequence[str] = (),
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
     clock: Clock | None = None,
 ) -> "tuple[AspProgram, list[Fact]]":
     """An answer set program and its background; raises `Rejected` with all that is wrong, reports the warnings.

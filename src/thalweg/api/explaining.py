@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from thalweg.api.answer_sets import load_answer_sets
-from thalweg.api.programs import check_ontology, settle, united
+from thalweg.api.programs import check_ontology, settle
 from thalweg.api.reading import Reading
 from thalweg.api.sources import Background, Text, is_ontology, read_background, several
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, warn
+from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.time import milliseconds
 from thalweg.planning.choose_topology import USUAL, moved
@@ -25,7 +26,7 @@ def explain_checks(
     tick: str = "1s",
     reading: Reading = Reading(),
     partitions: int | None = None,
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
 ) -> "ExplainedTopology":
     """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
     from thalweg.planning.explain import explain
@@ -40,7 +41,7 @@ def explain_checks(
     documents = [name for name in (*programs, *facts) if is_ontology(name)]
     checked, chosen = check_ontology(documents, Timing(tick), reading, found)
     settle(found, report)
-    plan = None if partitions is None else explain(keep_reasons(united([*rest, checked.program])), partitions)
+    plan = None if partitions is None else explain(keep_reasons(merge([*rest, checked.program])), partitions)
     costs = moved() if reading.spread else USUAL
     closed = checked.closed
     known = Known(*closed.taxonomy())
@@ -53,7 +54,7 @@ def explain_answer_sets(
     background: Background = (),
     inputs: Sequence[str] = (),
     as_published: bool = False,
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
     tick: str = "1s",
     partitions: int | None = None,
 ) -> "ExplainedAnswerSets":

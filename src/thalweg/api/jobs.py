@@ -10,7 +10,7 @@ from uuid import uuid4
 from thalweg.api.sources import On, named, on_command_line, whole
 from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
@@ -59,7 +59,7 @@ def start(
     on_error: Literal["stop", "skip"] = "stop",
     memory: int | None = None,
     late: Callable[[str], None] | None = None,
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
 ) -> "Job[Engine]":
     """Opens the streams and makes the engine; nothing has been read or evaluated yet."""
@@ -96,7 +96,7 @@ def ask(
     background: Iterable[Fact] = (),
     on_error: Literal["stop", "skip"] = "stop",
     late: Callable[[str], None] | None = None,
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
 ) -> "Job[Windowed]":
@@ -128,7 +128,7 @@ def run_on_spark(
     out: str | None = None,
     late: str | None = None,
     format: str = "jsonl",
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
 ) -> "Outcome":
     """Runs a program on Spark from streams to a sink; raises what is wrong with the streams when all is answered."""
@@ -173,7 +173,7 @@ def ask_on_spark(
     out: str | None = None,
     late: str | None = None,
     format: str = "jsonl",
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
     ready: Callable[[], None] = lambda: None,
@@ -251,9 +251,9 @@ def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome
     return outcome
 
 
-def run_to(program: Program, on: On, timing: "Timing") -> "Engine":
+def run_to(program: Program, on: On, timing: "Timing", report: Callable[[Diagnostic], None] = warn) -> "Engine":
     """The engine at the last tick; its answers on the way are forgotten."""
-    with start(program, on, timing, "changes") as job:
+    with start(program, on, timing, "changes", report=report) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine

@@ -16,9 +16,11 @@ from thalweg.api.sources import (
     triples_of,
 )
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, warn
+from thalweg.ir.merge import TOGETHER, merge
 from thalweg.ir.nodes import Door, Program
 from thalweg.model.time import milliseconds
+from thalweg.model.triples import ANY_TRIPLE
 from thalweg.planning.check import check
 from thalweg.planning.choose_topology import USUAL, Choice, lay_out, moved
 from thalweg.planning.topology import Taxonomy as Known
@@ -34,7 +36,7 @@ def load(
     background: Background = (),
     tick: str = "1s",
     reading: Reading = Reading(),
-    report: Callable[[Diagnostic], None] = lambda found: None,
+    report: Callable[[Diagnostic], None] = warn,
 ) -> Program:
     """One program from many, with its background; raises `Rejected` with all that is wrong, reports the warnings.
 
@@ -73,31 +75,46 @@ def analyse(
         found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
     if ontologies:
         parts.append(_read_ontology(documents, Timing(tick), reading, parts, found))
-    program = united(parts)
+    found += _apart(programs, facts, parts)
+    try:
+        program = merge(parts)
+    except Rejected as error:
+        program = parts[0]
+        found += error.diagnostics
     # A part that could not be read takes no circle away: what is found in the rest stands.
     found += check(program)
     sources = list(dict.fromkeys(one.span.source for one in found))
     return program, sorted(found, key=lambda one: (sources.index(one.span.source), one.span.start))
 
 
-def united(parts: Sequence[Program]) -> Program:
-    """One program from its parts: what one of them keeps to itself is not told."""
-    told = None
-    if any(part.told is not None for part in parts):
-        told = frozenset(name for part in parts for name in (part.derived if part.told is None else part.told))
-    return Program(
-        tuple(rule for part in parts for rule in part.rules),
-        tuple(fact for part in parts for fact in part.background),
-        told=told,
-        streamed=frozenset(name for part in parts for name in part.streamed),
-        door=next((part.door for part in parts if part.door != Door()), Door()),
-        fixed=any(part.fixed for part in parts),
-        equality=next((part.equality for part in parts if part.equality is not None), None),
-        gathered=frozenset(name for part in parts for name in part.gathered),
-        static=frozenset(name for part in parts for name in part.static),
-        pinned=frozenset(pin for part in parts for pin in part.pinned),
-        reasons=next((part.reasons for part in parts if part.reasons is not None), None),
-    )
+def _apart(
+    programs: Sequence[Program | Text], facts: Sequence[object], parts: Sequence[Program]
+) -> Iterator[Diagnostic]:
+    """Refuses what would mean something else than loading all in one call.
+
+    An ontology is compiled for the schema, the data and the rules that it is loaded with.
+    """
+    compiled = [one for one in programs if isinstance(one, Program) and _is_compiled(one)]
+    if not compiled:
+        return
+    documents = [str(one) for one in (*programs, *facts) if is_ontology(one)]
+    if documents or len(compiled) > 1:
+        other = f"`{documents[0]}`" if documents else "the next one"
+        yield Diagnostic("E411", f"an ontology was compiled without {other}", help=TOGETHER)
+    elif sum(bool(part.rules) for part in parts) > 1 and not _takes_rules(compiled[0]):
+        yield Diagnostic("E411", "an ontology was compiled without the rules beside it", help=TOGETHER)
+
+
+def _is_compiled(program: Program) -> bool:
+    return program.fixed or program.reasons is not None or program.door != Door()
+
+
+def _takes_rules(program: Program) -> bool:
+    """Whether a compiled ontology is the same whatever rules are beside it.
+
+    With rules beside it every equal thing keeps all that is said of it, and triples become facts that they can read.
+    """
+    return program.equality is None and program.reasons is None and f"{ANY_TRIPLE}/3" not in program.derived
 
 
 def _read_ontology(

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from thalweg.bench import command
-from thalweg.bench.measure import Point, Result, measure, measure_gap, measure_growth
+from thalweg.bench.measure import Point, Result, measure, measure_gap, measure_growth, measure_json_lines
 from thalweg.bench.plot import draw_memory, draw_rates, draw_windows
 from thalweg.bench.table import Target, results_table, verdict_table, write_results, write_samples, write_verdict
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
@@ -63,8 +63,9 @@ def main(out: Path, quick: bool = False) -> None:
         growth = [_growth(workload) for workload in (DIAMOND, BOX, JOIN)]
         gap = measure_gap(Point(JOIN, 80, 800), _GAP)
         start, speed = command.first_answer(), command.throughput(1_000_000)
+        json_lines = measure_json_lines(50_000, 1_000)
         samples = command.resident(2_000_000 if quick else 10_000_000)
-    targets = [*verdict(results), *growth, *_runs(gap, start, speed, samples)]
+    targets = [*verdict(results), *growth, *_runs(gap, start, speed, json_lines, samples)]
     console.print(results_table(results))
     console.print(verdict_table(targets))
     write_results(results, folder / "results.csv")
@@ -93,11 +94,12 @@ def verdict(results: list[Result]) -> list[Target]:
     return targets
 
 
-def _runs(gap: float, start: float, speed: float, samples: list[tuple[int, int]]) -> list[Target]:
+def _runs(gap: float, start: float, speed: float, json_lines: float, samples: list[tuple[int, int]]) -> list[Target]:
     targets = [
         _below(f"a gap of {_GAP:,} empty ticks", gap, 1, "s"),
         _below("first answer of the command", start, 1.5, "s"),
         Target("text through the command, at least 150,000 facts/s", f"{speed:,.0f} facts/s", speed >= 150_000),
+        _below("JSON Lines, one fact a line, beside json.loads of each", json_lines, 1.5, "×"),
     ]
     if samples:
         stray = command.flatness(samples)

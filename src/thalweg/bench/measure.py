@@ -4,20 +4,25 @@ All four see the same facts in the same run, because only ratios between them me
 """
 
 import gc
+import json
 import signal
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
-from thalweg.bench.workload import Values, Workload
+from thalweg.bench.workload import Values, Workload, meeting_pairs
+from thalweg.connectors.files import FILE_BLOCK
+from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.diagnostics import Source
 from thalweg.engine import Engine
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.languages import lars
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
+from thalweg.model.time import Clock
 from thalweg.solvers.clingo import solve_once
 
 
@@ -117,6 +122,34 @@ def _remember(stretch: list[Values]) -> float:
 
 def _microseconds(begin: float, stretch: list[Values]) -> float:
     return (time.perf_counter() - begin) * 1e6 / sum(len(values) for values in stretch)
+
+
+def measure_json_lines(facts: int, rate: int, rounds: int = 9) -> float:
+    """How many times the cost of `json.loads` on each line it is to read JSON Lines with one fact a line.
+
+    Both see the same lines in turns, and only the time of the processor counts; the median of the rounds.
+    """
+    lines = [
+        f'{{"t":{tick},"facts":["p({a},n{b})"]}}'
+        for tick, pairs in enumerate(islice(meeting_pairs(20, rate), max(1, facts // rate)))
+        for a, b in pairs.tolist()
+    ]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    reader = JsonLinesReader(Dictionary(), "in.jsonl", "in", Clock(), "in")
+    ratios = []
+    for _ in range(rounds):
+        begin = time.process_time()
+        for line in lines:
+            json.loads(line)
+        parsed = time.process_time()
+        for _ in chain.from_iterable(map(reader.feed, _blocks(data))):
+            pass
+        ratios.append((time.process_time() - parsed) / (parsed - begin))
+    return statistics.median(ratios)
+
+
+def _blocks(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + FILE_BLOCK] for start in range(0, len(data), FILE_BLOCK))
 
 
 def _window(point: Point) -> list[tuple[int, Values]]:

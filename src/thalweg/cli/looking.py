@@ -171,10 +171,10 @@ def why(
             timing, reading = api.alone(programs, streams, api.Timing(tick, from_, at, delay), reading)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
-        program = api.load(*programs, background=background or (), tick=tick, reading=reading)
+        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
         asked = read_fact(fact)
         announce_compilation()
-        engine = api.run_to(program, streams, timing)
+        engine = api.run_to(program, streams, timing, complain)
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])

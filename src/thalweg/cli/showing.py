@@ -12,8 +12,11 @@ BENCHMARKS: Final = ("laser", "spark", "coror", "consistency", "conformance", "s
 
 def demo(
     out: Annotated[
-        str, typer.Option(metavar="FILE", help="Where the picture of the timeline goes, as SVG.")
-    ] = "thalweg-demo.svg",
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where the picture of the timeline goes, as SVG; a temporary file by default."
+        ),
+    ] = None,
     runtime: Annotated[
         Literal["spark", "embedded"], typer.Option(help="On Apache Spark on this machine, or in this process.")
     ] = "spark",
@@ -25,7 +28,7 @@ def demo(
         from thalweg.demo import main as show
 
         announce_compilation()
-        show(Console(), Path(out), runtime)
+        show(Console(), out, runtime)
 
 
 def bench(

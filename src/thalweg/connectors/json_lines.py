@@ -4,19 +4,23 @@
 late channel holds, can be read back as a stream. An event without facts still says what time it is. A graph is Turtle
 in a string, or JSON-LD as it stands; a line that is a document of JSON-LD itself, with the keys that begin with `@`, is
 read as one.
+
+Most lines have one fact each, so what costs is gathered: consecutive lines of a block with one tick and stream become
+one batch. Only where a fact of them is malformed are they read one by one, so that no other line is lost.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from json.scanner import make_scanner
 from typing import Any, Final
 
 from thalweg.connectors.documents import document
 from thalweg.connectors.gather import Gatherer, Item
 from thalweg.connectors.values import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
-from thalweg.languages.lars.facts import FactReader
+from thalweg.languages.lars.facts import FactReader, is_unicode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -25,6 +29,15 @@ from thalweg.model.time import FOREVER, Clock
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _SHAPE = 'an event looks like {"t": 36, "facts": ["a(x1,y)"]}, or {"t": 36, "graph": "<a> <p> <b> ."}'
+
+
+# What `json.loads` calls in the end; all around it costs as much again.
+_scan: Final[Callable[[str, int], tuple[Any, int]]] = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]
+
+
+# Tick, stream and facts.
+_Event = tuple[int, str | None, list[str]]
+_NOTHING: Final[_Event] = (-1, None, [])
 
 
 class JsonLinesReader:
@@ -46,15 +59,70 @@ class JsonLinesReader:
         self._line = 0
 
     def feed(self, block: bytes) -> Iterator[Item]:
-        lines = (self._rest + block).split(b"\n")
-        self._rest = lines.pop()
+        lines = self._rest + block
+        end = lines.rfind(b"\n") + 1
+        self._rest = lines[end:]
+        return self._read(lines[: end - 1]) if end else iter(())
+
+    def finish(self) -> Iterator[Item]:
+        yield from self.feed(b"\n" if self._rest else b"")
+
+    def _read(self, data: bytes) -> Iterator[Item]:
+        try:
+            lines = data.decode().split("\n")
+        except UnicodeDecodeError:
+            yield from self._one_by_one(data.split(b"\n"))
+        else:
+            yield from self._gathered(lines)
+
+    def _gathered(self, lines: list[str]) -> Iterator[Item]:
+        """The events of some lines; consecutive ones with the same tick and stream become one batch."""
+        run, begin = _NOTHING, 0
+        tick, stream, facts = run
+        for place, line in enumerate(lines):
+            event = self._plain(line)
+            if event[0] == tick >= 0 and event[1] == stream:
+                facts += event[2]
+            elif line:
+                yield from self._coded(run, lines[begin:place])
+                run, begin = event, place
+                tick, stream, facts = run
+        yield from self._coded(run, lines[begin:])
+
+    def _coded(self, run: _Event, lines: list[str]) -> Iterable[Item]:
+        """The batch of a run of lines; line by line where a fact is malformed, so that only its line is left out."""
+        tick, stream, facts = run
+        batch = self._facts.batch(facts, stream) if tick >= 0 and is_unicode(stream or "") else None
+        if batch is None:
+            return self._one_by_one([line.encode() for line in lines])
+        self._line += len(lines)
+        return ((tick, batch),)
+
+    def _plain(self, line: str) -> _Event:
+        """The event of a line that has facts; nothing where it needs a closer look.
+
+        Each line is parsed by itself, so that two broken ones cannot complete each other.
+        """
+        try:
+            data, end = _scan(line, 0)
+            time, facts, stream = data["t"], data["facts"], self._stream
+            if len(data) > 2:
+                if not _is_plain(data):
+                    return _NOTHING
+                stream = data.get("stream", stream)
+            if type(time) is not int or not 0 <= time < FOREVER:
+                time = self._tick(time)
+        except (StopIteration, ValueError, TypeError, KeyError, RecursionError):
+            return _NOTHING
+        if type(facts) is not list or (type(stream) is not str and stream is not None):
+            return _NOTHING
+        return (time, stream, facts) if end == len(line) or not line[end:].strip(" \t\r") else _NOTHING
+
+    def _one_by_one(self, lines: list[bytes]) -> Iterator[Item]:
         for line in lines:
             self._line += 1
             if line and not line.isspace():
                 yield from self._events(line)
-
-    def finish(self) -> Iterator[Item]:
-        yield from self.feed(b"\n" if self._rest else b"")
 
     def _events(self, line: bytes) -> Iterator[Item]:
         read = self._event(line)
@@ -75,15 +143,15 @@ class JsonLinesReader:
             stream = data.get("stream", self._stream)
             if "graph" in data:
                 return tick, code_facts(self._graph(data["graph"]), self._words, self._named(stream))
-            return tick, self._batch(tick, data["facts"], self._named(stream))
+            return tick, self._batch(data["facts"], self._named(stream))
         except WrongSyntax as error:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
         except json.JSONDecodeError as error:
             return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
-        except RecursionError:
-            return self._wrong(line, "this is nested too deeply")
         except UnicodeDecodeError:
             return self._wrong(line, "this is not UTF-8")
+        except RecursionError:
+            return self._wrong(line, "this is nested too deeply", help=_SHAPE)
         except Rejected as error:
             return self._inside(line, error.diagnostics[0])
         except KeyError as error:
@@ -107,6 +175,8 @@ class JsonLinesReader:
     def _named(stream: object) -> str | None:
         if stream is not None and not isinstance(stream, str):
             raise ValueError("`stream` is no string")
+        if not is_unicode(stream or ""):
+            raise ValueError("`stream` has half a surrogate pair, which is not a character")
         return stream
 
     def _graph(self, graph: object) -> list[Fact]:
@@ -122,21 +192,10 @@ class JsonLinesReader:
         found = re.search(r'"graph"\s*:\s*', line.decode())
         return found.end() if found else 0
 
-    def _batch(self, tick: int, facts: object, stream: str | None) -> Batch:
+    def _batch(self, facts: object, stream: str | None) -> Batch:
         if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in facts):
             raise ValueError("`facts` is no list of strings")
-        return self._as_a_fact_stream(tick, facts, stream) or code_facts(facts, self._words, stream)
-
-    def _as_a_fact_stream(self, tick: int, facts: list[str], stream: str | None) -> Batch | None:
-        """The facts read as a fact stream, which is fast; None where that does not give just one batch of them all."""
-        text = f" at {tick}.\n".join([*facts, ""])
-        if text.count("\n") != len(facts) or "/*" in text or "@prefix" in text:
-            return None
-        self._facts.stream = stream
-        match list(self._facts.feed(text)):
-            case [(at, Batch(order=order) as batch)] if at == tick and len(order) == len(facts):
-                return batch
-        return None
+        return self._facts.batch(facts, stream) or code_facts(facts, self._words, stream)
 
     def _inside(self, line: bytes, found: Diagnostic) -> Diagnostic:
         """Moves a diagnostic from the text of a fact to its place in the line."""
@@ -162,6 +221,11 @@ def _is_json_ld(data: object) -> bool:
     if isinstance(data, list):
         return any(isinstance(one, dict) for one in data)
     return isinstance(data, dict) and any(key.startswith("@") for key in data)
+
+
+def _is_plain(data: dict[str, object]) -> bool:
+    """Whether an event with further keys has nothing but facts: no graph, and none of the keys of JSON-LD."""
+    return (len(data) == 3 and "stream" in data) or ("graph" not in data and not _is_json_ld(data))
 
 
 def malformed(name: str, number: int, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:

@@ -5,7 +5,6 @@ windows. Everything derived is derived again from them in one evaluation, so a r
 costs, and the answers after it are those of an engine that never stopped.
 """
 
-import hashlib
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST
 from thalweg.engine.memory import ROOM
 from thalweg.engine.tuples import Arrival
-from thalweg.ir.text import show
+from thalweg.ir.fingerprint import fingerprint
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.time import FOREVER
 
@@ -228,4 +227,4 @@ def _joined(parts: list[Words]) -> Words:
 
 
 def _fingerprint(engine: "Engine") -> str:
-    return hashlib.sha256(show(engine.program).encode()).hexdigest()
+    return fingerprint(engine.program)

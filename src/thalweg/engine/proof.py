@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from thalweg.engine.equality import of_hub
+from thalweg.engine.search import Search
 from thalweg.ir.nodes import Aggregate, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
@@ -102,41 +101,23 @@ def why(engine: "Engine", fact: Fact) -> Proof | None:
     if relation is None or engine.now is None:
         return None
     words = tuple(map(engine.dictionary.code, args))
-    prover = _Prover(engine)
+    prover = _Prover(engine, Search(engine))
     return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
 
 
 @dataclass(slots=True)
 class _Prover:
     engine: "Engine"
-    rows: dict[int, dict[Words, int]] = field(default_factory=dict)
-    indexes: dict[tuple[int, tuple[int, ...]], dict[Words, list[Words]]] = field(default_factory=dict)
+    search: Search
     pending: set[Goal] = field(default_factory=set)
-
-    def living(self, relation: int) -> dict[Words, int]:
-        """The rows of a relation that hold now, with their horizons."""
-        if relation not in self.rows:
-            arrays, arity = self.engine.arrays, self.engine.plan.relations[relation].arity
-            found = np.flatnonzero((arrays.relations == relation) & (arrays.horizons >= (self.engine.now or 0)))
-            words = arrays.columns[found, :arity].tolist()
-            self.rows[relation] = dict(zip(map(tuple, words), arrays.horizons[found].tolist(), strict=True))
-        return self.rows[relation]
-
-    def matching(self, relation: int, columns: tuple[int, ...], key: Words) -> list[Words]:
-        index = self.indexes.get((relation, columns))
-        if index is None:
-            index = self.indexes[relation, columns] = {}
-            for row in self.living(relation):
-                index.setdefault(tuple(row[column] for column in columns), []).append(row)
-        return index.get(key, [])
 
     # Goals ----------------------------------------------------------------------------------------------------------
 
     def prove(self, goal: Goal, claim: str) -> Proof | None:
-        relation, row = goal
-        horizon = self.living(relation).get(row)
-        if horizon is None or goal in self.pending:
+        found = self.search.find(*goal)
+        if found is None or goal in self.pending:
             return None
+        horizon = found.horizon
         self.pending.add(goal)
         proof = self.by_link(goal, claim) or self.by_rule(goal, claim, horizon) or self.by_count(goal, claim, horizon)
         self.pending.discard(goal)
@@ -169,10 +150,9 @@ class _Prover:
         """`always` over what is streamed: it came at every tick of a run."""
         if horizon >= FOREVER:
             return Proof(claim, None, "background")
-        arrays, arity = self.engine.arrays, len(row)
-        found = np.flatnonzero(arrays.relations == relation)
-        same = found[(arrays.columns[found, :arity] == np.array(row, dtype=np.int64)).all(axis=1)]
-        ticks = range(int(arrays.columns[same[0], arity]), horizon + 1)
+        run = self.search.find(relation, row)
+        assert run is not None
+        ticks = range(self.search.word(run, len(row)), horizon + 1)
         atom = claim.partition(" always")[0]
         shown = [Proof(f"{atom} at {tick}", horizon, "stream") for tick in (*ticks[:1], *ticks[1:][-1:])]
         if len(ticks) > len(shown):
@@ -184,9 +164,9 @@ class _Prover:
         relation, row = goal
         for count in self.engine.plan.counts:
             if count.target.number == relation:
-                ticks = [words for words in self.living(count.source.number) if words[:-1] == row]
+                ticks = self.search.matching(count.source.number, tuple(range(len(row))), row)
                 if ticks:
-                    last = max(ticks, key=lambda words: words[-1])
+                    last = max((found.words for found in ticks), key=lambda words: words[-1])
                     shown = self.prove(
                         (count.source.number, last), f"{claim.partition(' always')[0]} at {last[-1] >> 2}"
                     )
@@ -199,17 +179,17 @@ class _Prover:
         for grouping in self.engine.plan.groupings:
             if grouping.value.number == relation:
                 key = row[: grouping.width]
-                elements = [each for each in self.living(grouping.elements.number) if each[: grouping.width] == key]
+                elements = self.search.matching(grouping.elements.number, tuple(range(grouping.width)), key)
                 spell = self.engine.dictionary.spell
                 value = f"{grouping.function} = {spell(row[-1])} of {len(elements)}"
                 shown = [
                     self.prove(
                         (grouping.elements.number, each), f"element {','.join(map(spell, each[grouping.width :]))}"
                     )
-                    for each in sorted(elements)[:_SHOWN]
+                    for each in sorted(found.words for found in elements)[:_SHOWN]
                 ]
-                ends = [self.living(grouping.elements.number)[each] for each in elements]
-                return Proof(value, _until(min(ends)), "aggregate", because=tuple(step for step in shown if step))
+                end = min(found.horizon for found in elements)
+                return Proof(value, _until(end), "aggregate", because=tuple(step for step in shown if step))
         return None
 
     def by_link(self, goal: Goal, claim: str) -> Proof | None:
@@ -351,7 +331,7 @@ class _Prover:
             if extended is not None:
                 yield from self.join(rule, rest, extended, horizon)
         elif any(step is atom for atom in rule.negative):
-            if self.words(step.args, binding) not in self.living(step.relation.number):
+            if self.search.find(step.relation.number, self.words(step.args, binding)) is None:
                 yield from self.join(rule, rest, binding, horizon)
         else:
             for extended, until in self.probe(step, binding):
@@ -360,14 +340,13 @@ class _Prover:
     def probe(self, atom: RelationAtom, binding: Binding) -> Iterator[tuple[Binding, int]]:
         bound = tuple(column for column, arg in enumerate(atom.args) if _names_of(arg) <= binding.keys())
         key = self.words(tuple(atom.args[column] for column in bound), binding)
-        living = self.living(atom.relation.number)
-        for row in self.matching(atom.relation.number, bound, key):
+        for row in self.search.matching(atom.relation.number, bound, key):
             extended = dict(binding)
-            for arg, word in zip(atom.args, row, strict=True):
+            for arg, word in zip(atom.args, row.words, strict=True):
                 if isinstance(arg, Variable) and extended.setdefault(arg.name, word) != word:
                     break
             else:
-                yield extended, living[row]
+                yield extended, row.horizon
 
     def compare(self, test: Comparison, bound: str | None, binding: Binding) -> Binding | None:
         if bound is not None:

@@ -94,7 +94,7 @@ def told(changes: Iterable[Change]) -> Changes:
 
 def by_runtime(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
     """The changes as the embedded runtime gives them."""
-    answers = api.run(program, on=events, emit="changes", first=first, last=last)
+    answers = api.run(program, on=events, emit="changes", first=first, last=last, report=lambda found: None)
     return {
         found.t: Difference(frozenset(found.begin), frozenset(found.end))
         for found in answers

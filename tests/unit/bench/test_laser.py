@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from thalweg.bench.laser import points, verdict
-from thalweg.bench.measure import Point, Result, measure, measure_gap, measure_growth, naive_arrivals, program_of
+from thalweg.bench.measure import (
+    Point,
+    Result,
+    measure,
+    measure_gap,
+    measure_growth,
+    measure_json_lines,
+    naive_arrivals,
+    program_of,
+)
 from thalweg.bench.table import results_table, verdict_table, write_results
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
 from thalweg.engine import Engine
@@ -53,6 +62,10 @@ def test_growth_is_a_ratio() -> None:
 
 def test_a_gap_can_be_crossed() -> None:
     assert measure_gap(Point(JOIN, 5, 10), 1_000) > 0
+
+
+def test_reading_json_lines_is_measured() -> None:
+    assert measure_json_lines(2_000, 100, rounds=2) > 0
 
 
 @pytest.mark.parametrize("quick", [True, False])

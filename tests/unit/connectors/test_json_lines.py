@@ -1,4 +1,9 @@
+import json
+from itertools import groupby
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.diagnostics import Diagnostic
@@ -132,3 +137,110 @@ def test_an_escape_that_is_half_a_character_is_refused_and_a_pair_is_one():
     (found,) = read(r'{"t": 36, "facts": ["a(\"\ud800\")"]}')
     assert (found.code, found.message) == ("E301", r"an escape such as `\ud800` is half a character")
     assert read(r'{"t": 36, "facts": ["a(\"\ud83d\ude97\")"]}') == [(36, "in", ['a("🚗")'])]
+
+
+def test_lines_of_one_tick_and_stream_are_one_batch():
+    lines = [
+        f'{{"t":{t},"stream":"{s}","facts":["a(x{n})"]}}' for n, (t, s) in enumerate(["1a", "1a", "1b", "2b", "2b"])
+    ]
+    assert read("\n".join(lines) + "\n") == [
+        (1, "a", ["a(x0)", "a(x1)"]),
+        (1, "b", ["a(x2)"]),
+        (2, "b", ["a(x3)", "a(x4)"]),
+    ]
+
+
+def test_a_line_is_answered_when_it_comes():
+    reader = JsonLinesReader(Dictionary(), "in.jsonl", "in", CLOCK, "in")
+    line = b'{"t":1,"facts":["a"]}\n'
+    assert [[tick for tick, _ in reader.feed(block)] for block in (line, line[:9], line[9:])] == [[1], [], [1]]
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_many_facts_of_many_predicates_keep_their_order(count):
+    facts = [
+        fact for n in range(count) for fact in (f"a(x{n},{n})", f"b({n}.5)", "c", f'd("e, f",<http://ex.org/{n}>)')
+    ]
+    text = "".join(json.dumps({"t": 1, "facts": [fact]}) + "\n" for fact in facts)
+    assert read(text) == [(1, "in", facts)]
+    # Everything is known now, which is another way through the reader.
+    assert read(text, step=len(text)) + read(text + text, step=len(text)) == [(1, "in", facts)] * 3
+
+
+def test_a_malformed_fact_costs_its_line_and_no_other():
+    lines = ['{"t":1,"facts":["a(x)"]}'] * 50
+    lines[20] = '{"t":1,"facts":["a(x)","a(,)"]}'
+    found = read("\n".join(lines))
+    wrong = [one for one in found if isinstance(one, Diagnostic)]
+    assert [one.as_data()["line"] for one in wrong] == [21]
+    assert sum(len(one[2]) for one in found if not isinstance(one, Diagnostic)) == 49
+
+
+@pytest.mark.parametrize(
+    ("text", "ticks", "lines"),
+    [
+        ('{"t":1,"facts":["a"\n]}\n{"t":2,"facts":["b"]}', [2], [1, 2]),
+        ('{"t":1,"facts":["a"\n"b"]}', [], [1, 2]),
+        ('{"t":1,"facts":["a"],"x":[1\n2]},{"t":2,"facts":["b"]}', [], [1, 2]),
+        ('{"t":1,"facts":["a"]},\n{"t":2,"facts":["b"]}', [2], [1]),
+        ('{"t":1,"facts":["a"]}{"t":2,"facts":["b"]}\n{"t":3,"facts":["b"]}', [3], [1]),
+        ('{"t":1,"facts":["a\nb"]}', [], [1, 2]),
+        ('{"t":1,"facts":["a"]}\n\n  \r\n\n{"t":1,"facts":[}\n{"t":1,"facts":["a"]}', [1, 1], [5]),
+        ('\ufeff{"t":1,"facts":["a"]}\r\n{"t":2,"facts":["a"]}\r\n', [1, 2], []),
+        ('{"t":NaN,"facts":["a"]}\n{"t":Infinity,"facts":["a"]}\n{"t":1e0,"facts":["a"]}', [], [1, 2, 3]),
+        ('{"t":1,"t":2,"facts":["a"],"facts":["b"]}', [2], []),
+        (f'{{"t":1{"0" * 5000},"facts":["a"]}}\n{{"t":{2**62},"facts":["a"]}}', [], [1, 2]),
+        (f'{{"t":{2**62 - 1},"facts":["a"]}}', [2**62 - 1], []),
+        (f'{"[" * 100_000}\n{{"t":1,"facts":["a"]}}', [1], [1]),
+        ('{"t":1,"facts":["a(\\"\\ud800\\")"]}\n{"t":1,"facts":["a(\\"\\ud83d\\ude00\\")"]}', [1], [1]),
+        ('{"t":1,"stream":"\\udc00","facts":["a"]}\n{"t":1,"facts":["<http://a/\\udc00>(b)"]}', [], [1, 2]),
+        ('{"t":1,"facts":["a("]}\n{"t":1,"facts":["a(x"]}', [], [1, 2]),
+        ('{"t":1,"facts":["a)"]}\n{"t":1,"facts":["a(b)c)"]}', [], [1, 2]),
+        ('{"t":1,"facts":["a(x\\n)"]}\n{"t":1,"facts":[""]}', [], [1, 2]),
+        ('{"t":1,"facts":[null]}\n{"t":1,"facts":null}', [], [1, 2]),
+        ('{"t":1,"facts":["a"]}\n{"t":1,"graph":"<a> <p> 3 ."}\n{"t":1,"facts":["a"]}', [1, 1, 1], []),
+        ('{"t":true,"facts":["a"]}\n{"t":1,"facts":["a"]}\n{"t":1,"facts":["b"]}', [1, 1], [1]),
+    ],
+)  # fmt: skip
+def test_tricky_lines(text, ticks, lines):
+    found = read(text)
+    assert [one[0] for one in found if not isinstance(one, Diagnostic)] == ticks
+    assert [one.as_data()["line"] for one in found if isinstance(one, Diagnostic)] == lines
+
+
+_LINES = st.sampled_from(
+    [
+        '{"t":1,"facts":["a(x,y)"]}',
+        '{"t":1,"facts":["a(x,z)","b"]}',
+        '{"t": 1, "stream": "s", "facts": ["a(3,-1.50)"]}',
+        '{"t":2,"facts":["a( \\"u,v\\" , y)"]}\r',
+        '{"t":2,"facts":[]}',
+        '{"t":"1970-01-01T00:00:02Z","facts":["c(<http://ex.org/x>)"]}',
+        '{"t":2,"facts":["a(X)"]}',
+        '{"t":2,"facts":[1]}',
+        '{"t":1,"graph":"<a> <p> 3 ."}',
+        '{"t":1,"facts":["a"',
+        '"b"]}',
+        "]}",
+        ',{"t":1,"facts":["a"]}',
+        "",
+        " ",
+    ]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(_LINES, max_size=80))
+def test_property_a_block_says_what_its_lines_say(lines):
+    def merged(items):
+        for (diagnostic, *when), group in groupby(
+            items, lambda one: (one, 0, 0) if _is_wrong(one) else (None, *one[:2])
+        ):
+            yield diagnostic.render() if diagnostic else (*when, [fact for _, _, facts in group for fact in facts])
+
+    text = "".join(f"{line}\n" for line in lines)
+    assert list(merged(read(text))) == list(merged(read(text, step=1)))
+
+
+def _is_wrong(item):
+    return isinstance(item, Diagnostic)

@@ -7,19 +7,21 @@ parser. A fact ends on the line on which it begins; a line with a mistake costs 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.ir.nodes import Constant, Rule, names
 from thalweg.languages.lars.lower import Lowering
 from thalweg.languages.lars.parser import BLANK, read_statement
-from thalweg.languages.lars.terms import GROUND, TERM, ReadingError, canonical
+from thalweg.languages.lars.terms import GROUND, PREDICATE, TERM, ReadingError, canonical
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number
+from thalweg.model.term import BARE
 from thalweg.model.time import Clock
 
 Item = tuple[int, Batch] | Diagnostic
@@ -36,6 +38,8 @@ _FACT: Final = re.compile(rf"\s*{GROUND}\s*\.?\s*")
 # Short enough to be in range without a closer look.
 _SHORT_NUMBER: Final = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
 _KEPT: Final = 65_536
+# From so many facts on it pays to look at them together.
+_MANY: Final = 32
 
 
 class _Stated(NamedTuple):
@@ -59,6 +63,8 @@ class _Words(dict[str, int]):
         self._spellings: dict[str, str] = {}
 
     def __missing__(self, text: str) -> int:
+        if BARE.match(text):
+            return self._code(text)
         if _SHORT_NUMBER.fullmatch(text):
             return self._remember(text, read_number(text) or 0)
         spelling = self._spellings.get(text) or self._spell(text)
@@ -73,8 +79,8 @@ class _Words(dict[str, int]):
 
     def _spell(self, text: str) -> str:
         term = text.strip()
-        if not TERM.fullmatch(term):
-            raise ReadingError("E301", f"`{term}` is not a term", "")
+        if "\n" in text or not TERM.fullmatch(term) or not is_unicode(term):
+            raise _not_simple(term)
         spelling = canonical(term, self._prefixes)
         if spelling != text:
             if len(self._spellings) >= _KEPT:
@@ -206,6 +212,77 @@ class FactReader:
             row += words
         return True
 
+    def batch(self, facts: list[str], stream: str | None) -> Batch | None:
+        """Facts without a time as one batch; None where one of them is not a fact, and `read_fact` says why.
+
+        >>> FactReader("in.jsonl", Dictionary()).batch(["a(x,y)", "a(x,z)", "b"], None).order
+        ['a/2', 'a/2', 'b/0']
+        """
+        batch = Batch(stream=stream)
+        try:
+            if len(facts) < _MANY or not self._take_together(facts, batch):
+                self._take_each(facts, batch)
+        except (Rejected, AttributeError, TypeError):
+            # Where JSON holds something else than a text, that has no such parts.
+            return None
+        return batch
+
+    def _take_each(self, facts: list[str], batch: Batch) -> None:
+        """Adds facts to a batch, one by one; raises `Rejected`."""
+        known, words_of, signatures = self.dictionary.words.get, self._words, self._signatures.get
+        rows, order = batch.rows, batch.order
+        for fact in facts:
+            predicate, bracket, args = fact.partition("(")
+            try:
+                words = [known(arg) or words_of[arg] for arg in args[:-1].split(",")] if bracket else []
+                signature = signatures((predicate, len(words))) or self._checked(predicate, len(words))
+                if bracket and args[-1:] != ")":
+                    raise _not_simple(fact)
+            except ReadingError:
+                closely = read_fact(fact)
+                signature, words = closely.signature, [self.dictionary.code(term) for term in closely.args]
+            order.append(signature)
+            if signature in rows:
+                rows[signature] += words
+            else:
+                rows[signature] = words
+
+    def _take_together(self, facts: list[str], batch: Batch) -> bool:
+        """Adds simple facts, the terms of each predicate looked up together; False, and none is added, for others."""
+        predicates, facts_of = _by_predicate(facts)
+        signatures = dict[str, str]()
+        try:
+            for predicate, some in facts_of.items():
+                signatures[predicate] = signature = self._one_signature(predicate, some)
+                batch.rows[signature] = self._words_of(predicate, some)
+        except ReadingError:
+            batch.rows.clear()
+            return False
+        batch.order += map(signatures.__getitem__, predicates)
+        return True
+
+    def _one_signature(self, predicate: str, facts: list[str]) -> str:
+        arity, *others = {*map(str.count, facts, repeat(","))}
+        if others:
+            raise _not_simple(predicate)
+        return self._signatures.get((predicate, arity + 1)) or self._checked(predicate, arity + 1)
+
+    def _words_of(self, predicate: str, facts: list[str]) -> list[int]:
+        """The words of the arguments of facts with one predicate, one after the other."""
+        text, between = "\n".join(facts), f")\n{predicate}("
+        if text[-1:] != ")" or not len(facts) - 1 == text.count("\n") == text.count(between):
+            raise _not_simple(text)
+        terms = text[len(predicate) + 1 : -1].replace(between, ",").split(",")
+        words = [*map(self.dictionary.words.get, terms, map(self._words.get, terms))]
+        if None not in words:
+            return words  # type: ignore[return-value]
+        return [self._words[term] if word is None else word for term, word in zip(terms, words, strict=True)]
+
+    def _checked(self, predicate: str, arity: int) -> str:
+        if not PREDICATE.fullmatch(predicate) or not is_unicode(predicate):
+            raise _not_simple(predicate)
+        return self._signature(predicate, arity)
+
     def _signature(self, predicate: str, arity: int) -> str:
         signature = f"{canonical(predicate, self.prefixes)}/{arity}"
         self._signatures[predicate, arity] = signature
@@ -282,6 +359,23 @@ class FactReader:
             return Diagnostic("E301", str(bad), rule.span, help=bad.way_out)
 
 
+def _by_predicate(facts: list[str]) -> tuple[Iterable[str], dict[str, list[str]]]:
+    """The predicate of each fact, up to its bracket, and the facts of each predicate."""
+    first = facts[0].partition("(")[0]
+    if all(map(str.startswith, facts, repeat(f"{first}("))):
+        return repeat(first, len(facts)), {first: facts}
+    predicates = [fact.partition("(")[0] for fact in facts]
+    found: dict[str, list[str]] = {predicate: [] for predicate in predicates}
+    for predicate, fact in zip(predicates, facts, strict=True):
+        found[predicate].append(fact)
+    return predicates, found
+
+
+def _not_simple(text: str) -> ReadingError:
+    """Says to callers in this file that a text needs a closer look; nobody reads it."""
+    return ReadingError("E301", f"`{text}` is not simple", "")
+
+
 def _ground(rule: Rule) -> Fact:
     """The fact that a rule without a body states."""
     if rule.body:
@@ -306,6 +400,18 @@ def _malformed(problem: Diagnostic) -> Diagnostic:
     return Diagnostic("E301", problem.message, problem.span, way_out, problem.notes)
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: JSON can escape half a surrogate pair, which no encoding has.
+
+    >>> is_unicode("ä"), is_unicode("\\ud800")
+    (True, False)
+    """
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 @lru_cache(maxsize=65_536)
 def read_fact(text: str, name: str = "fact") -> Fact:
     """One fact without a time, as on the command line or in JSON; raises `Rejected`.
@@ -313,6 +419,9 @@ def read_fact(text: str, name: str = "fact") -> Fact:
     >>> read_fact('a(x1, "b c", 007)')
     Fact(predicate='a', args=('x1', '"b c"', '7'))
     """
+    if not is_unicode(text):
+        help = "a character outside the first plane is written as a pair of escapes: `\\ud83d\\ude00`"
+        raise Rejected([Diagnostic("E101", "this has half a surrogate pair, which is not a character", help=help)])
     found = _FACT.fullmatch(text)
     if found:
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from thalweg.ir.fingerprint import fingerprint
 from thalweg.ir.nodes import Door, Program
 from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
@@ -122,8 +123,5 @@ class Job:
     @cached_property
     def fingerprint(self) -> str:
         """What a checkpoint must agree with: the program, and how it is spread and run."""
-        program = self.program
-        told = None if program.told is None else sorted(program.told)
-        about = (show(program), told, sorted(program.streamed), program.door, sorted(program.pinned))
-        what = (FORMAT, *about, self.settings, self.partitions, self.groups)
+        what = (FORMAT, fingerprint(self.program), self.settings, self.partitions, self.groups)
         return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -1,0 +1,53 @@
+"""What a saved state must agree with: one text for everything that a program's answers depend on.
+
+Every field of a program counts, so that a field that is added later cannot be forgotten. Where something was written
+does not, nor the order in which sets are stored.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from thalweg.ir.nodes import Program, Rule
+from thalweg.ir.text import show
+from thalweg.model.fact import Fact
+
+
+def fingerprint(program: Program) -> str:
+    """The same for equal programs, and for no others.
+
+    >>> from dataclasses import replace
+    >>> one = Program(background=(Fact("p", ("a",)),))
+    >>> fingerprint(one) == fingerprint(replace(one)), fingerprint(one) == fingerprint(replace(one, fixed=True))
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    for part in _parts(program):
+        digest.update(part.encode())
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def _parts(value: object) -> Iterator[str]:
+    """A text for each part of a value, which together stand for no other value."""
+    match value:
+        case Rule():
+            yield show(value)
+        case Fact():
+            yield str(value)
+        case tuple():
+            yield f"{len(value)} in order"
+            for one in value:
+                yield from _parts(one)
+        case frozenset():
+            yield f"{len(value)} in any order"
+            yield from sorted("\n".join(_parts(one)) for one in value)
+        case None | bool() | int() | str():
+            yield repr(value)
+        case _ if is_dataclass(value):
+            yield type(value).__name__
+            for each in fields(value):
+                yield each.name
+                yield from _parts(getattr(value, each.name))
+        case _:
+            raise TypeError(f"{type(value).__name__} is not part of a program")

@@ -1,0 +1,96 @@
+"""One program from several parts: for every field of a program, what becomes of it.
+
+A field that is added to `Program` needs a line here, which a test enforces: what is forgotten would be dropped without
+a word. Most fields are sets, of which the union is taken.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.ir.nodes import Door, Equality, Program
+
+Parts = Sequence[Program]
+
+
+def merge(parts: Parts) -> Program:
+    """One program from its parts; `Rejected` where they contradict each other.
+
+    >>> from thalweg.ir.nodes import Atom, Rule
+    >>> merge([Program((Rule(Atom("p")),)), Program((Rule(Atom("q")),))]).derived == {"p/0", "q/0"}
+    True
+    """
+    return Program(**{name: merged(parts) for name, merged in MERGED.items()})
+
+
+def _joined(name: str) -> Callable[[Parts], tuple[Any, ...]]:
+    return lambda parts: tuple(one for part in parts for one in getattr(part, name))
+
+
+def _union(name: str) -> Callable[[Parts], frozenset[Any]]:
+    return lambda parts: frozenset(one for part in parts for one in getattr(part, name))
+
+
+def _told(parts: Parts) -> frozenset[str] | None:
+    """What a part keeps to itself is not output; a part that does not say outputs all that it derives."""
+    if all(part.told is None for part in parts):
+        return None
+    return frozenset(name for part in parts for name in (part.derived if part.told is None else part.told))
+
+
+def _door(parts: Parts) -> Door:
+    """All that one of the parts wants to know about a term."""
+    asked = [part.door.datatypes for part in parts if part.door.datatypes is not None]
+    return Door(
+        tuple(dict.fromkeys(name for names in asked for name in names)) if asked else None,
+        any(part.door.stand_ins for part in parts),
+        tuple(dict.fromkeys(one for part in parts for one in part.door.restrictions)),
+    )
+
+
+def _equality(parts: Parts) -> Equality | None:
+    found = [part.equality for part in parts if part.equality is not None]
+    if not found:
+        return None
+    return Equality(
+        _only([each.edges for each in found], "edges between equal things"),
+        _only([each.alike for each in found], "keys of equal things"),
+        _only([each.links for each in found], "links of equal things") or found[0].links,
+        frozenset(name for each in found for name in each.names),
+    )
+
+
+def _reasons(parts: Parts) -> Program | None:
+    found = [part.reasons for part in parts if part.reasons is not None]
+    if found and sum(bool(part.rules) for part in parts) > 1:
+        raise Rejected([Diagnostic("E411", "checks of consistency do not go with other rules", help=TOGETHER)])
+    return found[0] if found else None
+
+
+def _only(names: list[str | None], what: str) -> str | None:
+    """The one name among some; those that have none do not object."""
+    known = sorted({name for name in names if name is not None})
+    if len(known) > 1:
+        message = f"the programs have different names for the {what}: {', '.join(known)}"
+        raise Rejected([Diagnostic("E411", message, help=TOGETHER)])
+    return known[0] if known else None
+
+
+TOGETHER: Final = 'load the documents together, in one call: `load("a.ttl", "b.ttl", "rules.lars")`'
+
+MERGED: Final[dict[str, Callable[[Parts], Any]]] = {
+    "rules": _joined("rules"),
+    "background": _joined("background"),
+    "given": _union("given"),
+    "handed_on": _union("handed_on"),
+    "lasting": _union("lasting"),
+    "told": _told,
+    "streamed": _union("streamed"),
+    "door": _door,
+    "fixed": lambda parts: any(part.fixed for part in parts),
+    "equality": _equality,
+    "pinned": _union("pinned"),
+    "gathered": _union("gathered"),
+    "static": _union("static"),
+    "reasons": _reasons,
+}

@@ -1,0 +1,77 @@
+"""A fingerprint sees everything that changes answers."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from thalweg.diagnostics import Source
+from thalweg.engine import Engine
+from thalweg.engine.checkpoint import MismatchError
+from thalweg.ir.fingerprint import fingerprint
+from thalweg.ir.nodes import Atom, Constant, Door, Equality, Program, Rule
+from thalweg.languages import lars
+from thalweg.model.fact import Fact
+from thalweg.runtimes.spark.job import Job
+
+PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X,_).\nt(a)."))
+CHANGED = {
+    "rules": PROGRAM.rules[:1],
+    "background": (Fact("t", ("b",)),),
+    "given": frozenset({("p/1", False)}),
+    "handed_on": frozenset({("q/1", True)}),
+    "lasting": frozenset({("q/1", True)}),
+    "told": frozenset({"r/1"}),
+    "streamed": frozenset({"q/1"}),
+    "door": Door(stand_ins=True),
+    "fixed": True,
+    "equality": Equality("e/2", None, "l/2"),
+    "pinned": frozenset({("q/1", 1)}),
+    "gathered": frozenset({"p/1"}),
+    "static": frozenset({"t/1"}),
+    "reasons": Program(),
+}
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Program)])
+def test_every_field_counts(field: str) -> None:
+    changed = replace(PROGRAM, **{field: CHANGED[field]})
+    assert fingerprint(changed) != fingerprint(PROGRAM)
+    assert Job(changed).fingerprint != Job(PROGRAM).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Door(("<a>",)), Door(("<b>",))),
+        (Door(()), Door(None)),
+        (Door(stand_ins=True), Door()),
+        (Door(restrictions=("_:a",)), Door()),
+        *(
+            (Equality("e/2", "a/3", "l/2"), each)
+            for each in (Equality("f/2", "a/3", "l/2"), Equality("e/2", None, "l/2"))
+        ),
+        (Equality("e/2", None, "l/2"), Equality("e/2", None, "k/2")),
+        (Equality("e/2", None, "l/2"), Equality("e/2", None, "l/2", frozenset({"<a>"}))),
+    ],
+)
+def test_every_field_of_a_field_counts(one: Door | Equality, other: Door | Equality) -> None:
+    field = "door" if isinstance(one, Door) else "equality"
+    assert fingerprint(Program(**{field: one})) != fingerprint(Program(**{field: other}))  # type: ignore[arg-type]
+
+
+def test_a_rule_without_a_body_is_no_background() -> None:
+    rule, fact = Rule(Atom("p", (Constant("a"),))), Fact("p", ("a",))
+    assert fingerprint(Program((rule,))) != fingerprint(Program(background=(fact,)))
+
+
+def test_where_something_was_written_does_not_count() -> None:
+    moved = lars.read(Source("b.lars", "\n\nq(X) :- p(X) in [3].\nr(X) :- q(X), not s(X,_). t(a)."))
+    assert fingerprint(moved) == fingerprint(PROGRAM)
+
+
+def test_a_snapshot_of_other_outputs_is_refused() -> None:
+    engine = Engine(PROGRAM)
+    engine.advance(0, [Fact("p", ("a",))])
+    assert Engine.restore(PROGRAM, engine.snapshot()).now == 0
+    with pytest.raises(MismatchError):
+        Engine.restore(replace(PROGRAM, told=frozenset({"r/1"})), engine.snapshot())

@@ -1,0 +1,69 @@
+"""Merging programs drops nothing."""
+
+from dataclasses import fields
+
+import pytest
+
+from thalweg.diagnostics import Rejected
+from thalweg.ir.merge import MERGED, merge
+from thalweg.ir.nodes import Atom, Door, Equality, Program, Rule
+from thalweg.model.fact import Fact
+
+P, Q = Rule(Atom("p")), Rule(Atom("q"))
+WHOLE = {
+    "rules": (P,),
+    "background": (Fact("t", ("b",)),),
+    "given": frozenset({("g/1", False)}),
+    "handed_on": frozenset({("q/1", True)}),
+    "lasting": frozenset({("q/1", True)}),
+    "told": frozenset({"p/0"}),
+    "streamed": frozenset({"p/0"}),
+    "door": Door(("<a>", "<b>"), True, ("_:r",)),
+    "fixed": True,
+    "equality": Equality("e/2", "a/3", "l/2", frozenset({"<n>"})),
+    "pinned": frozenset({("p/0", 1)}),
+    "gathered": frozenset({"g/1"}),
+    "static": frozenset({"t/1"}),
+    "reasons": Program((P,)),
+}
+
+
+def test_every_field_has_a_way_to_be_merged() -> None:
+    assert [*MERGED] == [*WHOLE] == [field.name for field in fields(Program)]
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Program)])
+@pytest.mark.parametrize("first", [True, False])
+def test_no_field_of_any_part_is_dropped(field: str, first: bool) -> None:
+    part, nothing = Program(**{field: WHOLE[field]}), Program()  # type: ignore[arg-type]
+    assert getattr(merge([part, nothing] if first else [nothing, part]), field) == WHOLE[field]
+
+
+def test_one_part_is_itself() -> None:
+    program = Program(**WHOLE)  # type: ignore[arg-type]
+    assert merge([program]) == program
+    assert merge([]) == Program()
+
+
+def test_a_part_that_does_not_say_outputs_all_that_it_derives() -> None:
+    assert merge([Program((P,)), Program((Q,))]).told is None
+    assert merge([Program((P,)), Program((Q,), told=frozenset())]).told == {"p/0"}
+
+
+def test_doors_ask_for_all_that_one_of_them_asks_for() -> None:
+    doors = Door(("<b>", "<a>")), Door(None, True), Door(("<a>", "<c>"), restrictions=("_:r",))
+    merged = merge([Program(door=door) for door in doors]).door
+    assert merged == Door(("<b>", "<a>", "<c>"), True, ("_:r",))
+
+
+def test_equality_is_merged_where_the_names_agree() -> None:
+    one, other = Equality("e/2", None, "l/2", frozenset({"<a>"})), Equality(None, "a/3", "l/2", frozenset({"<b>"}))
+    merged = merge([Program(equality=one), Program(equality=other)]).equality
+    assert merged == Equality("e/2", "a/3", "l/2", frozenset({"<a>", "<b>"}))
+    with pytest.raises(Rejected, match="E411"):
+        merge([Program(equality=one), Program(equality=Equality("e/2", None, "k/2"))])
+
+
+def test_checks_of_consistency_do_not_go_with_other_rules() -> None:
+    with pytest.raises(Rejected, match="E411"):
+        merge([Program((P,), reasons=Program()), Program((Q,))])
