@@ -2,8 +2,8 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_budget import tight
 from test_ontologies import CLASSES, INDIVIDUALS, PROPERTIES, WINDOW, ontologies, owl
+from test_shedding import tight
 
 from thalweg.engine import Engine
 from thalweg.engine.equality import Classes
