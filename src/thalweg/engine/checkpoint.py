@@ -147,9 +147,19 @@ def settle(engine: "Engine", changes: "list[Change]") -> None:
     engine.weigh()
     if engine.incomplete != engine.withheld:
         before, state = engine.standing(), save(engine)
-        engine.prepare()
-        load(engine, state)
+        _plan_again(engine, state)
         engine.tell(before, changes)
+
+
+def _plan_again(engine: "Engine", state: State) -> None:
+    """Brings the engine to a state with a plan for what is incomplete now.
+
+    Without its budget, which is held when the tick is over: until then, terms count that nothing uses any more.
+    """
+    budget, engine.memory = engine.memory, None
+    engine.prepare()
+    load(engine, state)
+    engine.memory = budget
 
 
 def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
@@ -178,8 +188,7 @@ def shed(engine: "Engine", state: State, upto: int) -> None:
             engine.lacking[name] = max(int(memory.until[old].max()), engine.lacking.get(name, 0))
             state.memories[name] = memory.kept(~old)
             engine.dropped += int(np.count_nonzero(old))
-    engine.prepare()
-    load(engine, state)
+    _plan_again(engine, state)
 
 
 def _middle(engine: "Engine", state: State) -> int | None:

@@ -15,7 +15,7 @@ from thalweg.testing.evaluators import batch_of
 
 # Two stages: `q` is keyed by Y, and negated by X.
 RULES = "q(X) :- e(X,Y) in [50], f(Y) in [50]. a(X) :- r(X) in [90], not q(X)."
-JOB = Job(api.load(RULES), Settings(emit="changes", memory=200_000), partitions=1)
+JOB = Job(api.load(RULES), Settings(emit="changes", memory=900_000), partitions=1)
 
 
 def parcels(job: Job, tick: int, facts: list[Fact], ended: bool = False) -> list[Parcel]:
@@ -28,7 +28,7 @@ def payloads(post: list[Parcel], stage: int) -> list[bytes]:
 
 
 def many(tick: int) -> list[Fact]:
-    return [Fact("e", (f"x{tick}_{number}", f"y{tick}_{number}")) for number in range(1_000)]
+    return [Fact("e", (f"x{tick}_{number}", f"y{tick}_{number}")) for number in range(4_000)]
 
 
 def test_later_stages_hear_what_is_missing():
@@ -70,7 +70,7 @@ def test_a_batch_in_which_facts_are_shed_is_saved_and_not_replayed():
     again = Worker(job, 0, 0)
     again.load(next(data for data in reversed(saved) if data))
     assert again.engine.lacking
-    assert again.engine.memory == 200_000
+    assert again.engine.memory == 900_000
 
 
 def test_nothing_is_shed_while_a_batch_is_replayed():
