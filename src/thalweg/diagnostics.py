@@ -77,6 +77,8 @@ CATALOGUE: Final = {
     "W411": "nothing can be in a class or property",
     "W412": "facts count for their own tick only",
     "W413": "there are fewer groups than bolts",
+    "W414": "memory budget is exceeded",
+    "W415": "answers were partial",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

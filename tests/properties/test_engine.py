@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from thalweg.engine import Engine
 from thalweg.engine import engine as engine_module
-from thalweg.ir.semantics import answers
 from thalweg.model.event import Batch, Event
 from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, feed, told
 from thalweg.testing.strategies import Scenario, large_scenarios, scenarios
@@ -107,23 +106,6 @@ def test_what_holds_has_a_reason_and_lasts_as_long_as_it_says(scenario: Scenario
             engine.advance(tick)
         lasting = {text for text, proof in proofs.items() if proof and (proof.until is None or proof.until >= tick)}
         assert lasting <= set(map(str, engine.facts()))
-
-
-@given(scenarios(), st.data())
-def test_what_is_forgotten_is_declared(scenario: Scenario, data: st.DataObject) -> None:
-    """Changes always add up to what holds, and what is not marked as partial is what the program means."""
-    tight = data.draw(st.integers(scenario.first, scenario.last))
-    truth = dict(answers(scenario.program, scenario.events, scenario.first, scenario.last))
-    engine, holding = Engine(scenario.program, first=scenario.first), set[str]()
-    for tick in range(scenario.first, scenario.last + 1):
-        engine.memory = 1 if tick == tight else None
-        arriving = [batch_of(engine.dictionary, event) for event in scenario.events if event.tick == tick]
-        for difference in told(engine.advance(tick, arriving)).values():
-            assert not difference.begin & holding
-            assert difference.end <= holding
-            holding = (holding | difference.begin) - difference.end
-        assert holding == set(map(str, engine.facts()))
-        assert engine.partial or holding == set(map(str, truth[tick]))
 
 
 def _merged(events: Iterable[Event]) -> list[Event]:

@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_ontologies import CLASSES, INDIVIDUALS, PROPERTIES, WINDOW, ontologies, owl
+from test_shedding import tight
 
 from thalweg.engine import Engine
 from thalweg.engine.equality import Classes
@@ -80,3 +81,23 @@ def test_the_engine_tells_what_is_meant_also_after_a_restart(
         if tick == cut:
             engine = Engine.restore(program, engine.snapshot())
             assert holding == set(engine.facts())
+
+
+@settings(max_examples=10, deadline=None)
+@given(ontology=ontologies(), stream=STREAMS, when=st.integers(0, 4), more=st.integers(1, WINDOW))
+def test_what_is_output_over_a_budget_is_meant(
+    ontology: list[Triple], stream: list[tuple[int, Triple]], when: int, more: int
+) -> None:
+    """Who stands for others is unknown while pairs may be missing; so is all that is output of them."""
+    program = specialised("x.ttl", ontology, "rl", WINDOW)
+    events = [Event(tick, (as_fact(triple),)) for tick, triple in sorted(stream, key=lambda each: each[0])]
+    engine = tight({when: (when + more, 1)})(program, first=0)
+    holding: set[Fact] = set()
+    for tick, meant in answers(program, events, 0, 9):
+        visible = {fact for fact in meant if fact.signature in (program.told or ())}
+        for change in engine.advance(tick, [fact for event in events if event.tick == tick for fact in event.facts]):
+            assert not set(change.end) & visible
+            holding = (holding - set(change.end) - set(change.unknown)) | set(change.begin)
+        assert holding == set(engine.facts())
+        assert holding <= visible
+        assert engine.partial or holding == visible

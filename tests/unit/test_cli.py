@@ -270,6 +270,27 @@ def test_a_memory_budget_marks_what_may_be_incomplete(folder):
     assert all(json.loads(line) for line in lines)
 
 
+def test_nothing_false_is_output_over_a_memory_budget(folder):
+    """Half of the things have a `p` that is shed while it still counts: none of them may be output."""
+    (folder / "alone.lars").write_text("a(X) :- r(X), not p(X) in [200].\n")
+    facts = [f"p(x{tick}_{number}) at {tick}.\n" for tick in range(120) for number in range(100)]
+    facts += [f"r(x{max(0, tick - 60)}_{number}) at {tick}.\n" for tick in range(120) for number in range(2)]
+    facts += [f"r(y{tick}) at {tick}.\n" for tick in range(120)]
+    facts.sort(key=lambda line: int(line.split()[-1][:-1]))
+    (folder / "many.facts").write_text("".join(facts))
+    arguments = ["run", "alone.lars", "--stream", "many.facts", "--emit", "snapshot", "--to", "400"]
+    whole = {each["t"]: set(each["facts"]) for each in map(json.loads, thalweg(*arguments).stdout.splitlines())}
+    result = thalweg(*arguments, "--memory", "1M")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert all(set(line["facts"]) <= whole[line["t"]] for line in lines)
+    assert all(set(line["facts"]) == whole[line["t"]] for line in lines if "partial" not in line)
+    assert {tuple(line["shed"]) for line in lines if "partial" in line} == {("p/1",)}
+    assert "partial" not in lines[-1]
+    assert result.stderr.count("warning[W414]: facts of `p/1` were shed at tick ") == 1
+    assert "`a/1` may lack facts" in result.stderr
+    assert result.stderr.count("warning[W415]: answers were partial between ticks ") == 1
+
+
 # Check, explain, why -------------------------------------------------------------------------------------------------
 
 

@@ -128,10 +128,14 @@ def run_on_spark(
     out: str | None = None,
     late: str | None = None,
     format: str = "jsonl",
+    memory: int | None = None,
     report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
 ) -> "Outcome":
-    """Runs a program on Spark from streams to a sink; raises what is wrong with the streams when all is answered."""
+    """Runs a program on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
+
+    `memory` is a budget in bytes for each bucket of each stage.
+    """
     from thalweg.planning.reasons import keep_reasons
     from thalweg.runtimes.clashes import as_clashes
     from thalweg.runtimes.embedded import Settings
@@ -143,7 +147,7 @@ def run_on_spark(
     from thalweg.runtimes.spark.job import Job as SparkJob
     from thalweg.runtimes.spark.run import run
 
-    settings = Settings(*timing.ticks(), emit, on_error)
+    settings = Settings(*timing.ticks(), emit, on_error, memory)
     job = SparkJob(keep_reasons(program), settings, partitions, name=uuid4().hex)
     spell = spelling(format, timing.clock)
     say = spell if program.reasons is None else lambda piece: spell(as_clashes(piece))
@@ -152,7 +156,7 @@ def run_on_spark(
             job,
             items,
             place,
-            lambda ledger: Delivery(ledger, out, late, emit, say),
+            lambda ledger: Delivery(ledger, out, late, emit, say, report=report),
             interrupt or Interrupt(),
             report,
             options=options,
@@ -244,8 +248,9 @@ def _streaming(
 
 
 def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome":
-    if outcome.late_told:
-        report(outcome.late_told)
+    for summary in (outcome.late_told, outcome.shed_told):
+        if summary is not None:
+            report(summary)
     if outcome.malformed is not None:
         raise Rejected([outcome.malformed])
     return outcome

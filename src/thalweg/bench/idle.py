@@ -45,7 +45,7 @@ class Echo(Engine):
         if not taken:
             return []
         rows = np.concatenate(taken)
-        return [Change(to, False, self, rows, None, rows)]
+        return [Change(to, (), frozenset(), self, rows, None, None, rows)]
 
     def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
         """All conclusions look alike, so every relation has all of them; none is guaranteed beyond its tick."""

@@ -146,6 +146,9 @@ Jars = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what Spark writes to its log.")]
 Memory = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="Budget such as `32M`; where it is exceeded answers are marked partial."),
+    typer.Option(
+        metavar="SIZE",
+        help="Budget such as `32M`, on Spark for each bucket; over it facts are shed and answers marked partial.",
+    ),
 ]
 AsTextOrData = Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")]

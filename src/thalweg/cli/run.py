@@ -140,21 +140,19 @@ def run(
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are told as lines of JSON: leave `--format` out")
-        _fitting(spread, delivery, memory)
+        _fitting(spread, delivery)
         reading = api.measured(reading, streams, timing)
         program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
         announce_compilation()
         if spread.on_spark:
-            _run_on_spark(program, streams, timing, emit, delivery, spread)
+            _run_on_spark(program, streams, timing, emit, delivery, spread, budget)
         else:
             _run_here(program, streams, timing, emit, delivery, budget)
 
 
-def _fitting(spread: Spread, delivery: Delivery, memory: str | None) -> None:
+def _fitting(spread: Spread, delivery: Delivery) -> None:
     """Refuses what the place to run at does not know."""
     delivery.fit(spread)
-    if spread.on_spark and memory is not None:
-        refuse("`--memory` goes with the embedded runtime: on Spark the executors have their own settings")
     if delivery.is_parquet and not spread.on_spark:
         refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
 
@@ -175,7 +173,13 @@ def _run_here(
 
 
 def _run_on_spark(
-    program: "Program", streams: "list[Text]", timing: "Timing", emit: Emit, delivery: Delivery, spread: Spread
+    program: "Program",
+    streams: "list[Text]",
+    timing: "Timing",
+    emit: Emit,
+    delivery: Delivery,
+    spread: Spread,
+    budget: int | None,
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
@@ -193,6 +197,7 @@ def _run_on_spark(
             out=delivery.out,
             late=delivery.late,
             format=delivery.format,
+            memory=budget,
             report=complain,
             interrupt=interrupt,
         )

@@ -1,8 +1,18 @@
-"""Saving and restoring an engine, as Arrow; and forgetting, which is restoring less.
+"""Saving and restoring an engine, as Arrow; and shedding facts, which is restoring less.
 
 The state is what the windows still need: the rows that were fed, each with its horizon, and the contents of the tuple
 windows. Everything derived is derived again from them in one evaluation, so a restore costs what replaying the windows
 costs, and the answers after it are those of an engine that never stopped.
+
+Over a memory budget the oldest facts are shed. Each memory that lost rows is remembered with the greatest horizon
+among them: up to that tick it lacks something. While it does, the engine works with a plan that draws no conclusion
+from what is missing (`planning/withhold.py`), and with the whole plan again from the tick on at which nothing is
+missed any more. So all that is output is true. What was output and can no longer be derived, and what ends while
+another derivation of it may be missing, becomes *unknown*; when it is known again and holds, it begins again.
+
+Some rows are never shed. Runs, clocks and links are few, and would make much unknown. A tuple window holds as many
+facts as its program says, and only as many new ones would make it whole again. What stays for ever would be missing
+for ever.
 """
 
 from collections import deque
@@ -48,7 +58,6 @@ class State:
 
     first: int
     now: int
-    partial_until: int
     memories: dict[str, Memory] = field(default_factory=dict)
     windows: list[tuple[int, list[Arrival]]] = field(default_factory=list)
 
@@ -57,7 +66,7 @@ def save(engine: "Engine") -> State:
     """What the windows still need."""
     assert engine.first is not None
     assert engine.now is not None
-    state = State(engine.first, engine.now, engine.partial_until)
+    state = State(engine.first, engine.now)
     arrays, runs = engine.arrays, _runs(engine)
     for number in sorted(_fed(engine)):
         relation = engine.plan.relations[number]
@@ -87,7 +96,7 @@ def _fed(engine: "Engine") -> set[int]:
 
 def load(engine: "Engine", state: State) -> None:
     """Brings an engine without history to a saved state."""
-    engine.first, engine.now, engine.partial_until = state.first, state.now, state.partial_until
+    engine.first, engine.now = state.first, state.now
     engine.arrays.scalars[FIRST] = state.first
     for number, (window, (total, inside)) in enumerate(zip(engine.tuples, state.windows, strict=True)):
         window.total, window.inside = total, deque(inside)
@@ -130,35 +139,70 @@ def rebuild(engine: "Engine") -> None:
     load(engine, state)
 
 
+def settle(engine: "Engine", changes: "list[Change]") -> None:
+    """Plans again where relations have become complete, or incomplete, by the tick that has been evaluated."""
+    assert engine.now is not None
+    engine.lacking = {name: until for name, until in engine.lacking.items() if until >= engine.now}
+    engine.weigh()
+    if engine.incomplete != engine.withheld:
+        before, state = engine.standing(), save(engine)
+        _plan_again(engine, state)
+        engine.tell(before, changes)
+
+
+def _plan_again(engine: "Engine", state: State) -> None:
+    """Brings the engine to a state with a plan for what is incomplete now.
+
+    Without its budget, which is held when the tick is over: until then, terms count that nothing uses any more.
+    """
+    budget, engine.memory = engine.memory, None
+    engine.prepare()
+    load(engine, state)
+    engine.memory = budget
+
+
 def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
-    """Halves the windows, oldest facts first, until what is needed fits the budget; what ends thereby is told."""
+    """Halves the windows, oldest facts first, until what is needed fits; `changes` get what is unknown by that."""
     assert engine.memory is not None
     # Terms that nothing uses are given back by whoever knows which facts still wait to come in.
     engine.dictionary.crowded = True
     budget = engine.memory // ROOM
     if engine.needed <= budget:
         return
-    before = engine.output_rows()
-    engine.spell_changes()
-    state = save(engine)
-    # Runs are as few as the facts of one tick, and without its start a run would look complete too late.
-    runs = {engine.plan.relations[number].name for number in _runs(engine)}
-    passing = [name for name in state.memories if name not in runs]
-    while engine.needed > budget and any((state.memories[name].until < FOREVER).any() for name in passing):
-        _halve(state, passing)
-        engine.prepare()
-        load(engine, state)
+    before, state = engine.standing(), save(engine)
+    while engine.needed > budget and (middle := _middle(engine, state)) is not None:
+        shed(engine, state, middle)
     engine.tell(before, changes)
 
 
-def _halve(state: State, passing: list[str]) -> None:
-    """Drops the older half of what time will drop anyway; the answers are whole again when the last of it would go."""
-    ends = np.concatenate([state.memories[name].until for name in passing])
-    middle = int(np.median(ends[ends < FOREVER]))
-    state.partial_until = max(state.partial_until, middle)
-    for name in passing:
+def shed(engine: "Engine", state: State, upto: int) -> None:
+    """Drops the facts that would leave their windows by a tick, and brings the engine to what is left of a state.
+
+    Those that leave with the present tick stay: they are gone at the next one.
+    """
+    for name in _passing(engine):
         memory = state.memories[name]
-        state.memories[name] = memory.kept(memory.until > middle)
+        old = (memory.until > state.now) & (memory.until <= upto)
+        if old.any():
+            engine.lacking[name] = max(int(memory.until[old].max()), engine.lacking.get(name, 0))
+            state.memories[name] = memory.kept(~old)
+            engine.dropped += int(np.count_nonzero(old))
+    _plan_again(engine, state)
+
+
+def _middle(engine: "Engine", state: State) -> int | None:
+    """The tick by which half of what time will drop is gone; None where there is nothing to shed."""
+    ends = _joined([state.memories[name].until for name in _passing(engine)])
+    ends = ends[(ends > state.now) & (ends < FOREVER)]
+    return int(np.median(ends)) if len(ends) else None
+
+
+def _passing(engine: "Engine") -> list[str]:
+    """The memories from which facts may be shed."""
+    plan = engine.plan
+    kept = _runs(engine) | {each.number for each in (*plan.clocks.values(), *plan.beats.values())}
+    kept |= set() if plan.links is None else {plan.links.number}
+    return [plan.relations[number].name for number in sorted(_fed(engine) - kept)]
 
 
 def snapshot(engine: "Engine") -> bytes:
@@ -183,7 +227,8 @@ def snapshot(engine: "Engine") -> bytes:
     about = {
         "first": state.first,
         "now": state.now,
-        "partial_until": state.partial_until,
+        "lacking": engine.lacking,
+        "doubts": [[*key, list(names)] for key, names in engine.doubts.items()],
         "mixed": sorted(engine.mixed),
         "totals": [total for total, _ in state.windows],
         "program": _fingerprint(engine),
@@ -197,13 +242,15 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
     if about["program"] != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
     engine.mixed = frozenset(about["mixed"])
+    engine.lacking = about["lacking"]
+    engine.doubts = {(signature, timed): tuple(names) for signature, timed, names in about["doubts"]}
     engine.prepare()
     codes, renewed = (
         columns["codes"],
         np.array([engine.dictionary.code(term) for term in columns["terms"].to_pylist()], np.int64),
     )
     words, arrived = (recoded(columns[name], codes, renewed) for name in ("words", "arrived"))
-    state = State(about["first"], about["now"], about["partial_until"])
+    state = State(about["first"], about["now"])
     taken, width = 0, 0
     for name, rows in zip(columns["memories"].to_pylist(), columns["rows"].tolist(), strict=True):
         arity, after = engine.plan.memories[name].arity, taken + rows

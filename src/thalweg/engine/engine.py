@@ -5,7 +5,7 @@ the kernel of `tick`. Everything is kept in one arena (`layout`); what a plan ne
 is kept here and fed to the kernel as rows.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -51,11 +51,12 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.term import is_term
-from thalweg.model.time import NEVER
+from thalweg.model.time import FOREVER, NEVER
 from thalweg.model.triples import ANY_TRIPLE, as_facts, as_triples
 from thalweg.planning.check_capacity import exceeded
 from thalweg.planning.gather import gather
 from thalweg.planning.plan import Relation, make_plan
+from thalweg.planning.withhold import incomplete, withhold
 
 if TYPE_CHECKING:
     from thalweg.engine.proof import Proof
@@ -83,18 +84,47 @@ class Given:
     ended: Rows
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds at a moment: the rows that are output or handed on, and those handed on with their last ticks.
+
+    `withheld` are the numbers of the relations that the plan takes for incomplete.
+    """
+
+    rows: Rows
+    lasting: Rows
+    withheld: frozenset[int]
+
+
 @dataclass(eq=False, weakref_slot=True, slots=True)
 class Change:
-    """What began and what ended at one tick. Facts are spelled when they are asked for."""
+    """What began, what ended and what became unknown at one tick. Facts are spelled when they are asked for.
+
+    `shed` are the predicates of the facts that were shed for want of memory and are missing, `incomplete` the numbers
+    of the relations that may lack rows because of it.
+    """
 
     tick: int
-    partial: bool
+    shed: tuple[str, ...]
+    incomplete: frozenset[int]
     _engine: "Engine" = field(repr=False)
     _begun: Rows | None = field(repr=False)
     _ended: Rows | None = field(repr=False)
+    _unknown: Rows | None = field(default=None, repr=False)
     _raised: Rows | None = field(default=None, repr=False)
     _begin: list[Fact] | None = None
     _end: list[Fact] | None = None
+    _lost: list[Fact] | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether the answer at this tick may lack something."""
+        return bool(self.shed)
+
+    @property
+    def rows(self) -> tuple[Rows | None, Rows | None, Rows | None, Rows | None]:
+        """The rows that began, ended, became unknown, and are guaranteed for longer than before."""
+        return self._begun, self._ended, self._unknown, self._raised
 
     @property
     def begin(self) -> list[Fact]:
@@ -108,9 +138,17 @@ class Change:
             self._end = self._engine.spell(self._ended)
         return self._end
 
-    def columns(self, relation: Relation) -> tuple[Rows, Rows]:
-        """The rows of one relation that began and that ended, as words, for who passes them on unspelled."""
-        return self._engine.columns_of(relation, self._begun), self._engine.columns_of(relation, self._ended)
+    @property
+    def unknown(self) -> list[Fact]:
+        """What held at the tick before, and may hold or not: what it rests on was shed."""
+        if self._lost is None:
+            self._lost = self._engine.spell(self._unknown)
+        return self._lost
+
+    def columns(self, relation: Relation) -> tuple[Rows, Rows, Rows]:
+        """The rows of one relation that began, ended and became unknown, as words, to be passed on unspelled."""
+        begun, ended, unknown, _ = (self._engine.columns_of(relation, rows) for rows in self.rows)
+        return begun, ended, unknown
 
     def lasting(self, relation: Relation) -> Rows:
         """The rows of one relation that are guaranteed for longer than before, as words, each with its last tick."""
@@ -123,6 +161,10 @@ class Change:
     @property
     def end_text(self) -> list[str]:
         return self._engine.spell_text(self._ended) if self._end is None else [str(fact) for fact in self._end]
+
+    @property
+    def unknown_text(self) -> list[str]:
+        return self._engine.spell_text(self._unknown) if self._lost is None else [str(fact) for fact in self._lost]
 
 
 class Engine:
@@ -152,16 +194,21 @@ class Engine:
             give_back_memory()
         self.mixed = program.streamed & (program.derived | {name for name, _ in program.given})
         self.dictionary = Dictionary()
-        self.partial_until = -1
+        self.dropped = 0
+        self.lacking: dict[str, int] = {}
+        self.doubts: dict[tuple[str, bool], tuple[str, ...]] = {}
         self._changes: WeakSet[Change] = WeakSet()
         self.prepare()
 
     def prepare(self) -> None:
         """Makes the plan, the table and empty arrays."""
         program, self.gathering = gather(self.program)
-        self.plan = plan = make_plan(program, self.mixed)
-        if too_large := list(exceeded(plan)):
+        self.whole = make_plan(program, self.mixed)
+        if too_large := list(exceeded(self.whole)):
             raise Rejected(too_large)
+        self.weigh()
+        self.withheld = self.incomplete
+        self.plan = plan = withhold(self.whole, self.withheld)
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
@@ -180,6 +227,9 @@ class Engine:
         # Rows that are free, and those that the arena needs for itself, have numbers of their own at the end.
         self._is_told = np.zeros(len(plan.relations) + 4, dtype=bool)
         self._is_told[list(self._predicates)] = True
+        self._is_followed, self._is_lasting = self._is_told.copy(), np.zeros_like(self._is_told)
+        for key, relation in plan.handed_on.items():
+            (self._is_lasting if key in self.program.lasting else self._is_followed)[relation.number] = True
         self.arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
         self.unnamed = [number for number, name in self._predicates.items() if name[0] not in "<_"]
         self.equals = Equals(self) if self.program.equality else None
@@ -253,12 +303,15 @@ class Engine:
         while self.now is None or self.now < to:
             tick = self._next_stop(to)
             words, feeds = self._feeds_at(tick, *((batches, given) if tick == to else ((), ()))).arrays()
-            self.evaluate(tick, words, feeds, until=to - 1 if self._may_idle and self.now is not None else tick)
+            idle = self._may_idle and self.now is not None
+            self.evaluate(tick, words, feeds, until=min(to, self.settle_at) - 1 if idle else tick)
             self.now = int(self.arrays.scalars[NOW])
             if self.equals is not None:
                 self.equals.evaluate(self.now)
             if self._tells:
                 self._collect_change(self.now, changes)
+            if self.now >= self.settle_at:
+                self._settle(changes)
             if self.memory is not None and self.size > self.memory // ROOM:
                 self._forget(changes)
         return changes
@@ -274,8 +327,8 @@ class Engine:
             return self.first
         if self._every_tick:
             return self.now + 1
-        end = next_end(self.arrays)
-        return end if end is not None and self.now < end < to else to
+        end, stop = next_end(self.arrays), min(to, self.settle_at)
+        return end if end is not None and self.now < end < stop else stop
 
     def evaluate(self, tick: int, words: Rows, feeds: Rows, until: int = NEVER) -> None:
         """Evaluates one tick with what is fed to it; and those up to `until`, fed the same, while nothing happens."""
@@ -431,10 +484,30 @@ class Engine:
         raised = self.arrays.rows_in(RAISED) if self.program.lasting else None
         if self.equals is not None:
             begun, ended = self.equals.told(tick, begun, ended)
+        unknown = None
+        if self.incomplete and ended is not None:
+            # Another derivation may have rested on what was shed.
+            doubtful = self._of_incomplete(ended)
+            ended, unknown = ended[~doubtful], ended[doubtful]
         if begun is not None or ended is not None or raised is not None:
-            change = Change(tick, self.partial, self, begun, ended, raised)
-            self._changes.add(change)
-            changes.append(change)
+            self._add_change(changes, begun, ended, unknown, raised)
+
+    def _add_change(
+        self,
+        changes: list[Change],
+        begun: Rows | None,
+        ended: Rows | None,
+        unknown: Rows | None,
+        raised: Rows | None,
+    ) -> None:
+        assert self.now is not None
+        change = Change(self.now, self.shed, self.incomplete, self, begun, ended, unknown, raised)
+        self._changes.add(change)
+        changes.append(change)
+
+    def _of_incomplete(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are of relations that may lack some."""
+        return np.isin(rows.view(np.int32)[:, RELATION], list(self.incomplete))
 
     def _by_predicate(self, rows: Rows | None) -> Iterator[tuple[str, Rows]]:
         """The columns of rows, predicate by predicate."""
@@ -508,10 +581,109 @@ class Engine:
         with self._taken():
             return [] if self.now is None else self.spell(self.output_rows())
 
+    # What was shed --------------------------------------------------------------------------------------------------
+
     @property
     def partial(self) -> bool:
-        """Whether facts that the windows should hold were forgotten for want of memory."""
-        return self.now is not None and self.now <= self.partial_until
+        """Whether the output may lack something, because facts were shed for want of memory."""
+        return bool(self.shed)
+
+    def doubt(self, given: Mapping[tuple[str, bool], tuple[str, ...]]) -> None:
+        """Tells which of the given predicates may lack facts from the next tick on, and what was shed behind each."""
+        self.doubts = dict(given)
+        self.weigh()
+        self.incomplete |= self.withheld
+        self.settle_at = NEVER if self.now is None else self.now + 1
+
+    def weigh(self) -> None:
+        """Finds what may lack rows, and the tick at which the first of it is complete again."""
+        lacking = [self.whole.memories[name].number for name in self.lacking]
+        lacking += [self.whole.given[key].number for key in self.doubts]
+        self.incomplete = incomplete(self.whole, lacking)
+        self.settle_at = min(self.lacking.values(), default=FOREVER) + 1
+        told = (*self.whole.outputs.values(), *self.whole.handed_on.values())
+        misses = any(relation.number in self.incomplete for relation in told)
+        self.shed = tuple(sorted(self._in_words(set(self._names_of_shed())))) if misses else ()
+
+    def _in_words(self, signatures: set[str]) -> set[str]:
+        """Signatures as streams bring them."""
+        if self.program.door == Door():
+            return signatures
+        from thalweg.languages.owl.door import as_streamed
+
+        return as_streamed(signatures)
+
+    def _names_of_shed(self) -> Iterator[str]:
+        for names in self.doubts.values():
+            yield from names
+        for (signature, _), relation in self.whole.given.items():
+            if relation.name in self.lacking:
+                yield signature
+        for (signature, _), feeds in self.whole.feeds.items():
+            if any(feed.relation.name in self.lacking for feed in feeds):
+                yield from self.gathering.sources(signature) or (signature,)
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """The predicates of the output that may lack facts."""
+        return tuple(sorted(name for name, each in self.whole.outputs.items() if each.number in self.incomplete))
+
+    def standing(self) -> Standing:
+        """Copies of the rows that others know of, to be compared with those of another plan (see `tell`)."""
+        relations, horizons = self.arrays.relations, self.arrays.horizons
+        rows, lasting = (
+            self._in_common(self.arrays.rows[np.flatnonzero(which[relations] & (horizons >= (self.now or 0)))])
+            for which in (self._is_followed, self._is_lasting)
+        )
+        return Standing(rows if self.equals is None else self.equals.visible(rows), lasting, self.withheld)
+
+    def _in_common(self, rows: Rows | None) -> Rows:
+        """Rows without what depends on the plan's rules: the links of its indexes."""
+        width = int(self.arrays.scalars[LINKS])
+        return np.zeros((0, width), dtype=np.int64) if rows is None else np.ascontiguousarray(rows[:, :width])
+
+    def tell(self, before: Standing, changes: list[Change]) -> None:
+        """Adds how the output has changed since `before`, within the tick, to the changes.
+
+        What is there no longer and may lack rows has become unknown; what was found unknown and lacks none has ended.
+        """
+        after = self.standing()
+        last = changes.pop() if changes and changes[-1].tick == self.now else None
+        rows = (self._in_common(rows) for rows in (last.rows if last else (None,) * 4))
+        begun, ended, unknown, raised = rows
+        gone, came = self._without(before.rows, after.rows), self._without(after.rows, before.rows)
+        lost = self._without(np.concatenate((unknown, self._without(gone, begun))), came)
+        doubtful = self._of_incomplete(lost)
+        begun = np.concatenate((self._without(begun, gone), self._without(self._without(came, ended), unknown)))
+        ended = np.concatenate((self._without(ended, came), lost[~doubtful]))
+        raised = np.concatenate((raised, self._without(after.lasting, before.lasting, with_horizon=True)))
+        found = begun, ended, lost[doubtful], raised
+        if last is not None or any(map(len, found)) or before.withheld != after.withheld:
+            self._add_change(changes, *found)
+
+    def _without(self, rows: Rows, others: Rows, with_horizon: bool = False) -> Rows:
+        """The rows that are not among others."""
+        if not len(rows) or not len(others):
+            return rows
+        return rows[~np.isin(self._facts_in(rows, with_horizon), self._facts_in(others, with_horizon))]
+
+    def _facts_in(self, rows: Rows, with_horizon: bool) -> NDArray[np.void]:
+        """Relation and columns of each row, as one value: what makes it the same fact in another arena."""
+        relations = rows.view(np.int32)[:, RELATION : RELATION + 1]
+        columns = rows[:, COLUMNS:]
+        unused = np.arange(columns.shape[1]) >= self.arities[relations]
+        facts = np.hstack((relations.astype(np.int64), np.where(unused, 0, columns), rows[:, : int(with_horizon)]))
+        return np.ascontiguousarray(facts).view(np.dtype((np.void, facts.itemsize * facts.shape[1]))).reshape(-1)
+
+    def _settle(self, changes: list[Change]) -> None:
+        from thalweg.engine.checkpoint import settle
+
+        settle(self, changes)
+
+    def _forget(self, changes: list[Change]) -> None:
+        from thalweg.engine.checkpoint import forget_oldest
+
+        forget_oldest(self, changes)
 
     # Memory ---------------------------------------------------------------------------------------------------------
 
@@ -550,6 +722,7 @@ class Engine:
         for change in self._changes:
             assert change.begin is not None
             assert change.end is not None
+            assert change.unknown is not None
 
     def collect(self, waiting: Iterable[Batch] = ()) -> None:
         """Frees the terms that neither the engine nor the batches that wait for it use."""
@@ -561,38 +734,6 @@ class Engine:
         held = [self.words_in_use()]
         held += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
         self.dictionary.collect(np.concatenate(held))
-
-    def tell(self, before: Rows, changes: list[Change]) -> None:
-        """Adds how the output has changed since `before`, within the tick, to the changes told.
-
-        Forgetting ends conclusions, and where negation or an aggregate looks on it begins others.
-        """
-        assert self.now is not None
-        after = self.output_rows()
-        were, are = self._facts_in(before), self._facts_in(after)
-        gone = set(self.spell(before[~np.isin(were, are)]))
-        came = set(self.spell(after[~np.isin(are, were)]))
-        if not gone and not came:
-            return
-        last = changes.pop() if changes and changes[-1].tick == self.now else None
-        begun, ended = (last.begin, last.end) if last else ([], [])
-        begin = [*(fact for fact in begun if fact not in gone), *(came - set(ended))]
-        end = [*(fact for fact in ended if fact not in came), *(gone - set(begun))]
-        if begin or end:
-            changes.append(Change(self.now, self.partial, self, None, None, _begin=begin, _end=end))
-
-    def _facts_in(self, rows: Rows) -> NDArray[np.void]:
-        """Relation and columns of each row, as one value: what makes it the same fact in another arena."""
-        relations = rows.view(np.int32)[:, RELATION : RELATION + 1]
-        columns = rows[:, COLUMNS : int(self.arrays.scalars[LINKS])]
-        unused = np.arange(columns.shape[1]) >= self.arities[relations]
-        facts = np.hstack((relations.astype(np.int64), np.where(unused, 0, columns)))
-        return np.ascontiguousarray(facts).view(np.dtype((np.void, facts.itemsize * facts.shape[1]))).reshape(-1)
-
-    def _forget(self, changes: list[Change]) -> None:
-        from thalweg.engine.checkpoint import forget_oldest
-
-        forget_oldest(self, changes)
 
     def why(self, fact: Fact) -> "Proof | None":
         """A derivation of a fact of the output at `now`, or None where it does not hold."""

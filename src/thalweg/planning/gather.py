@@ -25,6 +25,10 @@ class Gathering:
     def back(self) -> dict[tuple[str, tuple[str, ...]], str]:
         return {made: source for source, made in self.into.items()}
 
+    def sources(self, signature: str) -> list[str]:
+        """The signatures that are fed as one."""
+        return [source for source, (into, _) in self.into.items() if into == signature]
+
     def origin(self, signature: str, args: tuple[str, ...]) -> Fact:
         """The fact that came as another one.
 

@@ -110,7 +110,7 @@ def taken_back(plan: Plan) -> list[frozenset[str]]:
     for rule in plan.rules:
         if rule.negative:
             reasons[rule.head.relation.number].add(NEGATION)
-    edges = list(_rests_on(plan))
+    edges = list(rests_on(plan))
     changed = True
     while changed:
         changed = False
@@ -121,7 +121,7 @@ def taken_back(plan: Plan) -> list[frozenset[str]]:
     return [frozenset(each) for each in reasons]
 
 
-def _rests_on(plan: Plan) -> Iterator[tuple[int, int]]:
+def rests_on(plan: Plan) -> Iterator[tuple[int, int]]:
     for rule in plan.rules:
         yield from ((rule.head.relation.number, atom.relation.number) for atom in (*rule.positive, *rule.negative))
     yield from ((each.target.number, each.source.number) for each in plan.counts)

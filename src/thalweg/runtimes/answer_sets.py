@@ -168,7 +168,8 @@ class Tardy:
 class Windowed:
     """A program that is asked whenever a window closes; also its own emitter, because it has nothing else to tell."""
 
-    partial = False
+    shed: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -280,7 +281,7 @@ class Windowed:
         assert self.first is not None
         return self.first + start, self.first + closing
 
-    def step(self, deltas: Iterable[Any], first: int, last: int, partial: bool) -> Iterator[Piece]:
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Piece]:
         """What `advance` gives is what is told."""
         yield from deltas
 

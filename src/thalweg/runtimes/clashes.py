@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from thalweg.engine.about import Dated, facts_about
 from thalweg.model.term import unquote
 from thalweg.runtimes.blame import Broken, Judge
-from thalweg.runtimes.emit import Change, Interval, Piece, Snapshot, Stretch
+from thalweg.runtimes.emit import Change, Interval, Piece, Snapshot, Stretch, marked
 
 if TYPE_CHECKING:
     from thalweg.engine import Change as Delta
@@ -68,7 +68,7 @@ class Inconsistent(Snapshot):
         return tuple(map(Clash.read, self.facts))
 
     def __str__(self) -> str:
-        return f'{{"t":{self.t},"inconsistent":[{",".join(self.facts)}]{_PARTIAL * self.partial}}}'
+        return f'{{"t":{self.t},"inconsistent":[{",".join(self.facts)}]{marked(self.partial, self.shed)}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Clashing(Stretch):
     """The same clashes for every tick from `first` to `last`."""
 
     def answers(self) -> Iterator[Snapshot]:
-        return (Inconsistent(tick, self.facts, self.partial) for tick in range(self.first, self.last + 1))
+        return (Inconsistent(tick, self.facts, self.partial, self.shed) for tick in range(self.first, self.last + 1))
 
     def jsonl(self) -> str:
         return "".join([f"{answer}\n" for answer in self.answers()])
@@ -99,8 +99,9 @@ class ClashChange(Change):
         return tuple(map(Clash.read, self.end))
 
     def __str__(self) -> str:
-        begin, end = ",".join(self.begin), ",".join(self.end)
-        return f'{{"t":{self.t},"begin":[{begin}],"end":[{end}]{_PARTIAL * self.partial}}}'
+        begin, end, unknown = (",".join(some) for some in (self.begin, self.end, self.unknown))
+        rest = f',"unknown":[{unknown}]' * bool(unknown) + marked(self.partial, self.shed)
+        return f'{{"t":{self.t},"begin":[{begin}],"end":[{end}]{rest}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,9 @@ class ClashInterval(Interval):
 
     def __str__(self) -> str:
         until = "null" if self.until is None else self.until
-        return f'{self.fact[:-1]},"from":{self.start},"until":{until}{_PARTIAL * self.partial}}}'
+        return f'{self.fact[:-1]},"from":{self.start},"until":{until}{marked(self.partial, self.shed)}}}'
 
 
-_PARTIAL: Final = ',"partial":true'
 _AS_CLASHES: Final[dict[type, type]] = {Stretch: Clashing, Change: ClashChange, Interval: ClashInterval}
 
 
@@ -139,9 +139,10 @@ class Told:
     """What to tell of a tick."""
 
     tick: int
-    partial: bool
+    shed: tuple[str, ...]
     begin_text: list[str]
     end_text: list[str]
+    unknown_text: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,28 +161,32 @@ class Tracker:
         self._known: dict[Broken, _Known] = {}
         self._ends: list[tuple[int, Broken]] = []
 
-    def stop(self, before: int) -> int | None:
-        """The next tick before a given one at which reasons must be looked for again."""
+    def stop(self, before: int, settling: int) -> int | None:
+        """The next tick before a given one at which reasons are looked for: again, or because the engine is `settling`.
+
+        Clashes that are known again begin then, without a fact that comes in.
+        """
         while self._ends and self._is_stale(*self._ends[0]):
             heappop(self._ends)
-        return self._ends[0][0] + 1 if self._ends and self._ends[0][0] + 1 < before else None
+        stop = min(settling, self._ends[0][0] + 1 if self._ends else before)
+        return stop if stop < before else None
 
     def _is_stale(self, until: int, broken: Broken) -> bool:
         return broken not in self._known or self._known[broken].until != until
 
-    def take(self, now: int, partial: bool, changes: "Iterable[Delta]") -> list[Told]:
+    def take(self, now: int, shed: tuple[str, ...], changes: "Iterable[Delta]") -> list[Told]:
         """What to tell of some changes, the last of which may be at `now`."""
         told: list[Told] = []
         begun: list[Broken] = []
         for change in changes:
-            ended = [self._end(Broken(*fact.args)) for fact in change.end]
+            ended, unknown = ([self._end(Broken(*fact.args)) for fact in some] for some in (change.end, change.unknown))
             begun += (Broken(*fact.args) for fact in change.begin)
-            told.append(Told(change.tick, change.partial, [], ended))
+            told.append(Told(change.tick, change.shed, [], ended, unknown))
         renewed = self._outlived(now)
         if not (begun or renewed):
             return told
         if not told or (renewed and told[-1].tick < now):
-            told.append(Told(now, partial, [], []))
+            told.append(Told(now, shed, [], [], []))
         told[-1].end_text += (self._known[broken].text for broken in renewed)
         told[-1].begin_text += self._explained([*begun, *renewed])
         return told
@@ -241,10 +246,10 @@ class Explaining:
 
     def advance(self, to: int, batches: "list[Batch]") -> list[Told]:
         told: list[Told] = []
-        while (stop := self._tracker.stop(before=to)) is not None:
+        while (stop := self._tracker.stop(to, self._engine.settle_at)) is not None:
             told += self._step(stop, [])
         return told + self._step(to, batches)
 
     def _step(self, to: int, batches: "list[Batch]") -> list[Told]:
         changes = self._engine.advance(to, batches)
-        return self._tracker.take(to, self._engine.partial, changes)
+        return self._tracker.take(to, self._engine.shed, changes)

@@ -19,6 +19,7 @@ from thalweg.runtimes.clashes import Explaining, as_clashes
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
+from thalweg.runtimes.shedding import Shedding
 
 if TYPE_CHECKING:
     from thalweg.runtimes.schema import SchemaWatch
@@ -42,13 +43,14 @@ class Items(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to run; times are in ticks. The engine must have been made with the same first tick."""
+    """How to run; times are in ticks. An engine must have been made with the same first tick and memory budget."""
 
     first: int | None = None
     last: int | None = None
     delay: int = 0
     emit: str = "snapshot"
     on_error: Literal["stop", "skip"] = "stop"
+    memory: int | None = None
 
 
 class Reasoner(Protocol):
@@ -60,7 +62,9 @@ class Reasoner(Protocol):
     @property
     def dictionary(self) -> Dictionary: ...
     @property
-    def partial(self) -> bool: ...
+    def shed(self) -> tuple[str, ...]: ...
+    @property
+    def unsure(self) -> tuple[str, ...]: ...
     def advance(self, to: int, facts: list[Batch], /) -> Iterable[Any]: ...
     def collect(self, waiting: Iterable[Batch], /) -> None: ...
 
@@ -94,6 +98,7 @@ class Embedded(Generic[R]):
         self._buffer = Reorder(settings.delay)
         self._emitter: Emitter = emitter or EMITTERS[settings.emit]()
         self._explaining = explaining
+        self._shedding = Shedding(report)
         self._schema = _watch(report, explaining is None) if fixed else None
 
     def answers(self, items: Items) -> Iterator[Piece | None]:
@@ -143,7 +148,8 @@ class Embedded(Generic[R]):
         deltas = (self._explaining or self.engine).advance(tick, batches)
         start = self.engine.first if now is None else now + 1
         assert start is not None
-        yield from self._emitter.step(deltas, start, tick, self.engine.partial)
+        yield from self._emitter.step(deltas, start, tick, self.engine.shed)
+        self._shedding.see(tick, self.engine.shed, self.engine.unsure)
 
     def _go_on(self, tick: int) -> Iterator[Piece]:
         """Lets time pass; a timeline that has no first tick yet has not begun."""
@@ -168,8 +174,9 @@ class Embedded(Generic[R]):
         elif self._buffer.highest is not None:
             yield from self._go_on(self._bounded(max(self._buffer.highest, self.settings.first or 0)))
         yield from self._emitter.finish()
-        if summary := self.late.summary():
-            self._report(summary)
+        for summary in (self.late.summary(), self._shedding.summary()):
+            if summary is not None:
+                self._report(summary)
 
 
 def _watch(report: Callable[[Diagnostic], None], may_stream: bool) -> "SchemaWatch":

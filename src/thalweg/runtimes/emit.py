@@ -6,11 +6,15 @@
 
 All three work from the changes alone, so ticks at which nothing changes cost nothing but the snapshots' own lines.
 
+Over a memory budget an answer is *partial*: everything in it is true, something may be missing, and it names the
+predicates of which facts were shed. What held at the tick before and may hold or not is *unknown*: it has not ended,
+and is no longer part of what holds. When it is known again and holds, it begins again.
+
 Answer sets come window by window instead: a `Solution` each. All can be written as JSON Lines, as atoms, or as graphs
 of RDF whose names tell from when to when they hold.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from json.encoder import encode_basestring as quoted
@@ -26,6 +30,7 @@ _NOTE: Final = " % partial"
 
 _TRUE: Final = f'"true"^^<{XSD}boolean>'
 _INVALIDATED_AT: Final = "<http://www.w3.org/ns/prov#invalidatedAtTime>"
+_UNKNOWN_FROM: Final = f"{OWN}unknownFrom>"
 _VALID_FROM: Final = "<https://schema.org/validFrom>"
 _VALID_THROUGH: Final = "<https://schema.org/validThrough>"
 
@@ -36,12 +41,13 @@ _QUOTED: Final = Wrapping('"', '"', lambda text: quoted(text)[1:-1])
 LONGEST_STRETCH: Final = 8_192
 
 
-def _graph(name: str, facts: tuple[str, ...], partial: bool, *said: Said) -> Graph:
+def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ...], *said: Said) -> Graph:
     """A graph with a name of our own; one that may lack something is another graph, and says so."""
     known = tuple(one for group in said for one in group)
     if not partial:
         return Graph(f"{OWN}{name}>", facts, known)
-    return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", _TRUE)))
+    missing = tuple((f"{OWN}shed>", quoted(predicate)) for predicate in shed)
+    return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", _TRUE), *missing))
 
 
 def _time(predicate: str, name: str, tick: int, clock: Clock) -> Said:
@@ -70,20 +76,32 @@ def _listed(facts: Iterable[str]) -> str:
     return f"[{','.join(map(quoted, facts))}]"
 
 
+def marked(partial: bool, shed: tuple[str, ...]) -> str:
+    """How a line of JSON goes on that may lack something, and of which predicates facts were shed.
+
+    >>> marked(True, ("p/1",)), marked(False, ())
+    (',"shed":["p/1"],"partial":true', '')
+    """
+    return (f',"shed":{_listed(shed)}' if shed else "") + _PARTIAL * partial
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that holds at a tick.
+    """All that holds at a tick; all that is known to hold where it is partial.
 
     >>> print(Snapshot(41, ("q(x2,y,z)", "q(x3,y,z)")))
     {"t":41,"facts":["q(x2,y,z)","q(x3,y,z)"]}
+    >>> print(Snapshot(42, ("q(x3,y,z)",), partial=True, shed=("p/2",)))
+    {"t":42,"facts":["q(x3,y,z)"],"shed":["p/2"],"partial":true}
     """
 
     t: int
     facts: tuple[str, ...]
     partial: bool = False
+    shed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f'{{"t":{self.t},"facts":{_listed(self.facts)}{_PARTIAL * self.partial}}}'
+        return f'{{"t":{self.t},"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +112,13 @@ class Stretch:
     last: int
     facts: tuple[str, ...]
     partial: bool = False
+    shed: tuple[str, ...] = ()
 
     def answers(self) -> Iterator[Snapshot]:
-        return (Snapshot(tick, self.facts, self.partial) for tick in range(self.first, self.last + 1))
+        return (Snapshot(tick, self.facts, self.partial, self.shed) for tick in range(self.first, self.last + 1))
 
     def jsonl(self) -> str:
-        rest = f',"facts":{_listed(self.facts)}{_PARTIAL * self.partial}}}\n'
+        rest = f',"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}\n'
         return "".join([f'{{"t":{tick}{rest}' for tick in range(self.first, self.last + 1)])
 
     def atoms(self) -> str:
@@ -110,24 +129,33 @@ class Stretch:
     def graphs(self, clock: Clock) -> Iterator[Graph]:
         """One for each tick at which something holds: an event of a stream that can be read again."""
         for tick in range(self.first, self.last + 1) if self.facts else ():
-            yield _graph(f"snapshot:{tick}", self.facts, self.partial, _time(GENERATED_AT, "tick", tick, clock))
+            when = _time(GENERATED_AT, "tick", tick, clock)
+            yield _graph(f"snapshot:{tick}", self.facts, self.partial, self.shed, when)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """What began to hold at a tick, and what ended: held at the tick before, and no longer.
 
+    `unknown` held at the tick before too, and whether it still does is not known: what it rests on was shed.
+
     >>> print(Change(40, ("q(x3,y,z)",), ("q(x1,y,z)",)))
     {"t":40,"begin":["q(x3,y,z)"],"end":["q(x1,y,z)"]}
+    >>> print(Change(40, (), (), partial=True, shed=("p/2",), unknown=("q(x2,y,z)",)))
+    {"t":40,"begin":[],"end":[],"unknown":["q(x2,y,z)"],"shed":["p/2"],"partial":true}
     """
 
     t: int
     begin: tuple[str, ...]
     end: tuple[str, ...]
     partial: bool = False
+    shed: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f'{{"t":{self.t},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{_PARTIAL * self.partial}}}'
+        unknown = f',"unknown":{_listed(self.unknown)}' if self.unknown else ""
+        rest = f"{unknown}{marked(self.partial, self.shed)}"
+        return f'{{"t":{self.t},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{rest}}}'
 
     def answers(self) -> Iterator["Change"]:
         yield self
@@ -136,16 +164,21 @@ class Change:
         return f"{self}\n"
 
     def atoms(self) -> str:
-        """`- q(x1,y,z) at 40.` and `+ q(x3,y,z) at 40.`, what ended before what began."""
+        """`- q(x1,y,z) at 40.`, `? q(x2,y,z) at 40.` and `+ q(x3,y,z) at 40.`: what ended, is unknown, and began."""
         rest = f" at {self.t}.{_NOTE * self.partial}\n"
-        return "".join([f"- {fact}{rest}" for fact in self.end] + [f"+ {fact}{rest}" for fact in self.begin])
+        kinds = (("-", self.end), ("?", self.unknown), ("+", self.begin))
+        return "".join([f"{sign} {fact}{rest}" for sign, facts in kinds for fact in facts])
 
     def graphs(self, clock: Clock) -> Iterator[Graph]:
-        """What ended, and what began."""
-        if self.end:
-            yield _graph(f"end:{self.t}", self.end, self.partial, _time(_INVALIDATED_AT, "tick", self.t, clock))
-        if self.begin:
-            yield _graph(f"begin:{self.t}", self.begin, self.partial, _time(GENERATED_AT, "tick", self.t, clock))
+        """What ended, what became unknown, and what began."""
+        for name, facts, predicate in (
+            ("end", self.end, _INVALIDATED_AT),
+            ("unknown", self.unknown, _UNKNOWN_FROM),
+            ("begin", self.begin, GENERATED_AT),
+        ):
+            if facts:
+                when = _time(predicate, "tick", self.t, clock)
+                yield _graph(f"{name}:{self.t}", facts, self.partial, self.shed, when)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +193,12 @@ class Interval:
     start: int
     until: int | None
     partial: bool = False
+    shed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         until = "null" if self.until is None else self.until
-        return f'{{"fact":{quoted(self.fact)},"from":{self.start},"until":{until}{_PARTIAL * self.partial}}}'
+        rest = marked(self.partial, self.shed)
+        return f'{{"fact":{quoted(self.fact)},"from":{self.start},"until":{until}{rest}}}'
 
     def answers(self) -> Iterator["Interval"]:
         yield self
@@ -180,10 +215,10 @@ class Interval:
         """The graph of all that holds just so long."""
         start = _time(_VALID_FROM, "from", self.start, clock)
         if self.until is None:
-            yield _graph(f"interval:{self.start}", (self.fact,), self.partial, start)
+            yield _graph(f"interval:{self.start}", (self.fact,), self.partial, self.shed, start)
         else:
             end = _time(_VALID_THROUGH, "until", self.until, clock)
-            yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, start, end)
+            yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, self.shed, start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +311,19 @@ class Delta(Protocol):
     @property
     def end_text(self) -> list[str]: ...
     @property
-    def partial(self) -> bool: ...
+    def unknown_text(self) -> list[str]: ...
+    @property
+    def shed(self) -> tuple[str, ...]: ...
 
 
 class Emitter(Protocol):
     """Turns the changes of the engine into what the user asked to see."""
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Piece]:
-        """The ticks from `first` to `last` have been evaluated, with these changes; `partial` is the state after."""
+    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Piece]:
+        """The ticks from `first` to `last` have been evaluated, with these changes.
+
+        `shed` are the predicates of which the engine then lacks facts.
+        """
 
     def finish(self) -> Iterator[Piece]:
         """Nothing more will come."""
@@ -292,9 +332,13 @@ class Emitter(Protocol):
 class Changes:
     """`changes`: only ticks with a change."""
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Change]:
+    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Change]:
         for delta in deltas:
-            yield Change(delta.tick, tuple(sorted(delta.begin_text)), tuple(sorted(delta.end_text)), delta.partial)
+            begin, end, unknown = (
+                tuple(sorted(facts)) for facts in (delta.begin_text, delta.end_text, delta.unknown_text)
+            )
+            if begin or end or unknown:
+                yield Change(delta.tick, begin, end, bool(delta.shed), delta.shed, unknown)
 
     def finish(self) -> Iterator[Change]:
         return iter(())
@@ -305,60 +349,72 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._facts: tuple[str, ...] = ()
-        self._partial = False
+        self._shed: tuple[str, ...] = ()
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Stretch]:
+    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Stretch]:
         for delta in deltas:
             yield from self._hold(first, delta.tick - 1)
             self._apply(delta)
             first = delta.tick
         yield from self._hold(first, last - 1)
-        self._partial = partial
+        self._shed = shed
         yield from self._hold(last, last)
 
     def _hold(self, first: int, last: int) -> Iterator[Stretch]:
         for start in range(first, last + 1, LONGEST_STRETCH):
-            yield Stretch(start, min(last, start + LONGEST_STRETCH - 1), self._facts, self._partial)
+            end = min(last, start + LONGEST_STRETCH - 1)
+            yield Stretch(start, end, self._facts, bool(self._shed), self._shed)
 
     def _apply(self, delta: Delta) -> None:
-        gone = set(delta.end_text)
+        gone = {*delta.end_text, *delta.unknown_text}
         # What stays is already in order, so that sorting is little more than a merge.
         facts = [fact for fact in self._facts if fact not in gone] if gone else list(self._facts)
         facts += delta.begin_text
         facts.sort()
         self._facts = tuple(facts)
-        self._partial = delta.partial
+        self._shed = delta.shed
 
     def finish(self) -> Iterator[Stretch]:
         return iter(())
 
 
 class Intervals:
-    """`intervals`: each fact when it ends, and at the very end those that still hold."""
+    """`intervals`: each fact when it ends or becomes unknown, and at the very end those that still hold."""
 
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
-        self._last_partial = -1
+        self._missing: dict[str, int] = {}
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, partial: bool) -> Iterator[Interval]:
+    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Interval]:
         for delta in deltas:
-            self._note(delta.tick, delta.partial)
-            for fact in sorted(delta.end_text):
+            self._note(delta.tick, delta.shed)
+            for fact in sorted([*delta.end_text, *delta.unknown_text]):
                 yield self._interval(fact, self._open.pop(fact), delta.tick - 1)
             self._open.update(dict.fromkeys(delta.begin_text, delta.tick))
-        self._note(last, partial)
+        self._note(last, shed)
 
     def finish(self) -> Iterator[Interval]:
         for fact, start in sorted(self._open.items()):
             yield self._interval(fact, start, None)
 
-    def _note(self, tick: int, partial: bool) -> None:
-        if partial:
-            self._last_partial = tick
+    def _note(self, tick: int, shed: tuple[str, ...]) -> None:
+        self._missing.update(dict.fromkeys(shed, tick))
 
     def _interval(self, fact: str, start: int, until: int | None) -> Interval:
-        """Partial when some of it, or its end, was decided without all that the windows should have held."""
-        return Interval(fact, start, until, self._last_partial >= start)
+        shed = missing_since(self._missing, start)
+        return Interval(fact, start, until, bool(shed), shed)
+
+
+def missing_since(missing: Mapping[str, int], start: int) -> tuple[str, ...]:
+    """The predicates that mark an interval, by the last tick at which facts of each were missing.
+
+    An interval is partial when that was so within it, at its end, or at the tick before it began: then it may have
+    begun earlier.
+
+    >>> missing_since({"p/1": 4, "r/1": 7}, start=6)
+    ('r/1',)
+    """
+    return tuple(sorted(predicate for predicate, last in missing.items() if last >= start - 1))
 
 
 EMITTERS: Final[dict[str, type[Emitter]]] = {"snapshot": Snapshots, "changes": Changes, "intervals": Intervals}

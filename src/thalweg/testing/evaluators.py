@@ -24,7 +24,7 @@ from thalweg.runtimes.spark.worker import Worker
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What began and what ended at one tick, spelled.
+    """What began, what ended and what became unknown at one tick, spelled.
 
     >>> str(Difference(begin=frozenset({"slow(a)"})))
     '+ slow(a)'
@@ -32,12 +32,14 @@ class Difference:
 
     begin: frozenset[str] = frozenset()
     end: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        return ", ".join([*(f"+ {fact}" for fact in sorted(self.begin)), *(f"- {fact}" for fact in sorted(self.end))])
+        kinds = (("+", self.begin), ("-", self.end), ("?", self.unknown))
+        return ", ".join(f"{sign} {fact}" for sign, facts in kinds for fact in sorted(facts))
 
     def __bool__(self) -> bool:
-        return bool(self.begin or self.end)
+        return bool(self.begin or self.end or self.unknown)
 
 
 Changes = Mapping[int, Difference]
@@ -87,7 +89,7 @@ def feed(engine: Engine, events: Iterable[Event]) -> Iterator[Change]:
 def told(changes: Iterable[Change]) -> Changes:
     """What an engine says, spelled."""
     return {
-        change.tick: Difference(frozenset(map(str, change.begin)), frozenset(map(str, change.end)))
+        change.tick: Difference(*(frozenset(map(str, some)) for some in (change.begin, change.end, change.unknown)))
         for change in changes
     }
 
@@ -112,7 +114,7 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
             for stage in range(len(job.stages))
             for bucket in job.buckets(stage)
         }
-        found: dict[int, tuple[set[str], set[str]]] = {}
+        found: dict[int, tuple[set[str], ...]] = {}
         for start, end in pairwise([0, *cuts, len(events)]):
             packer = Packer(job, 0, 0, ordered=True)
             items = [(event.tick, batch_of(packer.words, event)) for event in events[start:end]]
@@ -124,7 +126,7 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
                     lists = unwrap(each.payload).lists
                     facts = lists["facts"].to_pylist()
                     for tick, ended, fact in zip(lists["ticks"], lists["ended"], facts, strict=True):
-                        found.setdefault(int(tick), (set(), set()))[int(ended)].add(fact)
-        return {tick: Difference(frozenset(begin), frozenset(end)) for tick, (begin, end) in sorted(found.items())}
+                        found.setdefault(int(tick), (set(), set(), set()))[int(ended)].add(fact)
+        return {tick: Difference(*map(frozenset, some)) for tick, some in sorted(found.items())}
 
     return evaluate

@@ -102,13 +102,17 @@ def test_a_contradiction_is_told_of_who_stands_for_it(tmp_path: Path) -> None:
     assert 'inconsistent("cax-dw",<a>,<B>,<C>)' in told(engine)
 
 
-def test_forgetting_for_want_of_memory_keeps_to_representatives(tmp_path: Path) -> None:
+def test_where_pairs_were_shed_representatives_are_unknown_until_the_pairs_would_be_gone(tmp_path: Path) -> None:
     engine = Engine(program(tmp_path, window=1000), memory=3_000_000)
     names = [f"<x{number:05}>" for number in range(2_000)]
     for tick in range(0, 2_000, 100):
         part = names[tick : tick + 101]
         engine.advance(tick, [*chain(*part), *(said("A", name) for name in part)])
-    assert engine.partial
+    assert engine.shed == ("<http://e/A>/1", f"{SAME_AS}/2")
+    assert not engine.facts()
+    engine.memory = None
+    engine.advance(max(engine.lacking.values()) + 1)
+    assert not engine.partial
     members = {fact.args[0] for fact in engine.facts() if fact.predicate == SAME_AS}
     others = [fact for fact in engine.facts() if fact.predicate != SAME_AS]
     assert members

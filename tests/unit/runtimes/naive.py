@@ -17,7 +17,8 @@ class Delta:
     tick: int
     begin_text: list
     end_text: list
-    partial: bool = False
+    unknown_text: tuple = ()
+    shed: tuple = ()
 
 
 class NaiveEngine:
@@ -25,7 +26,7 @@ class NaiveEngine:
 
     def __init__(self, program=RECENT, first=None):
         self.program, self.first, self.now = program, first, None
-        self.dictionary, self.partial, self.calls = Dictionary(), False, []
+        self.dictionary, self.shed, self.unsure, self.calls = Dictionary(), (), (), []
         self._arrivals, self._holds = [], frozenset()
 
     def advance(self, to, batches=()):

@@ -17,7 +17,7 @@ def pieces(emit, *steps):
     """What an emitter makes of steps (deltas, first, last)."""
     emitter = EMITTERS[emit]()
     return [
-        *(piece for deltas, first, last in steps for piece in emitter.step(deltas, first, last, False)),
+        *(piece for deltas, first, last in steps for piece in emitter.step(deltas, first, last, ())),
         *emitter.finish(),
     ]
 
@@ -100,6 +100,54 @@ def test_partial_answers_say_so():
     assert str(Interval("a", 4, None, partial=True)) == '{"fact":"a","from":4,"until":null,"partial":true}'
 
 
+def test_partial_answers_name_what_was_shed():
+    assert str(Snapshot(4, ("a",), True, ("p/1",))) == '{"t":4,"facts":["a"],"shed":["p/1"],"partial":true}'
+    assert str(Interval("a", 4, 6, True, ("p/1",))).endswith('"until":6,"shed":["p/1"],"partial":true}')
+    change = Change(4, ("a",), ("b",), True, ("p/1", "r/2"), ("c",))
+    assert json.loads(str(change)) == {
+        "t": 4,
+        "begin": ["a"],
+        "end": ["b"],
+        "unknown": ["c"],
+        "shed": ["p/1", "r/2"],
+        "partial": True,
+    }
+    assert change.atoms() == "- b at 4. % partial\n? c at 4. % partial\n+ a at 4. % partial\n"
+
+
+SHED = Delta(3, ["a", "b"], []), Delta(5, [], [], ["b"], ("p/1",)), Delta(8, ["b"], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("emit", "expected"),
+    [
+        ("changes", [Change(3, ("a", "b"), ()), Change(5, (), (), True, ("p/1",), ("b",)), Change(8, ("b",), ("a",))]),
+        (
+            "intervals",
+            [
+                Interval("b", 3, 4, True, ("p/1",)),
+                Interval("a", 3, 7, True, ("p/1",)),
+                Interval("b", 8, None, True, ("p/1",)),
+            ],
+        ),
+        (
+            "snapshot",
+            [
+                *(Snapshot(tick, ("a", "b")) for tick in (3, 4)),
+                *(Snapshot(tick, ("a",), True, ("p/1",)) for tick in (5, 6, 7)),
+                Snapshot(8, ("b",)),
+            ],
+        ),
+    ],
+)
+def test_what_is_unknown_holds_no_longer_and_has_not_ended(emit, expected):
+    """An interval that began when facts had just been missing may have begun before."""
+    emitter = EMITTERS[emit]()
+    steps = [((SHED[0],), 3, 3, ()), ((SHED[1],), 4, 6, ("p/1",)), ((), 7, 7, ("p/1",)), ((SHED[2],), 8, 8, ())]
+    pieces = [piece for step in steps for piece in emitter.step(*step)]
+    assert [answer for piece in (*pieces, *emitter.finish()) for answer in piece.answers()] == expected
+
+
 HISTORY = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=12)
 
 
@@ -178,6 +226,13 @@ def test_a_change_is_a_graph_that_began_and_one_that_ended(format):
         [begin, end],
     )
     assert said(Change(40, (), (B,)), format)[1] == [end]
+
+
+def test_what_became_unknown_is_a_graph_of_its_own():
+    about, (name,) = said(Change(38, (), (), True, ("<http://ex.org/p>/2",), (A,)))
+    assert name == "<urn:thalweg:unknown:38:partial>"
+    assert (name, "shed", '"<http://ex.org/p>/2"') in about
+    assert "unknownFrom" in {predicate for _, predicate, _ in about}
 
 
 def test_partial_graphs_say_so():

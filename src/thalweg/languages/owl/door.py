@@ -51,6 +51,16 @@ def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[str])
     return more
 
 
+def as_streamed(signatures: Iterable[str]) -> set[str]:
+    """The signatures as streams bring them, without those that are said at the door; all of them if it is only those.
+
+    >>> sorted(as_streamed({"<p>/2", "same'as/2", "'literal/3"})), as_streamed({"'literal/3"})
+    (['<http://www.w3.org/2002/07/owl#sameAs>/2', '<p>/2'], {"'literal/3"})
+    """
+    known = {_SAME_AS if each == f"{EDGE}/2" else each for each in signatures}
+    return known - SUPPLIED or known
+
+
 def about(terms: Iterable[str], door: Door) -> Iterator[Fact]:
     """What is to be known about terms."""
     for term in dict.fromkeys(terms):

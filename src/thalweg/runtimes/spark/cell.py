@@ -103,6 +103,8 @@ class Cell:
         self._closed = 0
         self._finished = False
 
+    must_save = False
+
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
         """Takes in a batch's parcels, and answers all windows that close."""
         out = self._inbox.take(unwrap(payload) for payload in payloads)

@@ -21,6 +21,7 @@ ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact str
 """The rows that come out of the stages: answers, late facts, and what has been decided."""
 
 BEGIN, END, LATE_FACT, DECIDED, OVER, WRONG_LINE = "begin", "end", "late", "decided", "over", "wrong"
+BECAME_UNKNOWN, SHED = "unknown", "shed"
 _ROWS_A_PARCEL: Final = 200_000
 
 
@@ -118,7 +119,8 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
     assert content.kind == ANSWERS, "a parcel for a stage went astray"
     ticks, facts = lists["ticks"], lists["facts"]
     if emit == "changes":
-        kinds = pa.DictionaryArray.from_arrays(pa.array(lists["ended"], type=pa.int8()), [BEGIN, END]).cast(pa.string())
+        names = [BEGIN, END, BECAME_UNKNOWN]
+        kinds = pa.DictionaryArray.from_arrays(pa.array(lists["ended"], type=pa.int8()), names).cast(pa.string())
         yield _answers(kinds, ticks, None, None, facts)
     elif emit == "intervals":
         yield _answers(["interval"] * len(facts), ticks, lists["until"], None, facts)
@@ -126,6 +128,9 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         yield _answers(["window"] * len(facts), ticks, lists["numbers"], None, facts)
     else:
         yield _answers(["snapshot"] * len(facts), ticks, None, None, facts)
+    if missing := header.get("missing"):
+        predicates, since, until = zip(*missing, strict=True)
+        yield _answers([SHED] * len(missing), since, until, " ".join(header["unsure"]), list(predicates))
     when = np.array([header["decided"]], dtype=np.int64)
     yield _answers([OVER if header["over"] else DECIDED], when, np.array([header["first"]]), None, [""])
 

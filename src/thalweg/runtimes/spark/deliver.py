@@ -10,7 +10,7 @@ crash the files are cut to that length. A sink that cannot be cut (a terminal, a
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, groupby
 from pathlib import Path
@@ -21,7 +21,8 @@ from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch, as_jsonl
 from thalweg.runtimes.late import first_late, summary
-from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, LATE_FACT, OVER
+from thalweg.runtimes.shedding import Shedding
+from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -52,6 +53,7 @@ class Delivery:
         emit: str,
         spell: Spell = as_jsonl,
         pieces: Pieces | None = None,
+        report: Callable[[Diagnostic], None] = lambda found: None,
     ) -> None:
         self._ledger = ledger
         self._table = Path(out) if out is not None and out.endswith(".parquet") else None
@@ -65,6 +67,7 @@ class Delivery:
         self._emit = emit
         self._pieces = pieces or _PIECES[emit]
         self._spell = spell
+        self.shedding = Shedding(report)
         self.error: Failed | None = None
         self.late_facts = 0
         self.first_late = ""
@@ -91,13 +94,24 @@ class Delivery:
             pieces = self._pieces(told_rows, start, told)
             self._out.write("".join(chain.from_iterable(map(self._spell, pieces))).encode())
         elif self._table is not None and told_rows:
-            _write_table(self._table, batch, told_rows, self._emit)
+            _write_table(self._table, batch, [row for row in told_rows if row["kind"] != SHED], self._emit)
+        self._tell_shed([row for row in told_rows if row["kind"] == SHED], start, told)
         self._tell_late([row for row in answers if row["kind"] == LATE_FACT])
         over = any(row["kind"] == OVER for row in decided)
         self.done = Delivered(batch, told, _settled(self._out), _settled(self._late), over)
         unfinished = self._ledger.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(asdict(self.done)))
         unfinished.replace(self._ledger)
+
+    def _tell_shed(self, rows: list[dict[str, Any]], first: int, last: int) -> None:
+        """Follows what was missing in the ticks of a batch."""
+        here = [row for row in rows if row["until"] >= first]
+        names, unsure = {row["fact"] for row in here}, {name for row in here for name in row["stream"].split()}
+        for tick in sorted({max(first, row["t"]) for row in here} | {row["until"] for row in here}):
+            self.shedding.see(tick, names, unsure)
+        end = max((row["until"] + 1 for row in here), default=first)
+        if end <= last:
+            self.shedding.see(end, (), ())
 
     @property
     def on_terminal(self) -> bool:
@@ -175,30 +189,49 @@ def _is_standard(sink: Sink) -> bool:
     return sink is sys.stdout.buffer
 
 
+def _shed(rows: Iterable[dict[str, Any]], first: int, last: int) -> tuple[str, ...]:
+    """The predicates of which facts were missing between two ticks."""
+    return tuple(sorted({row["fact"] for row in rows if row["t"] <= last and row["until"] >= first}))
+
+
+def _apart(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Answers, and what was missing."""
+    return [row for row in rows if row["kind"] != SHED], [row for row in rows if row["kind"] == SHED]
+
+
 def _changes(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
-    rows.sort(key=lambda row: (row["t"], row["fact"]))
-    for tick, group in groupby(rows, key=lambda row: row["t"]):
-        begin: list[str] = []
-        end: list[str] = []
+    answers, missing = _apart(rows)
+    answers.sort(key=lambda row: (row["t"], row["fact"]))
+    for tick, group in groupby(answers, key=lambda row: row["t"]):
+        found: dict[str, list[str]] = {BEGIN: [], END: [], BECAME_UNKNOWN: []}
         for row in group:
-            (begin if row["kind"] == BEGIN else end).append(row["fact"])
-        yield Change(tick, tuple(begin), tuple(end))
+            found[row["kind"]].append(row["fact"])
+        begin, end, unknown = map(tuple, found.values())
+        shed = _shed(missing, tick, tick)
+        yield Change(tick, begin, end, bool(shed), shed, unknown)
 
 
 def _snapshots(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
+    answers, missing = _apart(rows)
     found: dict[int, list[str]] = {}
-    for row in rows:
+    for row in answers:
         found.setdefault(row["t"], []).append(row["fact"])
     for tick in range(first, last + 1):
-        yield Stretch(tick, tick, tuple(sorted(found.get(tick, ()))))
+        shed = _shed(missing, tick, tick)
+        yield Stretch(tick, tick, tuple(sorted(found.get(tick, ()))), bool(shed), shed)
 
 
 def _intervals(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
+    answers, missing = _apart(rows)
+
     def when(row: dict[str, Any]) -> tuple[bool, int, str]:
         return row["until"] < 0, row["until"], row["fact"]
 
-    for row in sorted(rows, key=when):
-        yield Interval(row["fact"], row["t"], None if row["until"] < 0 else row["until"])
+    for row in sorted(answers, key=when):
+        start, until = row["t"], None if row["until"] < 0 else row["until"]
+        # It may have begun earlier, or go on.
+        shed = _shed(missing, start - 1, last if until is None else until + 1)
+        yield Interval(row["fact"], start, until, bool(shed), shed)
 
 
 _PIECES: Final[dict[str, Pieces]] = {"changes": _changes, "snapshot": _snapshots, "intervals": _intervals}

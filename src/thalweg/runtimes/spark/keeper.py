@@ -44,6 +44,10 @@ class Member(Protocol):
     def replay(self, payloads: Iterable[bytes], /) -> None:
         """Takes in a batch's parcels again."""
 
+    @property
+    def must_save(self) -> bool:
+        """Whether the last batch cannot be replayed, so that what is known after it must be saved."""
+
     def save(self) -> bytes:
         """All that has been taken in and still matters."""
 
@@ -67,7 +71,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a task, and the ticket for the next; `saved` is empty where it was not wanted."""
+    """What came of a task, and the ticket for the next; `saved` is empty where it was neither wanted nor needed."""
 
     ticket: str
     parcels: list[Parcel]
@@ -84,7 +88,7 @@ class Keeper:
     def begin(self, worker: Member, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
-        saved = worker.save() if task.saving else b""
+        saved = worker.save() if task.saving or worker.must_save else b""
         ticket = f"{gethostname()}/{self._port}/{self._key}/{token_hex(16)}"
         if worker.job.bounded:
             # There is no other batch.

@@ -89,7 +89,7 @@ class _Stage:
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = Task(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         done = KEEPER.resume(task) or KEEPER.begin(self._rebuilt(bucket), task)
-        if task.saving:
+        if done.saved:
             self._base.update((done.saved,))
             self._journal.clear()
             entries, since, base = 0, 0, len(done.saved)

@@ -56,6 +56,7 @@ class Outcome:
     batches: int = 0
     answers: int = 0
     late_told: Diagnostic | None = None
+    shed_told: Diagnostic | None = None
     malformed: Diagnostic | None = None
 
 
@@ -102,7 +103,8 @@ def run(
             raise feeder.error
         if feeder.malformed is not None:
             (folder / MALFORMED).write_text(json.dumps(feeder.malformed.render()), encoding="utf-8")
-        return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), feeder.malformed)
+        shed = delivery.shedding.summary()
+        return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), shed, feeder.malformed)
 
 
 def _over(folder: Path) -> Outcome:

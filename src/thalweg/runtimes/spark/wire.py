@@ -27,6 +27,8 @@ UNKNOWN: Final = -1
 
 FACTS: Final = "facts"
 CHANGES: Final = "changes"
+DOUBTS: Final = "doubts"
+"""Since when what an earlier stage hands on may lack facts, or lacks none any more."""
 ANSWERS: Final = "answers"
 LATE: Final = "late"
 

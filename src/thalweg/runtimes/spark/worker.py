@@ -11,20 +11,21 @@ import numpy as np
 
 from thalweg.engine import Change, Engine, Given
 from thalweg.engine.about import Dated, facts_about
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Door, Program
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.time import NEVER
 from thalweg.model.triples import as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.blame import Judge
 from thalweg.runtimes.clashes import Tracker
-from thalweg.runtimes.spark.answers import Telling, told_by
+from thalweg.runtimes.spark.answers import Missing, Telling, told_by
 from thalweg.runtimes.spark.door import TRIPLES
 from thalweg.runtimes.spark.inbox import Inbox, Run, arity_of, by_tick
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import (
     ANSWERS,
     CHANGES,
+    DOUBTS,
     FACTS,
     OUT,
     UNKNOWN,
@@ -40,6 +41,13 @@ from thalweg.runtimes.spark.wire import (
 )
 
 _EMPTY = np.zeros(0, dtype=np.int64)
+_NO_LISTS: Lists = {"ticks": _EMPTY}
+
+Turn = tuple[int, int, tuple[str, ...]]
+"""A route, the bucket that it comes from, and the predicates of which that one lacks facts from now on."""
+
+Turns = dict[int, list[Turn]]
+"""By tick."""
 
 
 class Worker:
@@ -50,7 +58,7 @@ class Worker:
         self.stage: Stage = job.stages[stage]
         self.bucket = bucket
         settings = job.settings
-        self.engine = engine(_share(self.stage, bucket, job.buckets(stage)))
+        self.engine = engine(_share(self.stage, bucket, job.buckets(stage)), memory=settings.memory)
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
         self.telling: Telling = told_by(settings.emit)(self.engine.dictionary)
         self._tracker: Tracker | None = None
@@ -58,6 +66,10 @@ class Worker:
             self._tracker = Tracker(Judge(job.program.reasons), self._about, settings.emit)
         self._finished = False
         self._supplied = _supplied(job, stage)
+        self._missing = Missing(lasting=settings.emit == "intervals")
+        self._doubts: dict[tuple[int, int], tuple[str, ...]] = {}
+        self._unsure: list[tuple[str, ...]] = [()] * len(self._supplied)
+        self.must_save = False
 
     # Taking in ------------------------------------------------------------------------------------------------------
 
@@ -66,21 +78,26 @@ class Worker:
         contents = [unwrap(payload) for payload in payloads]
         out = self.inbox.take(content for content in contents if content.kind == FACTS)
         given = self._given(content for content in contents if content.kind == CHANGES)
-        self._advance(given, out)
+        dropped = self.engine.dropped
+        self._advance(given, _turns(content for content in contents if content.kind == DOUBTS), out)
+        # When facts are shed depends on how an engine came to where it is, so such a batch is not replayed.
+        self.must_save = self.engine.dropped > dropped
         if self.engine.dictionary.wants_collection:
             self.engine.collect(self.inbox.waiting())
         return out
 
     def replay(self, payloads: Iterable[bytes]) -> None:
-        """The same again, after all that came before: what follows has been told."""
+        """The same again, after all that came before: what follows has been told, and nothing was shed."""
+        self.engine.memory = None
         self.process(payloads)
+        self.engine.memory = self.job.settings.memory
 
     def _given(self, contents: Iterable[Content]) -> dict[int, list[Given]]:
         """What began and ended in earlier stages, by tick."""
         found: dict[int, list[Given]] = {}
         for content in contents:
             lists, route = content.lists, self.stage.routes[content.header["route"]]
-            signature = f"{route.name}/{arity_of(route.signature) + route.union}"
+            signature = _signature(route)
             width = arity_of(route.signature) + route.union + route.timed
             rows = self.inbox.recoded(lists).reshape(len(lists["ticks"]), width)
             if route.lasting:
@@ -93,7 +110,7 @@ class Worker:
 
     # Going on -------------------------------------------------------------------------------------------------------
 
-    def _advance(self, given: dict[int, list[Given]], out: list[Parcel]) -> None:
+    def _advance(self, given: dict[int, list[Given]], turns: "Turns", out: list[Parcel]) -> None:
         time, engine = self.inbox.timeline, self.engine
         if time.decided is None or time.first is None:
             # Streams that end without an event have answers too: none.
@@ -106,17 +123,44 @@ class Worker:
         supplies = _Supplies(self)
         if time.decided >= begin:
             batches = self.inbox.decided(time.first, time.decided, in_order=bool(engine.plan.tuples))
-            for tick in sorted(batches.keys() | given.keys() | {time.decided}):
-                while self._tracker and (stop := self._tracker.stop(before=tick)) is not None:
+            for tick in sorted(batches.keys() | given.keys() | turns.keys() | {time.decided}):
+                if tick in turns:
+                    self._doubt(tick, turns[tick], supplies)
+                while self._tracker and (stop := self._tracker.stop(tick, engine.settle_at)) is not None:
                     self._tell(engine.advance(stop), supplies)
                 # Told at once: the next tick may bring another plan, in which relations have other numbers.
                 self._tell(engine.advance(tick, batches.get(tick, ()), given.get(tick, ())), supplies)
         over = time.is_over and not self._finished
         self._finished |= over
         lists = self.telling.batch(begin, time.decided, over)
-        if any(map(len, lists.values())) or self._speaks:
+        if any(map(len, lists.values())) or self._speaks or self._missing:
             out.append(self._answers(time.first, time.decided, lists))
         out += supplies.parcels()
+
+    def _doubt(self, tick: int, turns: "list[Turn]", supplies: "_Supplies") -> None:
+        """From this tick on, earlier stages lack other facts than before."""
+        engine = self.engine
+        if engine.first is not None and tick > engine.first and (engine.now is None or engine.now < tick - 1):
+            self._tell(engine.advance(tick - 1), supplies)
+        for number, sender, names in turns:
+            self._doubts[number, sender] = names
+        found: dict[tuple[str, bool], tuple[str, ...]] = {}
+        for (number, _), names in self._doubts.items():
+            route = self.stage.routes[number]
+            key = _signature(route), route.timed
+            if names:
+                found[key] = tuple(sorted({*found.get(key, ()), *names}))
+        engine.doubt(found)
+
+    def _world(self, predicates: Iterable[str]) -> tuple[str, ...]:
+        """Predicates of the stage's program as the world calls them."""
+        names = {_signature(route): route.signature for route in self.stage.routes}
+        found = {names.get(each, each) for each in predicates}
+        if self.job.program.door != Door():
+            from thalweg.languages.owl.door import as_streamed
+
+            found = as_streamed(found)
+        return tuple(sorted(found))
 
     @property
     def _speaks(self) -> bool:
@@ -126,6 +170,9 @@ class Worker:
 
     def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.timeline.is_over}
+        if missing := self._missing.batch(decided):
+            names = dict(self.stage.outputs)
+            header |= {"missing": missing, "unsure": sorted(names[each] for each in self.engine.unsure)}
         return wrap(OUT, self.bucket, header, lists)
 
     def _name(self, run: Run) -> str:
@@ -138,22 +185,26 @@ class Worker:
         plan = self.engine.plan
         if self._tracker is not None:
             assert self.engine.now is not None
-            for told in self._tracker.take(self.engine.now, self.engine.partial, changes):
-                self.telling.hear(told.tick, told.begin_text, told.end_text)
+            for told in self._tracker.take(self.engine.now, self.engine.shed, changes):
+                self.telling.hear(told.tick, told.begin_text, told.end_text, told.unknown_text)
         for change in changes:
             for name, signature in self.stage.outputs if self._tracker is None else ():
-                begun, ended = change.columns(plan.outputs[name])
+                found = change.columns(plan.outputs[name])
                 if signature == TRIPLES:
-                    self._tell_triples(change.tick, begun, ended)
+                    self._tell_triples(change.tick, found)
                 else:
-                    self.telling.take(change.tick, signature.rpartition("/")[0], begun, ended)
+                    self.telling.take(change.tick, signature.rpartition("/")[0], *found)
+            if any(plan.outputs[name].number in change.incomplete for name, _ in self.stage.outputs):
+                self._missing.see(change.tick, self._world(change.shed))
+            else:
+                self._missing.see(change.tick, ())
             supplies.take(change)
 
-    def _tell_triples(self, tick: int, begun: Words, ended: Words) -> None:
-        for predicate, rows in as_facts(begun, self.engine.dictionary):
-            self.telling.take(tick, predicate, rows, rows[:0])
-        for predicate, rows in as_facts(ended, self.engine.dictionary):
-            self.telling.take(tick, predicate, rows[:0], rows)
+    def _tell_triples(self, tick: int, found: tuple[Words, Words, Words]) -> None:
+        for what, some in enumerate(found):
+            for predicate, rows in as_facts(some, self.engine.dictionary):
+                nothing = rows[:0]
+                self.telling.take(tick, predicate, *(rows if what == each else nothing for each in range(3)))
 
     def _about(self, terms: Sequence[str]) -> Iterator[Dated]:
         """The facts that speak of some things, as the world calls them."""
@@ -166,7 +217,9 @@ class Worker:
     def save(self) -> bytes:
         """All that has been taken in and still matters."""
         about, runs = self.inbox.save()
-        header = about | {"finished": self._finished, "begun": self.engine.now is not None}
+        doubts = [[*key, list(names)] for key, names in self._doubts.items()]
+        header = about | {"finished": self._finished, "begun": self.engine.now is not None, "doubts": doubts}
+        header |= {"missing": self._missing.save(), "unsure": self._unsure}
         engine = self.engine.snapshot() if self.engine.now is not None else b""
         clashes: Lists = {} if self._tracker is None else {"clashes": self._tracker.save()}
         return frame([encode(header, self.telling.save() | clashes), engine, *runs])
@@ -180,9 +233,12 @@ class Worker:
             self._tracker.load(lists["clashes"].to_pylist())
         self._finished = header["finished"]
         if header["begun"]:
-            self.engine = type(self.engine).restore(self.engine.program, engine)
+            self.engine = type(self.engine).restore(self.engine.program, engine, self.job.settings.memory)
             self.telling.words = self.inbox.words = self.engine.dictionary
         self.inbox.load(header, runs)
+        self._doubts = {(route, sender): tuple(names) for route, sender, names in header["doubts"]}
+        self._missing.load(header["missing"])
+        self._unsure = [tuple(names) for names in header["unsure"]]
 
 
 class _Supplies:
@@ -191,6 +247,7 @@ class _Supplies:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._found: list[tuple[list[int], list[Words], list[Words]]] = [([], [], []) for _ in worker._supplied]
+        self._turns: list[list[tuple[int, tuple[str, ...]]]] = [[] for _ in worker._supplied]
 
     def take(self, change: Change) -> None:
         plan = self._worker.engine.plan
@@ -200,11 +257,23 @@ class _Supplies:
                 began = change.lasting(relation)
                 gone = began[:0]
             else:
-                began, gone = change.columns(relation)
+                began, ended_here, unknown = change.columns(relation)
+                gone = np.concatenate((ended_here, unknown))
             if len(began) or len(gone):
                 ticks.append(change.tick)
                 begun.append(began)
                 ended.append(gone)
+        self._look_for_turns(change)
+
+    def _look_for_turns(self, change: Change) -> None:
+        """Notes where what a later stage gets has become incomplete, or complete again."""
+        worker = self._worker
+        for place, (name, timed, *_) in enumerate(worker._supplied):
+            lacks = worker.engine.plan.handed_on[name, timed].number in change.incomplete
+            names = worker._world(change.shed) if lacks else ()
+            if names != worker._unsure[place]:
+                worker._unsure[place] = names
+                self._turns[place].append((change.tick, names))
 
     def parcels(self) -> Iterator[Parcel]:
         for (_, _, stage, number, route), (ticks, begun, ended) in zip(
@@ -212,6 +281,9 @@ class _Supplies:
         ):
             if ticks:
                 yield from self._spread(stage, number, route, ticks, begun, ended)
+        for (_, _, stage, number, _), turns in zip(self._worker._supplied, self._turns, strict=True):
+            header = {"kind": DOUBTS, "route": number, "from": self._worker.bucket, "turns": turns}
+            yield from (wrap(stage, bucket, header, _NO_LISTS) for bucket in self._worker.job.buckets(stage) if turns)
 
     def _spread(
         self, stage: int, number: int, route: Route, ticks: list[int], begun: list[Words], ended: list[Words]
@@ -242,6 +314,20 @@ class _Supplies:
                     **terms_of(words, worker.engine.dictionary),
                 }
                 yield wrap(stage, bucket, {"kind": CHANGES, "route": number}, lists)
+
+
+def _turns(contents: Iterable[Content]) -> Turns:
+    """When what earlier stages hand on becomes incomplete, or complete again."""
+    found: Turns = {}
+    for header in (content.header for content in contents):
+        for tick, names in header["turns"]:
+            found.setdefault(tick, []).append((header["route"], header["from"], tuple(names)))
+    return found
+
+
+def _signature(route: Route) -> str:
+    """What the stage's program calls the facts of a route."""
+    return f"{route.name}/{arity_of(route.signature) + route.union}"
 
 
 def _supplied(job: Job, stage: int) -> list[tuple[str, bool, int, int, Route]]:

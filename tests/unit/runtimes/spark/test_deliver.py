@@ -6,7 +6,7 @@ pytest.importorskip("pyspark")
 
 from thalweg.diagnostics import Rejected
 from thalweg.model.time import Clock
-from thalweg.runtimes.emit import FORMATS, Change, Interval, Stretch, spelling
+from thalweg.runtimes.emit import FORMATS, Change, Interval, Stretch, as_jsonl, spelling
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
 from thalweg.runtimes.spark.deliver import Delivery
 
@@ -34,6 +34,36 @@ def test_every_format(tmp_path, emit, rows, pieces, format):
     delivery.deliver(0, [*rows, DONE])
     delivery.close()
     assert out.read_text() == "".join(text for piece in pieces for text in spell(piece))
+
+
+SHED = {"kind": "shed", "t": 3, "until": 3, "fact": "p/1", "stream": "a/1"}
+
+
+@pytest.mark.parametrize(
+    ("emit", "rows", "pieces"),
+    [
+        (
+            "changes",
+            [row(3, B, kind="unknown"), row(4, A)],
+            [Change(3, (), (), True, ("p/1",), (B,)), Change(4, (A,), ())],
+        ),
+        (
+            "intervals",
+            [row(1, B, until=1), row(1, B, until=2), row(4, A)],
+            [Interval(B, 1, 1), Interval(B, 1, 2, True, ("p/1",)), Interval(A, 4, None, True, ("p/1",))],
+        ),
+        ("snapshot", [row(4, A)], [Stretch(3, 3, (), True, ("p/1",)), Stretch(4, 4, (A,))]),
+    ],
+)
+def test_what_was_shed_is_said(tmp_path, emit, rows, pieces):
+    out, found = tmp_path / "answers", []
+    delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, report=found.append)
+    delivery.deliver(0, [*rows, SHED, DONE])
+    delivery.close()
+    assert out.read_text() == "".join(text for piece in pieces for text in as_jsonl(piece))
+    assert [each.code for each in found] == ["W414"]
+    assert "`a/1` may lack facts" in found[0].message
+    assert "between ticks 3 and 3" in delivery.shedding.summary().message
 
 
 @pytest.mark.parametrize("left", [None, "{"])

@@ -1,0 +1,83 @@
+"""A bucket has a memory budget of its own; what it sheds is known to later stages, and survives a restart."""
+
+from dataclasses import replace
+
+from thalweg import api
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.keeper import Keeper, Task
+from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap
+from thalweg.runtimes.spark.worker import Worker
+from thalweg.testing.evaluators import batch_of
+
+# Two stages: `q` is keyed by Y, and negated by X.
+RULES = "q(X) :- e(X,Y) in [50], f(Y) in [50]. a(X) :- r(X) in [90], not q(X)."
+JOB = Job(api.load(RULES), Settings(emit="changes", memory=900_000), partitions=1)
+
+
+def parcels(job: Job, tick: int, facts: list[Fact], ended: bool = False) -> list[Parcel]:
+    packer = Packer(job, 0, 0, ordered=True)
+    return list(packer.pack(gather([(tick, batch_of(packer.words, Event(tick, tuple(facts))))]), ended=ended))
+
+
+def payloads(post: list[Parcel], stage: int) -> list[bytes]:
+    return [each.payload for each in post if each.stage == stage]
+
+
+def many(tick: int) -> list[Fact]:
+    return [Fact("e", (f"x{tick}_{number}", f"y{tick}_{number}")) for number in range(4_000)]
+
+
+def test_later_stages_hear_what_is_missing():
+    workers = [Worker(JOB, number, 0) for number in range(len(JOB.stages))]
+    assert len(workers) == 2
+    told: list[tuple[int, int, str]] = []
+    missing: list[tuple[str, int, int]] = []
+    doubts: list[Content] = []
+    for tick in range(0, 80, 2):
+        post = parcels(JOB, tick, [*(many(tick) if 4 <= tick < 12 else ()), Fact("r", (f"z{tick}",))])
+        for number, worker in enumerate(workers):
+            post += worker.process(payloads(post, number))
+        contents = [unwrap(payload) for payload in payloads(post, OUT)]
+        doubts += [found for found in map(unwrap, payloads(post, 1)) if found.kind == DOUBTS]
+        for content in contents:
+            lists = content.lists
+            told += zip(lists["ticks"].tolist(), lists["ended"].tolist(), lists["facts"].to_pylist(), strict=True)
+            missing += content.header.get("missing", ())
+    first, last = [tick for found in doubts for tick, _ in found.header["turns"]]
+    assert {name for name, _, _ in missing} == {"e/2"}
+    assert (first, last) == (min(since for _, since, _ in missing), max(until for _, _, until in missing) + 1)
+    # What had begun became unknown when it was not known any more, and began again when it was.
+    assert (first, 2, "a(z0)") in told
+    assert (last, 0, "a(z0)") in told
+    assert not [fact for tick, what, fact in told if what == 0 and first <= tick < last]
+    assert not workers[1].engine.partial
+
+
+def test_a_batch_in_which_facts_are_shed_is_saved_and_not_replayed():
+    keeper = Keeper()
+    job = replace(JOB, name="budget")
+    worker, done, saved = Worker(job, 0, 0), None, []
+    for tick in range(6):
+        task = Task("budget/0/0", done.ticket if done else "", payloads(parcels(job, tick, many(tick)), 0), False)
+        done = keeper.resume(task) or keeper.begin(worker, task)
+        saved.append(done.saved)
+    assert any(saved)
+    assert not all(saved)
+    again = Worker(job, 0, 0)
+    again.load(next(data for data in reversed(saved) if data))
+    assert again.engine.lacking
+    assert again.engine.memory == 900_000
+
+
+def test_nothing_is_shed_while_a_batch_is_replayed():
+    worker = Worker(JOB, 0, 0)
+    for tick in range(6):
+        worker.replay(payloads(parcels(JOB, tick, many(tick)), 0))
+    assert not worker.engine.partial
+    worker.process(payloads(parcels(JOB, 6, many(6)), 0))
+    worker.process(payloads(parcels(JOB, 7, many(7)), 0))
+    assert worker.engine.shed
