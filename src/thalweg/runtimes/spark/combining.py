@@ -7,7 +7,7 @@ from math import prod
 from time import perf_counter
 from typing import Any
 
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.answer_sets import Answered, Listener, Share, Tardy
 from thalweg.runtimes.emit import Piece, Solution
 from thalweg.runtimes.spark.asked import AskedJob
@@ -27,9 +27,6 @@ class Combining:
     def pieces(self, rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
         """The answers of the windows that close in a batch, in order."""
         told = [(row["until"], row["t"], json.loads(row["fact"])) for row in rows]
-        for _, _, one in told:
-            if "failed" in one:
-                raise Failed(Diagnostic("E504", one["failed"]))
         told.sort(key=lambda row: (row[0], row[2]["piece"]))
         for (_, tick), parts in groupby(told, key=lambda row: row[:2]):
             yield self._solution(tick, [part for _, _, part in parts])
