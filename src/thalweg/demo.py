@@ -473,7 +473,7 @@ def _on_spark(known: Program, show: Show) -> None:
     def deliver(ledger: Path) -> Delivery:
         return Hearing(ledger, str(ledger.with_name("answers.jsonl")), None, "changes")
 
-    run(job, show.open, Place(), deliver, show.interrupt, lambda found: None, look)
+    run(job, show.open, Place(short=True), deliver, show.interrupt, lambda found: None, look)
 
 
 def _told(answers: Iterable[Mapping[str, Any]]) -> list[Told]:

@@ -41,12 +41,16 @@ MALFORMED: Final = "malformed.json"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides."""
+    """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
+
+    A `short` run takes no time to optimise the code of Java.
+    """
 
     master: str | None = None
     checkpoint: Path | None = None
     jars: tuple[str, ...] = ()
     verbose: bool = False
+    short: bool = False
 
 
 @dataclass(slots=True)
@@ -86,7 +90,9 @@ def run(
         packer = Packer(job, 0, 0, ordered=True)
         spool = Spool(folder / "spool")
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
-        session = open_session(place.master, job.partitions, verbose=place.verbose, jars=place.jars)
+        session = open_session(
+            place.master, job.partitions, verbose=place.verbose, jars=place.jars, short=place.short
+        )
         stack.callback(stop_session, session)
         claim(folder, job, options or {})
         delivery = deliver(folder / LEDGER)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import thalweg
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.runtimes.spark.java import cache_directory, find_java
+from thalweg.runtimes.spark.startup import SHORT, linked_home
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -89,8 +90,9 @@ def open_session(
     packages: Sequence[str] = (),
     jars: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
+    short: bool = False,
 ) -> "SparkSession":
-    """Starts Java and a session; `conf` has the last word.
+    """Starts Java and a session; `conf` has the last word. A `short` session is not worth optimising.
 
     >>> open_session("nonsense", 2)
     Traceback (most recent call last):
@@ -101,6 +103,8 @@ def open_session(
     check_master(place)
     need_spark()
     chosen = settings(place, partitions, verbose) | _extra("spark.jars.packages", packages) | _extra("spark.jars", jars)
+    if short:
+        chosen["spark.driver.extraJavaOptions"] = SHORT
     session = _start(chosen | dict(conf or {}), verbose)
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
@@ -217,11 +221,14 @@ def _launch(conf: "SparkConf", verbose: bool) -> Any:
     from pyspark.find_spark_home import _find_spark_home
     from pyspark.java_gateway import launch_gateway
 
+    home = Path(_find_spark_home())
+    if is_local(conf.get("spark.master") or ""):
+        home = linked_home(home)
     environment = {
         "JAVA_HOME": str(find_java()),
-        "SPARK_HOME": _find_spark_home(),
-        # The process that only puts the command together is short-lived: nothing in it is worth optimising.
-        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_HOME": str(home),
+        # The process that only puts the command together ends at once.
+        "SPARK_LAUNCHER_OPTS": SHORT,
     }
     if not verbose:
         for name in _TALKERS:
