@@ -33,6 +33,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.runtimes.spark.shutdown import leaving_in_time
 
 if TYPE_CHECKING:
     from thalweg.runtimes.spark.job import Job
@@ -422,7 +423,7 @@ def main(
     console.print(Panel(program().strip(), title="the program", highlight=False))
     known = api.load(program(), background=background())
     show = Show(console, seconds, ticks)
-    with show.interrupt.listen(), show:
+    with show.interrupt.listen(), leaving_in_time(show.interrupt), show:
         (_on_spark if runtime == "spark" else _embedded)(known, show)
         show.draw()
     try:

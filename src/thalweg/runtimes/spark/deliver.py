@@ -11,11 +11,12 @@ With `"cut": true`, batch 8 failed after tick 41, and its answers up to there ha
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, groupby
+from itertools import groupby
 from math import inf
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 from thalweg.connectors.open import open_output
@@ -26,11 +27,17 @@ from thalweg.runtimes.late import first_late, summary
 from thalweg.runtimes.spark.dataframe import BEGIN, DECIDED, INTERVAL, LATE_FACT, OVER
 from thalweg.runtimes.spark.wire import FAILED, error_of
 
+# Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
+_PATIENCE: Final = 1.0
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 Pieces = Callable[[list[dict[str, Any]], int, int], Iterator[Piece]]
 """Makes answers of the rows for the ticks from one to another."""
+
+
+class EndedError(Exception):
+    """A batch came after the end of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +77,34 @@ class Delivery:
         self._pieces = pieces or _PIECES[emit]
         self._spell = spell
         self.error: Failed | Rejected | None = None
+        self._ended = False
+        self._writing = Lock()
         self.late_facts = 0
         self.first_late = ""
         self.rows = 0
 
     def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
         """Writes the answers of a batch, unless that has been done; what goes wrong is kept, for Spark may lose it."""
-        if batch <= self.done.batch:
-            return
-        try:
-            self._deliver(batch, answers)
-        except (Failed, Rejected) as error:
-            self.error = error
-            raise
+        with self._writing:
+            if batch <= self.done.batch:
+                return
+            try:
+                self._check_end()
+                self._deliver(batch, answers)
+            except (Failed, Rejected) as error:
+                self.error = error
+                raise
+
+    def end(self) -> None:
+        """Nothing is delivered after this; what is being written now is written to its end."""
+        self._ended = True
+        if self._writing.acquire(timeout=_PATIENCE):
+            self._writing.release()
+
+    def _check_end(self) -> None:
+        # Spark must not take the batch for done.
+        if self._ended:
+            raise EndedError("the run has ended")
 
     def _deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
         failures = [row for row in answers if row["kind"] == FAILED]
@@ -123,9 +145,14 @@ class Delivery:
         self.rows += len(told_rows)
         if self._out is not None:
             pieces = self._pieces(told_rows, start, told)
-            self._out.write("".join(chain.from_iterable(map(self._spell, pieces))).encode())
+            self._out.write("".join(self._spelled(pieces)).encode())
         elif self._table is not None and told_rows:
             _write_table(self._table, batch, told_rows, self._emit)
+
+    def _spelled(self, pieces: Iterable[Piece]) -> Iterator[str]:
+        for piece in pieces:
+            self._check_end()
+            yield from self._spell(piece)
 
     def _settle(self, done: Delivered) -> None:
         self.done = done
@@ -143,6 +170,7 @@ class Delivery:
         return None if self._late is not None else summary(self.late_facts, self.first_late)
 
     def close(self) -> None:
+        self.end()
         for sink in (self._out, self._late):
             if sink is not None and not _is_standard(sink):
                 sink.close()

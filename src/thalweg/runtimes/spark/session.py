@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 import thalweg
@@ -39,6 +40,10 @@ PATIENCE: Final = 20.0
 ANSWER: Final = 5.0
 # How often a task is tried: as often as on a cluster.
 ATTEMPTS: Final = 4
+
+# In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
+MARK: Final = "THALWEG_SPARK"
+_MINE: Final = token_hex(16)
 
 _STREAMING: Final = "spark.sql.streaming"
 _STATE: Final = f"{_STREAMING}.stateStore"
@@ -120,6 +125,29 @@ def stop_session(session: "SparkSession") -> None:
         with _limited(gateway), suppress(Exception):
             session.stop()
         _end(gateway)
+
+
+def kill_processes() -> None:
+    """Kills every process of Spark that this process has started, and those that they have started."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    found = set(_marked()) if Path("/proc/self/environ").exists() else set()
+    # Elsewhere Java's own end has to be enough: the others notice it.
+    if gateway is not None and gateway.proc is not None and gateway.proc.poll() is None:
+        found.add(gateway.proc.pid)
+    for process in found:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _marked() -> Iterator[int]:
+    mark = f"{MARK}={_MINE}".encode()
+    for entry in Path("/proc").iterdir():
+        # It may be gone, or another user's.
+        with suppress(OSError):
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
+                yield int(entry.name)
 
 
 def settings(master: str, partitions: int, verbose: bool = False) -> dict[str, str]:
@@ -225,6 +253,7 @@ def _launch(conf: "SparkConf", verbose: bool) -> Any:
     if is_local(conf.get("spark.master") or ""):
         home = linked_home(home)
     environment = {
+        MARK: _MINE,
         "JAVA_HOME": str(find_java()),
         "SPARK_HOME": str(home),
         # The process that only puts the command together ends at once.
