@@ -15,7 +15,7 @@ from thalweg.runtimes.spark.asked import asked_job
 from thalweg.runtimes.spark.cell import Cell
 from thalweg.runtimes.spark.combining import Combining
 from thalweg.runtimes.spark.pack import Packer, events_of, gather
-from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap
+from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
 from thalweg.solvers.programs import read_program
 from thalweg.testing.evaluators import batch_of
 
@@ -54,6 +54,8 @@ class Cluster:
             payloads = [each.payload for each in parcels if each.bucket == bucket]
             self._taken[bucket].append(payloads)
             for each in cell.process(payloads):
+                if each.stage == FAILURE:
+                    raise error_of(unwrap(each.payload).header["error"])
                 assert each.stage == OUT
                 rows += self._rows(unwrap(each.payload))
         return [one for one in self._combining.pieces(rows, 0, 0) if isinstance(one, Solution)]

@@ -34,6 +34,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.runtimes.spark.shutdown import leaving_in_time
 
 if TYPE_CHECKING:
     from thalweg.runtimes.spark.job import Job
@@ -427,7 +428,7 @@ def main(
     console.print(Panel(program().strip(), title="the program", highlight=False))
     known = api.load(program(), background=background())
     show = Show(console, seconds, ticks)
-    with show.interrupt.listen(), show:
+    with show.interrupt.listen(), leaving_in_time(show.interrupt), show:
         (_on_spark if runtime == "spark" else _embedded)(known, show)
         show.draw()
     try:
@@ -478,7 +479,7 @@ def _on_spark(known: Program, show: Show) -> None:
     def deliver(ledger: Path) -> Delivery:
         return Hearing(ledger, str(ledger.with_name("answers.jsonl")), None, "changes")
 
-    run(job, show.open, Place(), deliver, show.interrupt, lambda found: None, look)
+    run(job, show.open, Place(short=True), deliver, show.interrupt, lambda found: None, look)
 
 
 def _told(answers: Iterable[Mapping[str, Any]]) -> list[Told]:

@@ -42,6 +42,8 @@ def reason(
     With `late=True`, changes also have rows whose `change` is `late`: facts that came behind the watermark, whose tick
     is in `watermark`. A table that does not stream is taken as a whole, so nothing in it is late.
 
+    Where a program cannot go on, for want of memory for example, the job fails with the diagnostic as its message.
+
         >>> from thalweg.spark import reason
         >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
     """
@@ -51,8 +53,9 @@ def reason(
     from thalweg.planning.reasons import keep_reasons
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.spark.columns import shape_of
-    from thalweg.runtimes.spark.dataframe import BEGIN, END, LATE_FACT, chain, pack_table
+    from thalweg.runtimes.spark.dataframe import BEGIN, END, INTERVAL, LATE_FACT, SNAPSHOT, chain, pack_table
     from thalweg.runtimes.spark.job import Job
+    from thalweg.runtimes.spark.wire import FAILED
 
     store = facts.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass", "") or ""
     if facts.isStreaming and "RocksDB" not in store:
@@ -65,14 +68,18 @@ def reason(
     width = partitions or int(facts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
     job = Job(keep_reasons(known), settings, width, bounded=not facts.isStreaming, name=uuid4().hex)
     answers = chain(job, pack_table(job, shape_of(facts.columns, predicate, milliseconds(tick)), facts))
+    changes = [BEGIN, END, *([LATE_FACT] if late else [])]
+    kinds = {"changes": changes, "intervals": [INTERVAL], "snapshot": [SNAPSHOT]}[emit]
+    # In the filter, which is evaluated whatever columns are wanted.
+    failed = F.when(F.col("kind") == FAILED, F.raise_error(F.col("stream")))
+    rows = answers.where(failed.otherwise(F.col("kind").isin(kinds)))
     if emit == "intervals":
         until = F.when(F.col("until") >= 0, F.col("until"))
-        return answers.where("kind = 'interval'").select("fact", F.col("t").alias("from"), until.alias("until"))
+        return rows.select("fact", F.col("t").alias("from"), until.alias("until"))
     if emit == "snapshot":
-        return answers.where("kind = 'snapshot'").select("t", "fact")
-    told = [BEGIN, END, *([LATE_FACT] if late else [])]
+        return rows.select("t", "fact")
     watermark = [F.col("until").alias("watermark")] if late else []
-    return answers.where(F.col("kind").isin(told)).select("t", F.col("kind").alias("change"), "fact", *watermark)
+    return rows.select("t", F.col("kind").alias("change"), "fact", *watermark)
 
 
 def register(session: "SparkSession") -> None:

@@ -66,6 +66,7 @@ def _ask(
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
     from thalweg.runtimes.report import Report
+    from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
     with interrupt.listen(None if spread.on_spark else GRACE), Channel(report) as told:
@@ -74,23 +75,24 @@ def _ask(
         listen = account.take if report else lambda solution, answered: None
         open_report = told.open if report != "-" else lambda: None
         if spread.on_spark:
-            api.ask_on_spark(
-                program,
-                streams,
-                timing,
-                spread.place(),
-                spread.buckets,
-                asking=asking,
-                background=facts,
-                on_error=delivery.on_error,
-                out=delivery.out,
-                late=delivery.late,
-                format=delivery.format,
-                report=complain,
-                interrupt=interrupt,
-                listen=listen,
-                ready=open_report,
-            )
+            with leaving_in_time(interrupt):
+                api.ask_on_spark(
+                    program,
+                    streams,
+                    timing,
+                    spread.place(),
+                    spread.buckets,
+                    asking=asking,
+                    background=facts,
+                    on_error=delivery.on_error,
+                    out=delivery.out,
+                    late=delivery.late,
+                    format=delivery.format,
+                    report=complain,
+                    interrupt=interrupt,
+                    listen=listen,
+                    ready=open_report,
+                )
         else:
             _ask_here(program, facts, streams, timing, asking, delivery, interrupt, listen, open_report)
         if report:

@@ -183,9 +183,10 @@ def _run_on_spark(
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import Interrupt
+    from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
-    with interrupt.listen():
+    with interrupt.listen(), leaving_in_time(interrupt):
         api.run_on_spark(
             program,
             streams,

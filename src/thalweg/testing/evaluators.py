@@ -18,7 +18,7 @@ from thalweg.runtimes import emit
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer, gather
-from thalweg.runtimes.spark.wire import OUT, unwrap
+from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
 
 
@@ -122,6 +122,8 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
             for key, worker in workers.items():
                 post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
             for each in post:
+                if each.stage == FAILURE:
+                    raise error_of(unwrap(each.payload).header["error"])
                 if each.stage == OUT:
                     lists = unwrap(each.payload).lists
                     facts = lists["facts"].to_pylist()

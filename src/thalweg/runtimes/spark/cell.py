@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.diagnostics import Failed, Source
+from thalweg.diagnostics import Failed, Rejected, Source
 from thalweg.languages.asp import AspProgram
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.dictionary import Dictionary
@@ -25,7 +25,7 @@ from thalweg.runtimes.asking import evaluator
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.asked import AskedJob
 from thalweg.runtimes.spark.inbox import Inbox
-from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, frame, terms_of, unframe, unwrap, wrap
+from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, failure, frame, terms_of, unframe, unwrap, wrap
 from thalweg.solvers.crew import Crew
 from thalweg.solvers.programs import read_program
 
@@ -102,17 +102,22 @@ class Cell:
         self._told: list[tuple[int, int, str]] = []
         self._closed = 0
         self._finished = False
+        self._reached = -1
 
     must_save = False
 
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
-        """Takes in a batch's parcels, and answers all windows that close."""
+        """Takes in a batch's parcels, and answers all windows that close.
+
+        Where the evaluator gives up, the parcels are those of the ticks before, and the last one holds the diagnostic.
+        """
         out = self._inbox.take(unwrap(payload) for payload in payloads)
         try:
             out += self._advance()
-        except Failed as error:
-            self._told.append((0, 0, _encode({"failed": error.diagnostic.message})))
-            out.append(self._answers(0, NEVER))
+        except (Failed, Rejected) as error:
+            self._told = [one for one in self._told if one[0] <= self._reached]
+            answers = self._answers(self._inbox.timeline.first or 0, self._reached)
+            return [*out, answers, failure(self._bucket, error, self._reached)]
         if self._held.dictionary.wants_collection:
             self._windowed.collect(self._inbox.waiting())
         return out
@@ -120,7 +125,8 @@ class Cell:
     def replay(self, payloads: Iterable[bytes]) -> None:
         """The same without an answer: it has been given."""
         self._held.silent = True
-        self.process(payloads)
+        self._inbox.take(unwrap(payload) for payload in payloads)
+        deque(self._advance(), maxlen=0)
         self._held.silent = False
 
     def _advance(self) -> Iterator[Parcel]:
@@ -132,12 +138,16 @@ class Cell:
         if self._windowed.first is None:
             self._windowed.first = time.first
         now = self._windowed.now
+        self._reached = time.first - 1 if now is None else now
         if now is None or time.decided > now:
             batches = self._inbox.decided(time.first, time.decided, in_order=self.job.frame.tuples)
             for tick in sorted({*batches, time.decided}):
                 self._go_through(self._windowed.advance(tick, batches.get(tick, [])))
+                self._reached = tick
         if time.is_over and not self._finished:
             self._finished = True
+            # The last window closes at a tick that others have closed at.
+            self._reached = time.decided - 1
             self._go_through(self._windowed.finish())
         if self._told or self._bucket == 0:
             yield self._answers(time.first, time.decided)

@@ -9,7 +9,7 @@ from math import prod
 from time import perf_counter
 from typing import Any
 
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.answer_sets import Answered, Listener, Share, Tardy
 from thalweg.runtimes.emit import Piece, Solution
 from thalweg.runtimes.spark.asked import AskedJob
@@ -70,9 +70,6 @@ class Combining:
     def pieces(self, rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
         """The answers of the windows that close in a batch, in order."""
         told = sorted((_Told(row["until"], row["t"], json.loads(row["fact"])) for row in rows), key=_order)
-        for one in told:
-            if "failed" in one.data:
-                raise Failed(Diagnostic("E504", one.data["failed"]))
         for number, length, parts in _stretches(told):
             tick, start = parts[0].window(number, self._slide)
             if all(part.is_repeated for part in parts):

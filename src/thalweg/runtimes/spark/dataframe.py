@@ -11,17 +11,17 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import Start
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
-from thalweg.runtimes.spark.wire import ANSWERS, LATE, Parcel, unwrap
+from thalweg.runtimes.spark.wire import ANSWERS, FAILED, LATE, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
-"""The rows that come out of the stages: answers, late facts, and what has been decided."""
+"""The rows that come out of the stages: answers, late facts, what has been decided, why a worker could not go on."""
 
-BEGIN, END, LATE_FACT, DECIDED, OVER, WRONG_LINE = "begin", "end", "late", "decided", "over", "wrong"
-BECAME_UNKNOWN, SHED = "unknown", "shed"
+BEGIN, END, INTERVAL, SNAPSHOT, WINDOW = "begin", "end", "interval", "snapshot", "window"
+LATE_FACT, DECIDED, OVER, BECAME_UNKNOWN, SHED = "late", "decided", "over", "unknown", "shed"
 _ROWS_A_PARCEL: Final = 200_000
 
 
@@ -116,6 +116,10 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         kinds = [LATE_FACT] * len(lists["facts"])
         yield _answers(kinds, lists["ticks"], lists["watermarks"], header["stream"], lists["facts"])
         return
+    if content.kind == FAILED:
+        text = str(error_of(header["error"]))
+        yield _answers([FAILED], np.array([header["reached"]], dtype=np.int64), None, text, [header["error"]])
+        return
     assert content.kind == ANSWERS, "a parcel for a stage went astray"
     ticks, facts = lists["ticks"], lists["facts"]
     if emit == "changes":
@@ -123,11 +127,11 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         kinds = pa.DictionaryArray.from_arrays(pa.array(lists["ended"], type=pa.int8()), names).cast(pa.string())
         yield _answers(kinds, ticks, None, None, facts)
     elif emit == "intervals":
-        yield _answers(["interval"] * len(facts), ticks, lists["until"], None, facts)
+        yield _answers([INTERVAL] * len(facts), ticks, lists["until"], None, facts)
     elif emit == "windows":
-        yield _answers(["window"] * len(facts), ticks, lists["numbers"], None, facts)
+        yield _answers([WINDOW] * len(facts), ticks, lists["numbers"], None, facts)
     else:
-        yield _answers(["snapshot"] * len(facts), ticks, None, None, facts)
+        yield _answers([SNAPSHOT] * len(facts), ticks, None, None, facts)
     if missing := header.get("missing"):
         predicates, since, until = zip(*missing, strict=True)
         yield _answers([SHED] * len(missing), since, until, " ".join(header["unsure"]), list(predicates))

@@ -5,15 +5,18 @@ delivers nothing twice.
 
 says that batch 7 was the last, that its answers reach up to tick 41, and how long the files were after it. After a
 crash the files are cut to that length. A sink that cannot be cut (a terminal, a broker) may get the last batch again.
+With `"cut": true`, batch 8 failed after tick 41, and its answers up to there have been delivered too.
 """
 
 import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from itertools import chain, groupby
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from math import inf
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 from thalweg.connectors.open import open_output
@@ -22,13 +25,20 @@ from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch, as_jsonl
 from thalweg.runtimes.late import first_late, summary
 from thalweg.runtimes.shedding import Shedding
-from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED
+from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, INTERVAL, LATE_FACT, OVER, SHED
+from thalweg.runtimes.spark.wire import FAILED, error_of
 
+# Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
+_PATIENCE: Final = 1.0
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 Pieces = Callable[[list[dict[str, Any]], int, int], Iterator[Piece]]
 """Makes answers of the rows for the ticks from one to another."""
+
+
+class EndedError(Exception):
+    """A batch came after the end of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,7 @@ class Delivered:
     out: int = 0
     late: int = 0
     over: bool = False
+    cut: bool = False
 
 
 class Delivery:
@@ -68,37 +79,87 @@ class Delivery:
         self._pieces = pieces or _PIECES[emit]
         self._spell = spell
         self.shedding = Shedding(report)
-        self.error: Failed | None = None
+        self.error: Failed | Rejected | None = None
+        self._ended = False
+        self._writing = Lock()
         self.late_facts = 0
         self.first_late = ""
         self.rows = 0
 
     def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
         """Writes the answers of a batch, unless that has been done; what goes wrong is kept, for Spark may lose it."""
-        if batch <= self.done.batch:
-            return
-        try:
-            self._deliver(batch, answers)
-        except Failed as error:
-            self.error = error
-            raise
+        with self._writing:
+            if batch <= self.done.batch:
+                return
+            try:
+                self._check_end()
+                self._deliver(batch, answers)
+            except (Failed, Rejected) as error:
+                self.error = error
+                raise
+
+    def end(self) -> None:
+        """Nothing is delivered after this; what is being written now is written to its end."""
+        self._ended = True
+        if self._writing.acquire(timeout=_PATIENCE):
+            self._writing.release()
+
+    def _check_end(self) -> None:
+        # Spark must not take the batch for done.
+        if self._ended:
+            raise EndedError("the run has ended")
 
     def _deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
+        failures = [row for row in answers if row["kind"] == FAILED]
+        if failures:
+            first = min(failures, key=lambda row: (row["t"], row["fact"]))
+            self._deliver_before(first["t"], answers)
+            raise error_of(first["fact"])
         decided = [row for row in answers if row["kind"] in (DECIDED, OVER)]
         told = max((row["t"] for row in decided), default=self.done.told)
-        first = min((row["until"] for row in decided), default=0)
-        start = first if self.done.told < 0 else self.done.told + 1
-        told_rows = [row for row in answers if row["kind"] not in (DECIDED, OVER, LATE_FACT)]
+        self._write(batch, self._answers(answers), self._start(decided), told)
+        self._tell_late([row for row in answers if row["kind"] == LATE_FACT])
+        over = any(row["kind"] == OVER for row in decided)
+        self._settle(Delivered(batch, told, _settled(self._out), _settled(self._late), over))
+
+    def _deliver_before(self, reached: int, answers: list[dict[str, Any]]) -> None:
+        """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.
+
+        A table has a file for each batch, which is there as a whole or not at all.
+        """
+        decided = [row for row in answers if row["kind"] in (DECIDED, OVER)]
+        start = self._start(decided)
+        if self._table is None and decided and reached >= start:
+            self._write(self.done.batch, self._answers(answers, reached), start, reached)
+            self._settle(replace(self.done, told=reached, out=_settled(self._out), cut=True))
+
+    def _start(self, decided: list[dict[str, Any]]) -> int:
+        """The first tick that has not been answered."""
+        return min((row["until"] for row in decided), default=0) if self.done.told < 0 else self.done.told + 1
+
+    def _answers(self, answers: list[dict[str, Any]], last: float = inf) -> list[dict[str, Any]]:
+        """The rows that are answers, up to a tick, and without those that an attempt which failed has delivered."""
+        rows = [row for row in answers if row["kind"] not in (DECIDED, OVER, LATE_FACT, FAILED)]
+        if not self.done.cut and last == inf:
+            return rows
+        return [row for row in rows if _is_among(row, self.done.told, last)]
+
+    def _write(self, batch: int, told_rows: list[dict[str, Any]], start: int, told: int) -> None:
         self.rows += len(told_rows)
         if self._out is not None:
             pieces = self._pieces(told_rows, start, told)
-            self._out.write("".join(chain.from_iterable(map(self._spell, pieces))).encode())
+            self._out.write("".join(self._spelled(pieces)).encode())
         elif self._table is not None and told_rows:
             _write_table(self._table, batch, [row for row in told_rows if row["kind"] != SHED], self._emit)
         self._tell_shed([row for row in told_rows if row["kind"] == SHED], start, told)
-        self._tell_late([row for row in answers if row["kind"] == LATE_FACT])
-        over = any(row["kind"] == OVER for row in decided)
-        self.done = Delivered(batch, told, _settled(self._out), _settled(self._late), over)
+
+    def _spelled(self, pieces: Iterable[Piece]) -> Iterator[str]:
+        for piece in pieces:
+            self._check_end()
+            yield from self._spell(piece)
+
+    def _settle(self, done: Delivered) -> None:
+        self.done = done
         unfinished = self._ledger.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(asdict(self.done)))
         unfinished.replace(self._ledger)
@@ -123,6 +184,7 @@ class Delivery:
         return None if self._late is not None else summary(self.late_facts, self.first_late)
 
     def close(self) -> None:
+        self.end()
         for sink in (self._out, self._late):
             if sink is not None and not _is_standard(sink):
                 sink.close()
@@ -136,6 +198,20 @@ class Delivery:
             for row in rows:
                 line = {"t": row["t"], "watermark": row["until"], "stream": row["stream"], "facts": [row["fact"]]}
                 self._late.write(f"{_encode(line)}\n".encode())
+
+
+def _is_among(row: dict[str, Any], told: int, last: float) -> bool:
+    """Whether a row is about ticks after `told`, up to the last."""
+    if row["kind"] == SHED:
+        return bool(row["until"] > told and row["t"] <= last)
+    return told < _decided_at(row) <= last
+
+
+def _decided_at(row: dict[str, Any]) -> float:
+    """The tick at which an answer was known: an interval is known when it has ended."""
+    if row["kind"] != INTERVAL:
+        return float(row["t"])
+    return inf if row["until"] < 0 else float(row["until"] + 1)
 
 
 def _write_table(folder: Path, batch: int, rows: list[dict[str, Any]], emit: str) -> None:

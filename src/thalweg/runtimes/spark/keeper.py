@@ -20,7 +20,7 @@ from threading import Thread
 from typing import Any, Final, Protocol
 
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import Parcel, frame, unframe
+from thalweg.runtimes.spark.wire import FAILURE, Parcel, frame, unframe
 
 # A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
 _MOST_WORKERS: Final = 64
@@ -77,6 +77,11 @@ class Done:
     parcels: list[Parcel]
     saved: bytes
 
+    @property
+    def failed(self) -> bool:
+        """Whether the worker could not go on; then nothing of it is kept or saved."""
+        return any(parcel.stage == FAILURE for parcel in self.parcels)
+
 
 class Keeper:
     """The workers of one process."""
@@ -88,6 +93,8 @@ class Keeper:
     def begin(self, worker: Member, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
+        if (done := Done("", parcels, b"")).failed:
+            return done
         saved = worker.save() if task.saving or worker.must_save else b""
         ticket = f"{gethostname()}/{self._port}/{self._key}/{token_hex(16)}"
         if worker.job.bounded:

@@ -13,9 +13,10 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
+from thalweg.diagnostics import Failed, Rejected
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import KEEPER, Member, Start, Task
-from thalweg.runtimes.spark.wire import Parcel, frame, unframe
+from thalweg.runtimes.spark.wire import Parcel, failure, frame, unframe
 from thalweg.runtimes.spark.worker import Worker
 
 PARCELS: Final = StructType(
@@ -88,7 +89,14 @@ class _Stage:
         size = sum(map(len, payloads))
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = Task(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
-        done = KEEPER.resume(task) or KEEPER.begin(self._rebuilt(bucket), task)
+        try:
+            done = KEEPER.resume(task) or KEEPER.begin(self._rebuilt(bucket), task)
+        except (Failed, Rejected) as error:
+            # It came while the worker was rebuilt: nothing of this batch has been answered.
+            return [failure(bucket, error, reached=-1)]
+        if done.failed:
+            # The batch will not be committed, so the store stays as it was before it.
+            return done.parcels
         if done.saved:
             self._base.update((done.saved,))
             self._journal.clear()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.engine import Engine, kernels_ready
+from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
@@ -23,6 +24,7 @@ from thalweg.runtimes.spark.deliver import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
+from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import Feeder, Spool
 from thalweg.runtimes.spark.watch import Watch
 from thalweg.runtimes.spark.worker import Worker
@@ -41,12 +43,16 @@ MALFORMED: Final = "malformed.json"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides."""
+    """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
+
+    A `short` run takes no time to optimise the code of Java.
+    """
 
     master: str | None = None
     checkpoint: Path | None = None
     jars: tuple[str, ...] = ()
     verbose: bool = False
+    short: bool = False
 
 
 @dataclass(slots=True)
@@ -80,25 +86,35 @@ def run(
     with ExitStack() as stack:
         folder = place.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
         stack.enter_context(held(folder))
+        guard = stack.enter_context(Guard(interrupt))
         check_claim(folder, job, options or {})
         if (folder / LEDGER).exists() and Delivered(**json.loads((folder / LEDGER).read_text())).over:
             return _over(folder)
-        compile_kernels(job)
+        compile_kernels()
         packer = Packer(job, 0, 0, ordered=True)
         spool = Spool(folder / "spool")
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
-        session = open_session(place.master, job.partitions, verbose=place.verbose, jars=place.jars)
+        try:
+            session = open_session(
+                place.master, job.partitions, verbose=place.verbose, jars=place.jars, short=place.short
+            )
+        except Exception:
+            if interrupt.asked:
+                return Outcome()
+            raise
         stack.callback(stop_session, session)
         claim(folder, job, options or {})
         delivery = deliver(folder / LEDGER)
         stack.callback(delivery.close)
+        guard.delivering(delivery)
         feeder.start()
         stack.callback(feeder.stop)
         with _failures(interrupt, delivery):
             query = start_query(session, job, folder, delivery, start)
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
-            _follow(query, feeder, delivery, interrupt, place, watch or _beat(shown, feeder, job.settings.delay))
+            beat = watch or _beat(shown, feeder, job.settings.delay)
+            _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, place), beat)
         if feeder.error is not None:
             raise feeder.error
         if feeder.malformed is not None:
@@ -132,10 +148,11 @@ def held(folder: Path) -> Iterator[None]:
         yield
 
 
-def compile_kernels(job: Job) -> None:
+def compile_kernels() -> None:
     """Compiles the engine's kernels here, where they are missing, and not in every worker at once."""
     if not kernels_ready():
-        Engine(job.program).advance(0)
+        # The smallest program: this one may take long at its first tick.
+        Engine(Program()).advance(0)
 
 
 def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
@@ -205,19 +222,25 @@ def _follow(
     query: "StreamingQuery",
     feeder: Feeder,
     delivery: Delivery,
-    interrupt: Interrupt,
-    place: Place,
+    must_stop: Callable[[], bool],
     watch: "Callable[[StreamingQuery, Delivery], None]",
 ) -> None:
-    """Waits until all has been answered; a run that can be resumed just stops when it is interrupted."""
+    """Waits until all has been answered, or until it must stop."""
     while not delivery.done.over:
         watch(query, delivery)
-        if feeder.error is not None or (interrupt.asked and place.checkpoint is not None):
+        if feeder.error is not None or must_stop():
             return
-        if interrupt.asked:
-            feeder.finish()
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
             raise Failed(Diagnostic("E407", "Spark stopped the run"))
+
+
+def _must_stop(interrupt: Interrupt, guard: Guard, feeder: Feeder, place: Place) -> bool:
+    """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read."""
+    if not interrupt.asked:
+        return False
+    if place.checkpoint is None:
+        feeder.finish()
+    return place.checkpoint is not None or guard.quiet
 
 
 @contextmanager
@@ -225,12 +248,15 @@ def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
     """Whatever goes wrong in Spark ends a run with a sentence."""
     try:
         yield
-    except (Failed, Rejected):
-        raise
     except Exception as error:
-        # Whoever ends us may have ended Java too.
-        if not interrupt.asked:
-            raise delivery.error or failure(error) from error
+        if delivery.error is not None:
+            raise delivery.error from error
+        # The signal may have ended Java, too.
+        if interrupt.asked:
+            return
+        if isinstance(error, Failed | Rejected):
+            raise
+        raise failure(error) from error
 
 
 def failure(error: Exception) -> Failed:

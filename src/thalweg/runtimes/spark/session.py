@@ -20,11 +20,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 import thalweg
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.runtimes.spark.java import cache_directory, find_java
+from thalweg.runtimes.spark.startup import SHORT, linked_home
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -38,6 +40,10 @@ PATIENCE: Final = 20.0
 ANSWER: Final = 5.0
 # How often a task is tried: as often as on a cluster.
 ATTEMPTS: Final = 4
+
+# In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
+MARK: Final = "THALWEG_SPARK"
+_MINE: Final = token_hex(16)
 
 _STREAMING: Final = "spark.sql.streaming"
 _STATE: Final = f"{_STREAMING}.stateStore"
@@ -89,8 +95,9 @@ def open_session(
     packages: Sequence[str] = (),
     jars: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
+    short: bool = False,
 ) -> "SparkSession":
-    """Starts Java and a session; `conf` has the last word.
+    """Starts Java and a session; `conf` has the last word. A `short` session is not worth optimising.
 
     >>> open_session("nonsense", 2)
     Traceback (most recent call last):
@@ -101,6 +108,8 @@ def open_session(
     check_master(place)
     need_spark()
     chosen = settings(place, partitions, verbose) | _extra("spark.jars.packages", packages) | _extra("spark.jars", jars)
+    if short:
+        chosen["spark.driver.extraJavaOptions"] = SHORT
     session = _start(chosen | dict(conf or {}), verbose)
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
@@ -116,6 +125,29 @@ def stop_session(session: "SparkSession") -> None:
         with _limited(gateway), suppress(Exception):
             session.stop()
         _end(gateway)
+
+
+def kill_processes() -> None:
+    """Kills every process of Spark that this process has started, and those that they have started."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    found = set(_marked()) if Path("/proc/self/environ").exists() else set()
+    # Elsewhere Java's own end has to be enough: the others notice it.
+    if gateway is not None and gateway.proc is not None and gateway.proc.poll() is None:
+        found.add(gateway.proc.pid)
+    for process in found:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _marked() -> Iterator[int]:
+    mark = f"{MARK}={_MINE}".encode()
+    for entry in Path("/proc").iterdir():
+        # It may be gone, or another user's.
+        with suppress(OSError):
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
+                yield int(entry.name)
 
 
 def settings(master: str, partitions: int, verbose: bool = False) -> dict[str, str]:
@@ -217,11 +249,15 @@ def _launch(conf: "SparkConf", verbose: bool) -> Any:
     from pyspark.find_spark_home import _find_spark_home
     from pyspark.java_gateway import launch_gateway
 
+    home = Path(_find_spark_home())
+    if is_local(conf.get("spark.master") or ""):
+        home = linked_home(home)
     environment = {
+        MARK: _MINE,
         "JAVA_HOME": str(find_java()),
-        "SPARK_HOME": _find_spark_home(),
-        # The process that only puts the command together is short-lived: nothing in it is worth optimising.
-        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_HOME": str(home),
+        # The process that only puts the command together ends at once.
+        "SPARK_LAUNCHER_OPTS": SHORT,
     }
     if not verbose:
         for name in _TALKERS:

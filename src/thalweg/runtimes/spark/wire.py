@@ -6,6 +6,7 @@ A parcel is addressed to one bucket of one stage. Between two operators of Spark
 a stage passes on what is addressed to a later one. Words in a parcel are the sender's, so it brings the terms along.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.diagnostics import NOWHERE, Diagnostic, Failed, Rejected, Source, Span
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.dictionary import Dictionary
 
@@ -21,6 +23,9 @@ Words = NDArray[np.int64]
 
 OUT: Final = -1
 """The stage that is none: answers for the world."""
+
+FAILURE: Final = -2
+"""Like OUT, for the diagnostics of a worker that could not go on."""
 
 UNKNOWN: Final = -1
 """The route of a fact that no rule reads, and that a tuple window over the whole input counts."""
@@ -31,6 +36,7 @@ DOUBTS: Final = "doubts"
 """Since when what an earlier stage hands on may lack facts, or lacks none any more."""
 ANSWERS: Final = "answers"
 LATE: Final = "late"
+FAILED: Final = "failed"
 
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -62,6 +68,46 @@ def wrap(stage: int, bucket: int, header: dict[str, Any], lists: Lists) -> Parce
 
 def unwrap(payload: bytes) -> Content:
     return Content(*decode(payload))
+
+
+def failure(bucket: int, error: Failed | Rejected, reached: int) -> Parcel:
+    """The diagnostics of an error, and the last tick that was answered before it.
+
+    An exception in a task would make Spark try the task again, several times, and report a stack trace.
+
+    >>> sent = failure(0, Failed(Diagnostic("E407", "no memory is left")), reached=41)
+    >>> header = unwrap(sent.payload).header
+    >>> header["reached"], str(error_of(header["error"]))
+    (41, 'error[E407]: no memory is left')
+    """
+    found = error.diagnostics if isinstance(error, Rejected) else (error.diagnostic,)
+    text = json.dumps({"rejected": isinstance(error, Rejected), "diagnostics": [_as_data(one) for one in found]})
+    return wrap(FAILURE, bucket, {"kind": FAILED, "reached": reached, "error": text}, {})
+
+
+def error_of(text: str) -> Failed | Rejected:
+    """The error that a worker could not go on after."""
+    data = json.loads(text)
+    found = [_diagnostic(one) for one in data["diagnostics"]]
+    return Rejected(found) if data["rejected"] else Failed(found[0])
+
+
+def _as_data(found: Diagnostic) -> dict[str, Any]:
+    """A diagnostic with the line that it points at, and not with the whole text."""
+    data: dict[str, Any] = {"code": found.code, "message": found.message, "help": found.help, "notes": found.notes}
+    if found.span is not NOWHERE:
+        source, start = found.span.source, found.span.start
+        line, column = source.position(start)
+        data["place"] = [source.name, source.line_at(start), line, column - 1, column - 1 + found.span.end - start]
+    return data
+
+
+def _diagnostic(data: dict[str, Any]) -> Diagnostic:
+    span = NOWHERE
+    if "place" in data:
+        name, written, line, start, end = data["place"]
+        span = Span(Source(name, written, line), start, end)
+    return Diagnostic(data["code"], data["message"], span, data["help"], tuple(data["notes"]))
 
 
 def frame(payloads: Iterable[bytes]) -> bytes:

@@ -9,10 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from thalweg.diagnostics import Failed, Rejected
 from thalweg.engine import Change, Engine, Given
 from thalweg.engine.about import Dated, facts_about
 from thalweg.ir.nodes import Door, Program
 from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.event import Batch
 from thalweg.model.time import NEVER
 from thalweg.model.triples import as_facts
 from thalweg.planning.partition import Route, Stage
@@ -33,6 +35,7 @@ from thalweg.runtimes.spark.wire import (
     Parcel,
     Words,
     buckets_of,
+    failure,
     frame,
     terms_of,
     unframe,
@@ -65,6 +68,7 @@ class Worker:
         if job.program.reasons is not None and self.stage.outputs:
             self._tracker = Tracker(Judge(job.program.reasons), self._about, settings.emit)
         self._finished = False
+        self._reached = -1
         self._supplied = _supplied(job, stage)
         self._missing = Missing(lasting=settings.emit == "intervals")
         self._doubts: dict[tuple[int, int], tuple[str, ...]] = {}
@@ -74,23 +78,32 @@ class Worker:
     # Taking in ------------------------------------------------------------------------------------------------------
 
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
-        """Takes in a batch's parcels, and lets time pass as far as it is decided."""
-        contents = [unwrap(payload) for payload in payloads]
-        out = self.inbox.take(content for content in contents if content.kind == FACTS)
-        given = self._given(content for content in contents if content.kind == CHANGES)
-        dropped = self.engine.dropped
-        self._advance(given, _turns(content for content in contents if content.kind == DOUBTS), out)
-        # When facts are shed depends on how an engine came to where it is, so such a batch is not replayed.
-        self.must_save = self.engine.dropped > dropped
-        if self.engine.dictionary.wants_collection:
-            self.engine.collect(self.inbox.waiting())
-        return out
+        """Takes in a batch's parcels, and lets time pass as far as it is decided.
+
+        Where the engine gives up, the parcels are those of the ticks before, and the last one holds the diagnostic.
+        """
+        out, error = self._process(payloads)
+        return out if error is None else [*out, failure(self.bucket, error, self._reached)]
 
     def replay(self, payloads: Iterable[bytes]) -> None:
         """The same again, after all that came before: what follows has been told, and nothing was shed."""
         self.engine.memory = None
-        self.process(payloads)
+        _, error = self._process(payloads)
         self.engine.memory = self.job.settings.memory
+        if error is not None:
+            raise error
+
+    def _process(self, payloads: Iterable[bytes]) -> tuple[list[Parcel], Failed | Rejected | None]:
+        contents = [unwrap(payload) for payload in payloads]
+        out = self.inbox.take(content for content in contents if content.kind == FACTS)
+        given = self._given(content for content in contents if content.kind == CHANGES)
+        dropped = self.engine.dropped
+        error = self._advance(given, _turns(content for content in contents if content.kind == DOUBTS), out)
+        # When facts are shed depends on how an engine came to where it is, so such a batch is not replayed.
+        self.must_save = self.engine.dropped > dropped
+        if error is None and self.engine.dictionary.wants_collection:
+            self.engine.collect(self.inbox.waiting())
+        return out, error
 
     def _given(self, contents: Iterable[Content]) -> dict[int, list[Given]]:
         """What began and ended in earlier stages, by tick."""
@@ -110,32 +123,51 @@ class Worker:
 
     # Going on -------------------------------------------------------------------------------------------------------
 
-    def _advance(self, given: dict[int, list[Given]], turns: "Turns", out: list[Parcel]) -> None:
+    def _advance(self, given: dict[int, list[Given]], turns: "Turns", out: list[Parcel]) -> Failed | Rejected | None:
         time, engine = self.inbox.timeline, self.engine
         if time.decided is None or time.first is None:
             # Streams that end without an event have answers too: none.
             if time.is_over and self._speaks:
                 out.append(self._answers(0, NEVER, self.telling.batch(0, NEVER, over=True)))
-            return
+            return None
         begin = time.first if engine.now is None else engine.now + 1
         if engine.now is None:
             engine.first = time.first
         supplies = _Supplies(self)
+        self._reached = begin - 1
+        error: Failed | Rejected | None = None
         if time.decided >= begin:
             batches = self.inbox.decided(time.first, time.decided, in_order=bool(engine.plan.tuples))
-            for tick in sorted(batches.keys() | given.keys() | turns.keys() | {time.decided}):
-                if tick in turns:
-                    self._doubt(tick, turns[tick], supplies)
-                while self._tracker and (stop := self._tracker.stop(tick, engine.settle_at)) is not None:
-                    self._tell(engine.advance(stop), supplies)
-                # Told at once: the next tick may bring another plan, in which relations have other numbers.
-                self._tell(engine.advance(tick, batches.get(tick, ()), given.get(tick, ())), supplies)
-        over = time.is_over and not self._finished
+            try:
+                self._go_through(batches, given, turns, time.decided, supplies)
+            except (Failed, Rejected) as found:
+                error = found
+        reached = time.decided if error is None else self._reached
+        over = error is None and time.is_over and not self._finished
         self._finished |= over
-        lists = self.telling.batch(begin, time.decided, over)
+        lists = self.telling.batch(begin, reached, over)
         if any(map(len, lists.values())) or self._speaks or self._missing:
-            out.append(self._answers(time.first, time.decided, lists))
+            out.append(self._answers(time.first, reached, lists))
         out += supplies.parcels()
+        return error
+
+    def _go_through(
+        self,
+        batches: dict[int, list[Batch]],
+        given: dict[int, list[Given]],
+        turns: "Turns",
+        last: int,
+        supplies: "_Supplies",
+    ) -> None:
+        for tick in sorted(batches.keys() | given.keys() | turns.keys() | {last}):
+            if tick in turns:
+                self._doubt(tick, turns[tick], supplies)
+            while self._tracker and (stop := self._tracker.stop(tick, self.engine.settle_at)) is not None:
+                self._tell(self.engine.advance(stop), supplies)
+                self._reached = stop
+            # Told at once: the next tick may bring another plan, in which relations have other numbers.
+            self._tell(self.engine.advance(tick, batches.get(tick, ()), given.get(tick, ())), supplies)
+            self._reached = tick
 
     def _doubt(self, tick: int, turns: "list[Turn]", supplies: "_Supplies") -> None:
         """From this tick on, earlier stages lack other facts than before."""

@@ -1,0 +1,76 @@
+"""A worker that cannot go on ends a run with its diagnostic: once, after the answers before it, and without a retry."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spark.processes import run, thalweg
+
+if TYPE_CHECKING:
+    pass
+
+PROGRAM = "q(X) :- p(X) in [2]."
+# Defined in `__main__`, so that it goes to the workers by value.
+EXHAUSTED = """
+from functools import partial
+from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.engine import Engine
+from thalweg.runtimes.spark import dataframe, run
+from thalweg.runtimes.spark.worker import Worker
+
+class Exhausted(Engine):
+    def advance(self, to, *rest):
+        if to > 6:
+            raise Failed(Diagnostic("E407", "there is no room for more rows", help="give it more"))
+        return super().advance(to, *rest)
+
+def exhausted(job, stage, bucket):
+    return Worker(job, stage, bucket, engine=Exhausted)
+"""
+RUN = "run.run = partial(run.run, start=exhausted)\nfrom thalweg.cli import main\nmain()"
+REASON = """
+from thalweg.runtimes.spark.session import open_session, stop_session
+from thalweg.spark import reason
+
+dataframe.chain = partial(dataframe.chain, start=exhausted)
+session = open_session("local[2]", 2)
+facts = session.createDataFrame([("a", tick) for tick in range(10)], "x string, t long")
+try:
+    reason("q(X) :- p(X) in [2].", facts, predicate="p").count()
+except Exception as error:
+    print(error)
+stop_session(session)
+"""
+
+
+def test_the_run_ends_with_the_diagnostic_and_can_be_resumed(tmp_path: Path) -> None:
+    (tmp_path / "program.lars").write_text(PROGRAM)
+    (tmp_path / "stream.facts").write_text("\n".join(f"p(x{tick % 4}) at {tick}." for tick in range(12)))
+
+    def options(name: str) -> list[str | Path]:
+        files = ["--stream", tmp_path / "stream.facts", "--out", tmp_path / f"{name}.jsonl", "--emit", "changes"]
+        return ["run", tmp_path / "program.lars", *files]
+
+    place = ["--runtime", "spark", "--partitions", "2", "--checkpoint", tmp_path / "checkpoint"]
+    assert run(thalweg(*options("embedded")), tmp_path / "said.txt") == 0
+    line = [sys.executable, "-c", EXHAUSTED + RUN, *map(str, [*options("spark"), *place])]
+    assert run(line, tmp_path / "said.txt") == 3
+    told = "error[E407]: there is no room for more rows\n  help: give it more\n"
+    assert (tmp_path / "said.txt").read_text() == told
+    whole, part = ((tmp_path / f"{name}.jsonl").read_text() for name in ("embedded", "spark"))
+    assert whole.startswith(part)
+    assert '{"t":4,' in part
+    assert '{"t":7,' not in part
+    assert run(thalweg(*options("spark"), *place), tmp_path / "said.txt") == 0
+    assert (tmp_path / "spark.jsonl").read_text() == whole
+    assert (tmp_path / "said.txt").read_text() == told
+
+
+@pytest.mark.slow
+def test_a_job_of_ones_own_fails_with_the_diagnostic(tmp_path: Path) -> None:
+    assert run([sys.executable, "-c", EXHAUSTED + REASON], tmp_path / "said.txt") == 0
+    said = (tmp_path / "said.txt").read_text()
+    assert "error[E407]: there is no room for more rows" in said
+    assert "Traceback" not in said

@@ -1,0 +1,163 @@
+"""A worker that cannot go on says why: as data, after the answers of the ticks before."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from thalweg import api
+from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, Span
+from thalweg.engine import Change, Engine
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
+from thalweg.runtimes.spark.deliver import Delivery
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.keeper import KEEPER, Keeper, Task
+from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.processor import LevelProcessor
+from thalweg.runtimes.spark.wire import FAILURE, error_of, failure, unwrap
+from thalweg.runtimes.spark.worker import Worker
+from thalweg.testing.evaluators import batch_of
+
+PROGRAM = "q(X) :- p(X) in [1]."
+LAST_GOOD = 3
+ERROR = Failed(Diagnostic("E407", "there is no room for more rows", help="give it more"))
+
+
+class Exhausted(Engine):
+    """An engine that can do nothing after a tick."""
+
+    def advance(self, to: int, *rest: Any, **more: Any) -> list[Change]:
+        if to > LAST_GOOD:
+            raise ERROR
+        return super().advance(to, *rest, **more)
+
+
+def exhausted(job: Job, stage: int, bucket: int) -> Worker:
+    return Worker(job, stage, bucket, engine=Exhausted)
+
+
+def job_of(emit: str) -> Job:
+    return Job(api.load(PROGRAM), Settings(emit=emit, last=8), partitions=1, name=emit)
+
+
+def payloads(job: Job, ticks: Sequence[int], ended: bool = True) -> list[bytes]:
+    packer = Packer(job, 0, 0, ordered=True)
+    events = [Event(tick, (Fact("p", (f"x{tick}",)),)) for tick in ticks]
+    items = [(event.tick, batch_of(packer.words, event)) for event in events]
+    return [parcel.payload for parcel in packer.pack(gather(items), ended)]
+
+
+@pytest.mark.parametrize("emit", ["changes", "intervals", "snapshot"])
+def test_what_comes_before_is_delivered_and_the_rest_when_the_run_is_resumed(tmp_path, emit):
+    job = job_of(emit)
+    given = payloads(job, [1, 2, 3, 4, 6])
+
+    def rows(worker: Worker) -> list[dict[str, Any]]:
+        found = [batch for parcel in worker.process(given) for batch in _opened(parcel.payload, emit)]
+        return [row for batch in found for row in batch.to_pylist()]
+
+    def delivery(name: str) -> Delivery:
+        return Delivery(tmp_path / f"{name}.json", str(tmp_path / name), None, emit)
+
+    undisturbed = delivery("undisturbed")
+    undisturbed.deliver(0, rows(Worker(job, 0, 0)))
+    failing = delivery("failing")
+    with pytest.raises(Failed, match="no room for more rows"):
+        failing.deliver(0, rows(exhausted(job, 0, 0)))
+    assert str(failing.error) == str(ERROR)
+    failing.close()
+    whole, part = ((tmp_path / name).read_text() for name in ("undisturbed", "failing"))
+    assert whole.startswith(part)
+    assert "x1" in part
+    assert "x4" not in part
+    # Again, as long as it cannot go on; nothing is delivered twice.
+    again = delivery("failing")
+    with pytest.raises(Failed, match="no room for more rows"):
+        again.deliver(0, rows(exhausted(job, 0, 0)))
+    again.close()
+    assert (tmp_path / "failing").read_text() == part
+    resumed = delivery("failing")
+    assert not resumed.done.over
+    resumed.deliver(0, rows(Worker(job, 0, 0)))
+    assert resumed.done.over
+    assert (tmp_path / "failing").read_text() == whole
+
+
+def test_of_several_workers_the_first_that_failed_ends_the_answers(tmp_path):
+    def failed(reached: int, message: str) -> dict[str, Any]:
+        content = unwrap(failure(0, Failed(Diagnostic("E407", message)), reached).payload)
+        return {"kind": FAILED, "t": reached, "until": None, "stream": "", "fact": content.header["error"]}
+
+    def begun(tick: int) -> dict[str, Any]:
+        return {"kind": "begin", "t": tick, "until": None, "stream": None, "fact": f"q({tick})"}
+
+    over = {"kind": OVER, "t": 9, "until": 0, "stream": None, "fact": ""}
+    delivery = Delivery(tmp_path / "ledger.json", str(tmp_path / "out"), None, "changes")
+    with pytest.raises(Failed, match="the earlier one"):
+        delivery.deliver(0, [failed(5, "the later one"), failed(2, "the earlier one"), begun(2), begun(3), over])
+    delivery.close()
+    assert (tmp_path / "out").read_text() == '{"t":2,"begin":["q(2)"],"end":[]}\n'
+
+
+@pytest.mark.parametrize("in_another_process", [False, True])
+def test_nothing_is_kept_of_a_worker_that_failed(in_another_process):
+    job = job_of("changes")
+    one = Keeper()
+    begun = one.begin(exhausted(job, 0, 0), Task("b", "", payloads(job, [1, 3], ended=False), saving=False))
+    asked = Keeper() if in_another_process else one
+    done = asked.resume(Task("b", begun.ticket, payloads(job, [6], ended=False), saving=True))
+    assert done is not None
+    assert done.failed
+    assert done.saved == b""
+    assert done.parcels[-1].stage == FAILURE
+    assert one.resume(Task("b", done.ticket, [], saving=False)) is None
+
+
+def test_the_store_stays_as_it_was_before_the_batch():
+    job = job_of("changes")
+    label = job.labels[0]
+    tester = TwsTester(LevelProcessor(job, [0], exhausted))
+
+    def take(ticks: Sequence[int]) -> list[Row]:
+        post = [Row(bucket=label, stage=0, payload=each) for each in payloads(job, ticks, ended=False)]
+        return list(tester.test(label, post))
+
+    take([1, 3])
+    before = tester.peekValueState("about0", label)
+    assert take([6])[-1].stage == FAILURE
+    assert tester.peekValueState("about0", label) == before
+    # The worker is gone, so it is rebuilt, and gives up again.
+    KEEPER.forget()
+    assert take([6])[-1].stage == FAILURE
+
+
+def test_a_worker_that_cannot_be_rebuilt_says_so():
+    job = job_of("changes")
+    label = job.labels[0]
+    makers = iter([Worker, exhausted])
+    tester = TwsTester(LevelProcessor(job, [0], lambda *about: next(makers)(*about)))
+    post = [Row(bucket=label, stage=0, payload=each) for each in payloads(job, [1, 6], ended=False)]
+    assert FAILURE not in {row.stage for row in tester.test(label, post)}
+    KEEPER.forget()
+    (told,) = tester.test(label, post)
+    assert told.stage == FAILURE
+
+
+@pytest.mark.parametrize("kind", [Failed, Rejected])
+def test_diagnostics_come_back_as_they_were(kind):
+    source = Source("rules.lars", "a.\nn(X+1) :- n(X).\n", first_line=3)
+    found = Diagnostic("E407", "it counts for ever", Span(source, 3, 9), "say how far", ("a note",))
+    error = Rejected([found, found]) if kind is Rejected else Failed(found)
+    back = error_of(unwrap(failure(0, error, 4).payload).header["error"])
+    assert type(back) is kind
+    assert str(back) == str(error)
+    assert "rules.lars:4:1" in str(back)
+    assert "^^^^^^" in str(back)

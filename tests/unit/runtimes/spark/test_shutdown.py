@@ -1,0 +1,122 @@
+"""A run that is asked to end: what is left of it is ended, in its order, and nothing else is touched."""
+
+import os
+import subprocess
+import sys
+from threading import Event
+from time import monotonic, sleep
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.runtimes.spark import session, shutdown
+from thalweg.runtimes.spark.deliver import Delivery, EndedError
+from thalweg.runtimes.spark.shutdown import Guard, leaving_in_time
+
+WAITING = [sys.executable, "-c", "print(flush=True); import time; time.sleep(600)"]
+LIMIT = 20.0
+
+
+@pytest.fixture
+def done(monkeypatch):
+    """What is done to a run, in order; the seconds of a run are short."""
+    for name, seconds in {"QUIET": 0.1, "POLITE": 0.2, "GONE": 0.1}.items():
+        monkeypatch.setattr(shutdown, name, seconds)
+    found = []
+    monkeypatch.setattr(shutdown, "kill_processes", lambda: found.append("killed"))
+    monkeypatch.setattr(os, "_exit", lambda code: found.append(f"left with {code}"))
+    return found
+
+
+class Sink:
+    def __init__(self, done):
+        self._done = done
+
+    def end(self):
+        self._done.append("no more answers")
+
+
+def wait_for(happened):
+    until = monotonic() + LIMIT
+    while not happened() and monotonic() < until:
+        sleep(0.01)
+
+
+def test_answers_end_before_processes(done):
+    interrupt = Interrupt()
+    with Guard(interrupt) as guard:
+        guard.delivering(Sink(done))
+        interrupt.asked = True
+        wait_for(lambda: "killed" in done)
+        assert guard.quiet
+    assert done[:2] == ["no more answers", "killed"]
+
+
+def test_where_nothing_has_been_answered_there_is_nothing_to_wait_for(done, monkeypatch):
+    monkeypatch.setattr(shutdown, "POLITE", LIMIT)
+    interrupt = Interrupt()
+    with Guard(interrupt):
+        interrupt.asked = True
+        wait_for(lambda: done)
+    assert done[0] == "killed"
+
+
+def test_a_run_that_ends_by_itself_is_left_alone(done):
+    with Guard(Interrupt()), leaving_in_time(Interrupt()):
+        pass
+    sleep(0.3)
+    assert done == []
+
+
+def test_a_process_that_hangs_after_its_run_is_ended(done):
+    interrupt = Interrupt()
+    with leaving_in_time(interrupt):
+        interrupt.asked = True
+        # The thread looks now and then, and the block may be over by then.
+        Event().wait(0.2)
+    wait_for(lambda: done)
+    assert done == ["left with 0"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="processes are found in /proc")
+def test_the_processes_of_spark_are_found_wherever_they_are():
+    marked = os.environ | {session.MARK: session._MINE}
+    # One of them has lost its parent.
+    parent = [sys.executable, "-c", f"import subprocess, sys; print(subprocess.Popen({WAITING!r}, stdout=-3).pid)"]
+    orphan = int(subprocess.run(parent, env=marked, stdout=subprocess.PIPE, check=True).stdout)
+    with (
+        subprocess.Popen(WAITING, env=marked, stdout=subprocess.PIPE) as mine,
+        subprocess.Popen(WAITING, stdout=subprocess.PIPE) as other,
+    ):
+        assert mine.stdout is not None
+        assert other.stdout is not None
+        mine.stdout.readline()
+        other.stdout.readline()
+        session.kill_processes()
+        assert mine.wait(LIMIT) == -9
+        wait_for(lambda: not is_running(orphan))
+        assert not is_running(orphan)
+        assert other.poll() is None
+        other.kill()
+
+
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_batch_that_comes_after_the_end_is_not_taken_for_done(tmp_path):
+    delivery = Delivery(tmp_path / "ledger.json", str(tmp_path / "out"), None, "changes")
+    delivery.end()
+    row = {"kind": "begin", "t": 1, "until": None, "stream": None, "fact": "a"}
+    with pytest.raises(EndedError):
+        delivery.deliver(0, [row])
+    assert delivery.error is None
+    assert delivery.done.batch == -1
+    delivery.close()
+    assert (tmp_path / "out").read_text() == ""
