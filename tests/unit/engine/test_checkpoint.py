@@ -4,6 +4,8 @@ import pytest
 
 from thalweg import api
 from thalweg.engine import Engine
+from thalweg.engine.checkpoint import MismatchError
+from thalweg.model.arrow import encode
 from thalweg.model.fact import Fact
 from thalweg.testing.evaluators import told
 
@@ -28,3 +30,8 @@ def test_what_forgetting_begins_and_ends_is_told(rules):
         partial |= engine.partial
     assert partial
     assert not engine.partial
+
+
+def test_what_is_no_state_is_not_restored():
+    with pytest.raises(MismatchError, match="another program"):
+        Engine.restore(api.load("q :- p.\n"), encode({"now": 3}, {}))
