@@ -57,6 +57,7 @@ CATALOGUE: Final = {
     "E301": "malformed line in a stream",
     "W302": "event is late",
     "W303": "stream brings schema",
+    "E306": "nested too deeply",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
     "E403": "option does not fit",

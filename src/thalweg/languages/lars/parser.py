@@ -20,6 +20,9 @@ from thalweg.languages.lars.terms import GROUND, TERM
 
 Statement = Tree[Token]
 
+# Nobody nests so deeply, and the stack of Python would not bear much more.
+DEEPEST: Final = 150
+
 BLANK: Final = re.compile(r"(?:\s+|%[^\n]*|//[^\n]*|/\*(?s:.*?)\*/)*")
 _PLAIN: Final = re.compile(rf"{GROUND}[ \t]*\.")
 # What may hide a dot; a dot inside a line, without a space behind it, is more likely part of a name or number.
@@ -86,6 +89,24 @@ def _skip(text: str, position: int) -> int:
 
 def read_statement(source: Source, position: int) -> Read:
     """The statement that starts at a position."""
+    tree, _, end = read = _read_any(source, position)
+    if tree is None or end - position <= DEEPEST or _depth(tree) <= DEEPEST:
+        return read
+    way_out = "calculate it in steps: bind a part of it to a variable first, as in `Y = X + 1`"
+    message = f"an expression is nested more than {DEEPEST} deep"
+    return Read(None, Diagnostic("E306", message, Span(source, position, end), help=way_out), end)
+
+
+def _depth(tree: Statement) -> int:
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [child for one in level for child in one.children if isinstance(child, Tree)]
+    return depth
+
+
+def _read_any(source: Source, position: int) -> Read:
+    """The statement, however deeply it is nested."""
     text = source.text
     if text[position] == "@" and not re.compile(r"@prefix\b").match(text, position):
         return Read(None, _unknown_directive(source, position), _next_statement(text, position))

@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 OWL: Final = "http://www.w3.org/2002/07/owl#"
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+# Nobody nests so deeply, and the stack of Python would not bear much more.
+DEEPEST: Final = 150
 RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 THING: Final = f"<{OWL}Thing>"
 NOTHING: Final = f"<{OWL}Nothing>"

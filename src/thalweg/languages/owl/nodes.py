@@ -49,8 +49,6 @@ _PARTS: Final = frozenset(
     | {owl(name) for name in ("onProperty", "onProperties", "onClass", "onDataRange", "withRestrictions", "inverseOf")}
     | {owl(name) for name in ("members", "distinctMembers", "sourceIndividual", "targetIndividual", "targetValue")}
 )
-# Nobody nests so deeply, and the stack of Python would not bear much more.
-_DEEPEST: Final = 150
 
 
 class Misread(Exception):  # noqa: N818
@@ -165,7 +163,7 @@ class Nodes:
         key = (is_range, node)
         if key in self._built:
             return self._built[key]  # type: ignore[return-value]
-        if key in self._hopeless or key in self._open or len(self._open) > _DEEPEST:
+        if key in self._hopeless or key in self._open or len(self._open) > ex.DEEPEST:
             raise Misread
         self._open.append(key)
         try:
