@@ -84,6 +84,8 @@ CATALOGUE: Final = {
 
 # A person reads so many notes; the others are counted.
 MOST_NOTES: Final = 4
+# Of a longer line the part around the place is shown.
+LONGEST_LINE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,11 @@ class Diagnostic:
         lines = [f"{self.severity}[{self.code}]: {self.message}"]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
-            written = self.span.source.line_at(self.span.start)
-            width = max(1, min(self.span.end, self.span.start + len(written) - column + 1) - self.span.start)
+            written, place = _around(self.span.source.line_at(self.span.start), column - 1)
+            width = max(1, min(self.span.end - self.span.start, len(written) - place))
             margin = " " * len(str(line))
             # A tab stays a tab, so that the caret stands under its character on any terminal.
-            indent = "".join("\t" if character == "\t" else " " for character in written[: column - 1])
+            indent = "".join("\t" if character == "\t" else " " for character in written[:place])
             lines += [
                 f"  {self.span.source.name}:{line}:{column}",
                 f"  {line} | {written}",
@@ -137,6 +139,20 @@ class Diagnostic:
         if self.notes:
             data["notes"] = list(self.notes)
         return data
+
+
+def _around(line: str, place: int) -> tuple[str, int]:
+    """What is shown of a line, and where the place is in that.
+
+    >>> _around("p(a).", 2), len(_around("x" * 1000, 500)[0])
+    (('p(a).', 2), 202)
+    """
+    if len(line) <= LONGEST_LINE:
+        return line, place
+    start = max(0, min(place - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
+    end = start + LONGEST_LINE
+    before, after = "…" * (start > 0), "…" * (end < len(line))
+    return f"{before}{line[start:end]}{after}", place - start + len(before)
 
 
 class Rejected(Exception):  # noqa: N818

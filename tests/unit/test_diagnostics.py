@@ -95,3 +95,12 @@ def test_the_pages_programs_are_wrong_as_it_says_and_its_ways_out_are_not(code: 
 def diagnose(text: str) -> list[Diagnostic]:
     program, found = parse(Source("page.lars", text))
     return found + check_safety(program) + check_strata(program)
+
+
+@pytest.mark.parametrize("place", [0, 5_000, 9_999])
+def test_of_a_long_line_the_part_around_the_place_is_shown(place: int) -> None:
+    line = "x" * place + "!" + "x" * (9_999 - place)
+    _, where, written, caret = Diagnostic("E101", "m", Span(Source("a", line), place, place + 3)).render().splitlines()
+    assert where == f"  a:1:{place + 1}"
+    assert len(written) < 250
+    assert written[caret.index("^")] == "!"
