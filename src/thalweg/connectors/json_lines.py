@@ -66,7 +66,10 @@ class JsonLinesReader:
     def _event(self, line: bytes) -> Item | None:
         """The event of a line; None where it is a document of JSON-LD."""
         try:
-            data = json.loads(line)
+            # Handed bytes, `json` would let halves of characters pass.
+            data = json.loads(line.decode("utf-8-sig"))
+            if b"\\u" in line:
+                _check_characters(data)
             if _is_json_ld(data):
                 return None
             tick = self._tick(data["t"])
@@ -76,6 +79,8 @@ class JsonLinesReader:
             return tick, self._batch(tick, data["facts"], self._named(stream))
         except WrongSyntax as error:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
+        except RecursionError:
+            return self._wrong(line, "this is nested too deeply", help=_SHAPE)
         except json.JSONDecodeError as error:
             return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
         except UnicodeDecodeError:
@@ -115,7 +120,7 @@ class JsonLinesReader:
     @staticmethod
     def _within(line: bytes) -> int:
         """The place of a graph in its line."""
-        found = re.search(r'"graph"\s*:\s*', line.decode())
+        found = re.search(r'"graph"\s*:\s*', line.decode(errors="replace"))
         return found.end() if found else 0
 
     def _batch(self, tick: int, facts: object, stream: str | None) -> Batch:
@@ -136,7 +141,7 @@ class JsonLinesReader:
 
     def _inside(self, line: bytes, found: Diagnostic) -> Diagnostic:
         """Moves a diagnostic from the text of a fact to its place in the line."""
-        text = line.decode()
+        text = line.decode(errors="replace")
         fact = found.span.source.text.removesuffix(".")
         place = max(0, text.find(fact)) + found.span.start
         span = Span(Source(self._name, text, self._line), place, place + found.span.end - found.span.start)
@@ -144,6 +149,15 @@ class JsonLinesReader:
 
     def _wrong(self, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
         return malformed(self._name, self._line, line, message, at, help)
+
+
+def _check_characters(data: object) -> None:
+    """JSON can spell half of a character, which no text can hold."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise ValueError(f"`{half}` is half a character; write both halves, or the character itself") from None
 
 
 def _is_json_ld(data: object) -> bool:
