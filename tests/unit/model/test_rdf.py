@@ -12,6 +12,7 @@ from thalweg.languages.lars.terms import ReadingError, canonical
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import (
     RDF_TYPE,
+    RDF_VALUE,
     READ,
     XSD,
     Document,
@@ -314,3 +315,9 @@ def test_a_mark_of_the_byte_order_is_understood_everywhere(format, encoding):
 )
 def test_the_ending_says_the_format_and_the_content_what_the_ending_does_not(name, content, format):
     assert format_of(name, content) == format
+
+
+@pytest.mark.parametrize("text", ["", "p(", "p(a))", "p(a) ", "X(a)", '"p"(a)', "p(A)", "p(a,)"])
+def test_the_datatype_of_facts_on_what_is_none_makes_it_none(text):
+    value = quote(text) + "^^<urn:thalweg:fact>"
+    assert fact_of("<a>", RDF_VALUE, value) == Fact(RDF_VALUE, ("<a>", value))
