@@ -11,11 +11,12 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
+from fuzz.inputs import nth_input
 from fuzz.shard import Failure
 
 HERE: Final = Path(__file__).parents[1]
-PATIENCE: Final = 60
-"""Seconds without another input after which a shard is ended: something holds it that hears no signal."""
+PATIENCE: Final = 120
+"""Seconds without another input after which a shard is ended; to begin with it may have to compile the engine."""
 MOST: Final = 50
 """Failures after which there is enough to look at."""
 
@@ -32,6 +33,11 @@ class Campaign:
     def __str__(self) -> str:
         seconds = sum(seconds for _, seconds in self.cost.values())
         return f"fuzz: {self.done:,} inputs, seed {self.seed}, {len(self.failures)} failures, {seconds:.0f} s"
+
+    def report(self) -> str:
+        """Every failure, and how to repeat it."""
+        repeat = f"repeat it: PYTHONPATH=tests python -m fuzz {self.seed}"
+        return "\n\n".join(f"{one.target}: {one.place}\n{repeat} {one.number}\n{one.trace}" for one in self.failures)
 
     def rates(self) -> str:
         """Inputs a second, by target."""
@@ -86,4 +92,7 @@ def _number(folder: Path) -> int:
 
 def _death(result: Campaign, code: int, said: str) -> Failure:
     name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return Failure(result.done, "", f"the process ended with {name}", said.partition("Extension modules:")[0][-4_000:])
+    target, _ = nth_input(result.seed, result.done)
+    # What faulthandler says ends with a list of everything that was imported.
+    trace = said.partition("Extension modules:")[0][-4_000:]
+    return Failure(result.done, target.name, f"the process ended with {name}", trace)

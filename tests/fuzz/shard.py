@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import Final
 
 from fuzz.inputs import nth_input
@@ -103,17 +103,17 @@ def set_limits() -> None:
 def run(
     seed: int, numbers: range, at: Callable[[int], None], found: Callable[[Failure], None]
 ) -> dict[str, list[float]]:
-    """Tries inputs one after the other; how many there were of each target, and how many seconds they took."""
+    """Tries inputs one after the other; how many there were of each target, and their seconds of computing."""
     cost: dict[str, list[float]] = {}
     with TemporaryDirectory(prefix="thalweg-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         for number in numbers:
             at(number)
             target, data = nth_input(seed, number)
-            began = perf_counter()
+            began = process_time()
             failure = attempt(target, Path(folder), data, number)
             tally = cost.setdefault(target.name, [0, 0.0])
             tally[0] += 1
-            tally[1] += perf_counter() - began
+            tally[1] += process_time() - began
             if failure is not None:
                 found(failure)
     return cost
