@@ -1,8 +1,12 @@
 """Times as users write them."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from thalweg.model.time import FOREVER, Clock, milliseconds
+
+_COUNT: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Timing:
     @staticmethod
     def _moment(time: int | str, clock: Clock) -> int:
         try:
-            tick = int(time) if isinstance(time, int) or time.isdecimal() else clock.tick(time)
+            tick = int(time) if isinstance(time, int) or _COUNT.fullmatch(time) else clock.tick(time)
         except ValueError:
             raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
         if tick < 0:
@@ -44,10 +48,11 @@ class Timing:
         return tick
 
     def _duration(self, clock: Clock) -> int:
-        if isinstance(self.delay, int) or self.delay.strip().isdecimal():
-            ticks, rest = int(self.delay), 0
+        written = str(self.delay).strip()
+        if isinstance(self.delay, int) or _COUNT.fullmatch(written):
+            ticks, rest = int(written), 0
         else:
-            ticks, rest = divmod(milliseconds(self.delay), clock.tick_length)
+            ticks, rest = divmod(milliseconds(written), clock.tick_length)
         if ticks >= FOREVER:
             raise ValueError(f"`{self.delay}` is longer than any timeline")
         if rest or ticks < 0:

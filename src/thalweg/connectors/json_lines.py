@@ -189,7 +189,7 @@ class JsonLinesReader:
     @staticmethod
     def _within(line: bytes) -> int:
         """The place of a graph in its line."""
-        found = re.search(r'"graph"\s*:\s*', line.decode())
+        found = re.search(r'"graph"\s*:\s*', line.decode(errors="replace"))
         return found.end() if found else 0
 
     def _batch(self, facts: object, stream: str | None) -> Batch:
@@ -199,7 +199,7 @@ class JsonLinesReader:
 
     def _inside(self, line: bytes, found: Diagnostic) -> Diagnostic:
         """Moves a diagnostic from the text of a fact to its place in the line."""
-        text = line.decode()
+        text = line.decode(errors="replace")
         fact = found.span.source.text.removesuffix(".")
         place = max(0, text.find(fact)) + found.span.start
         span = Span(Source(self._name, text, self._line), place, place + found.span.end - found.span.start)
@@ -210,8 +210,9 @@ class JsonLinesReader:
 
 
 def _loaded(line: bytes) -> Any:
-    """The value of a line; `ValueError` where an escape in it is half a character, which nobody could write out."""
-    data = json.loads(line)
+    """The value of a line; `ValueError` where an escape in it is half a character, which no text can hold."""
+    # Handed bytes, `json` would let halves of characters pass.
+    data = json.loads(line.decode("utf-8-sig"))
     if b"\\u" in line and _HALF.search(json.dumps(data, ensure_ascii=False)):
         raise ValueError("an escape such as `\\ud800` is half a character")
     return data

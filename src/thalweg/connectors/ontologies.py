@@ -7,7 +7,7 @@ from thalweg.connectors.files import FILE_BLOCK, open_for_reading, unreadable
 from thalweg.connectors.graphs import misread
 from thalweg.diagnostics import Rejected, Source
 from thalweg.languages.owl import graph, syntaxes
-from thalweg.model.encoding import as_utf8
+from thalweg.model.encoding import UnknownEncodingError, as_utf8
 from thalweg.model.rdf import READ, WrongSyntax, format_of, read_graph
 
 Triple = tuple[str, str, str]
@@ -33,17 +33,16 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
     data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else _read(Path(document))
     format = format_of(name, data)
     assert format is not None
-    if format not in READ:
-        return list(
-            graph.triples(
-                syntaxes.read(as_utf8(data).decode("utf-8-sig", "replace"), _SYNTAXES[format], name, name), name
-            )
-        )
     try:
+        if format not in READ:
+            text = as_utf8(data).decode("utf-8-sig", "replace")
+            return list(graph.triples(syntaxes.read(text, _SYNTAXES[format], name, name), name))
         quads = read_graph(data, format, base=Path(name).name, scope=name)
         return list(dict.fromkeys((subject, predicate, thing) for subject, predicate, thing, _ in quads))
     except WrongSyntax as wrong:
         raise Rejected([misread("E101", name, 1, wrong)]) from None
+    except UnknownEncodingError as error:
+        raise unreadable(name, error) from None
 
 
 def _read(path: Path) -> bytes:

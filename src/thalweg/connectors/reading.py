@@ -33,7 +33,7 @@ _BEGINNINGS: Final = {
     "jsonld": re.compile(r'\{\s*"@|\[\s*\{'),
     "json": re.compile(r"\{"),
     "triples": re.compile(r'[0-9"]'),
-    "facts": re.compile(r"(?:<[^<>\s]*>|[\w-]*:?\w+)\s*(?:\(|at\s)|[%/]"),
+    "facts": re.compile(r"(?:<[^<>\s]*>|(?:[\w-]*:)?\w+)\s*(?:\(|at\s)|[%/]"),
     "trig": re.compile(r"\[|@base\b|(?:PREFIX|BASE|GRAPH)\s|(?:<[^<>\s]*>|_:\S+)\s*\{", re.IGNORECASE),
 }
 _STATEMENT: Final = re.compile(r"[\w-]*:|<")

@@ -237,9 +237,9 @@ def snapshot(engine: "Engine") -> bytes:
 
 
 def restore(engine: "Engine", data: bytes) -> "Engine":
-    """Brings a new engine to a saved state."""
+    """Brings a new engine to a saved state; `DamagedError` or `MismatchError` where the bytes are no state of it."""
     about, columns = decode(data)
-    if about["program"] != _fingerprint(engine):
+    if about.get("program") != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
     engine.mixed = frozenset(about["mixed"])
     engine.lacking = about["lacking"]

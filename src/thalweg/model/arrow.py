@@ -1,17 +1,26 @@
 """A header and named lists as bytes: how state is saved, and how parts of a program on different machines talk.
 
-One row of Arrow whose columns are lists; the header is JSON in the schema. Reading it copies no numbers.
+One row of Arrow whose columns are lists; the header is JSON in the schema. Reading it copies no numbers. A checksum
+stands at the end: Arrow trusts what it reads, and damaged lengths would lead it out of its memory.
 """
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 Lists = dict[str, Any]
 """Names to arrays of 64-bit integers, or to lists of strings, of Python or of Arrow."""
+
+_CHECKSUM: Final = 8
+"""Bytes of the checksum."""
+
+
+class DamagedError(ValueError):
+    """Bytes that `encode` did not make, or that were changed since."""
 
 
 def encode(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
@@ -34,14 +43,26 @@ def encode(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.record_batch(arrays, schema=schema))
     data: bytes = sink.getvalue().to_pybytes()
-    return data
+    return data + _checksum(data)
+
+
+def _checksum(data: bytes | memoryview) -> bytes:
+    return crc32(data).to_bytes(_CHECKSUM, "little")
 
 
 def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
-    """What `encode` was given; strings are left to Arrow, because not everyone looks at them."""
+    """What `encode` was given; strings are left to Arrow, because not everyone looks at them.
+
+    >>> decode(b"PAR1")
+    Traceback (most recent call last):
+    thalweg.model.arrow.DamagedError: the saved state is damaged, or was saved by another version
+    """
     import pyarrow as pa
 
-    with pa.ipc.open_stream(pa.BufferReader(data)) as reader:
+    content = memoryview(data)[:-_CHECKSUM]
+    if not content or data[-_CHECKSUM:] != _checksum(content):
+        raise DamagedError("the saved state is damaged, or was saved by another version")
+    with pa.ipc.open_stream(pa.BufferReader(content)) as reader:
         batch = reader.read_next_batch()
     lists: Lists = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):

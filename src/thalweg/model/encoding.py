@@ -22,6 +22,10 @@ _LOOKS: Final = {
 }
 
 
+class UnknownEncodingError(ValueError):
+    """A document is not in the encoding that it says it is in, or that encoding is unknown."""
+
+
 def as_utf8(data: bytes) -> bytes:
     """A document in UTF-8, whatever the mark at its beginning or its XML declaration says that it is in.
 
@@ -31,13 +35,13 @@ def as_utf8(data: bytes) -> bytes:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             data = data[len(mark) :]
-            return _declaring_utf8(data if encoding == "utf-8" else _decoded(data, encoding).encode())
+            return _declaring_utf8(data if encoding == "utf-8" else _recoded(data, encoding))
     if data[:4] in (b"<\0?\0", b"\0<\0?"):
-        return _declaring_utf8(_decoded(data, "utf-16-le" if data[0] else "utf-16-be").encode())
+        return _declaring_utf8(_recoded(data, "utf-16-le" if data[0] else "utf-16-be"))
     declared = _DECLARED.match(data)
     if declared is None or declared[2].lower() in (b"utf-8", b"utf8"):
         return data
-    return _declaring_utf8(_decoded(data, declared[2].decode()).encode())
+    return _declaring_utf8(_recoded(data, declared[2].decode()))
 
 
 class Recoder:
@@ -84,14 +88,17 @@ def line_ends(data: bytes) -> int:
     return len(_LINE_END.findall(data)) if b"\r" in data else data.count(b"\n")
 
 
-def _decoded(data: bytes, encoding: str) -> str:
+def _recoded(data: bytes, encoding: str) -> bytes:
     try:
-        return data.decode(encoding)
+        # Some encodings have characters that are halves of one.
+        return data.decode(encoding).encode(errors="replace")
     except LookupError:
-        raise ValueError(f"`{encoding}` is no encoding that can be read") from None
+        raise UnknownEncodingError(f"`{encoding}` is no encoding that can be read") from None
     except UnicodeDecodeError as error:
         line = line_ends(data[: error.start]) + 1
-        raise ValueError(f"line {line} is not in {encoding}, in which it should be") from None
+        raise UnknownEncodingError(f"line {line} is not in {encoding}, in which it should be") from None
+    except UnicodeError:
+        raise UnknownEncodingError(f"it is not in {encoding}, in which it should be") from None
 
 
 def _declaring_utf8(data: bytes) -> bytes:

@@ -21,15 +21,7 @@ _MEANS: Final = {"open": "(", "close": ")"}
 # Strings, IRIs and comments are matched whole, so that nothing is counted in there.
 _STRING: Final = r'"(?:[^"\\\n]|\\.)*"|<[^<>\s"]*>'
 _BRACKETS: Final = r"(?P<open>[(\[{])|(?P<close>[)\]}])"
-PROGRAM: Final = re.compile(rf"{_STRING}|{_BRACKETS}|:-|\*\*|\.\.|(?<!\.)\.(?!\.)|[,;+*/\\|&?^~-]", re.DOTALL)
-"""An answer set program without comments."""
-ONTOLOGY: Final = re.compile(rf"{_STRING}|#[^\n]*|{_BRACKETS}", re.DOTALL)
-"""An ontology in functional or Manchester syntax, in which a hyphen is part of a name."""
-XML: Final = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!"
-    r"""|<[^!?/](?:[^<>"']|"[^"]*"|'[^']*')*/>|(?P<close></)|(?P<open><)""",
-    re.DOTALL,
-)
+_PROGRAM: Final = re.compile(rf"{_STRING}|{_BRACKETS}|:-|\*\*|\.\.|(?<!\.)\.(?!\.)|[,;+*/\\|&?^~-]", re.DOTALL)
 
 
 class Nesting:
@@ -61,14 +53,14 @@ class Nesting:
         return self._levels
 
 
-def too_deep(text: str, syntax: re.Pattern[str] = PROGRAM) -> int | None:
-    """Where a text is nested too deeply for the first time.
+def too_deep(text: str) -> int | None:
+    """Where an answer set program without comments is nested too deeply for the first time.
 
-    >>> too_deep("p(" * 10 + ")" * 10), too_deep("p(" * 1_000), too_deep("<a>" * 1_000, XML)
-    (None, 401, 600)
+    >>> too_deep("p(" * 10 + ")" * 10), too_deep("p(" * 1_000)
+    (None, 401)
     """
     nesting = Nesting()
-    for found in syntax.finditer(text):
+    for found in _PROGRAM.finditer(text):
         if nesting.take(_MEANS.get(found.lastgroup or "") or found.group()) > MOST_NESTED:
             return found.start()
     return None

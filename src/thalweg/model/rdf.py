@@ -162,7 +162,12 @@ def fact_of(subject: str, predicate: str, object: str) -> Fact:
     if predicate == RDF_TYPE and names_a_predicate(object):
         return Fact(object, (subject,))
     if predicate == RDF_VALUE and object.endswith(_FACT_TAG):
-        return _printed(_unescaped(object[1 : -len(_FACT_TAG) - 1]))
+        text = _unescaped(object[1 : -len(_FACT_TAG) - 1])
+        # Anyone may use this datatype; only what we would write with it is a fact.
+        if _TERMS.match(text) and names_a_predicate(text):
+            fact = _printed(text)
+            if str(fact) == text and all(map(is_term, fact.args)):
+                return fact
     return Fact(predicate, (subject, object))
 
 

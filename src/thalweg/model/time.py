@@ -38,7 +38,7 @@ def milliseconds(text: str) -> int:
     >>> milliseconds("1s"), milliseconds("10 min")
     (1000, 600000)
     """
-    found = re.fullmatch(r"\s*([0-9]+)\s*([a-z]+)\s*", text)
+    found = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]+)\s*", text)
     if not found or found.group(2) not in UNITS:
         raise ValueError(f"`{text}` is not a duration; write a number and one of {' '.join(UNITS)}, as in `10 s`")
     return int(found.group(1)) * UNITS[found.group(2)]

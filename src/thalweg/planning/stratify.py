@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Span
+from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.dependency import strata
-from thalweg.ir.nodes import Aggregate, Comparison, Literal, Not, Program
+from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program, Rule, global_names
 
 
 class Need(NamedTuple):
@@ -58,6 +59,19 @@ def check_strata(program: Program) -> list[Diagnostic]:
 def _needs(program: Program) -> Iterator[Need]:
     for rule in program.rules:
         yield from (Need(rule.head.signature, *need) for need in _needed(rule.body, ""))
+        yield from (Need(rule.head.signature, *need) for need in _needed_for_groups(rule))
+
+
+def _needed_for_groups(rule: Rule) -> Iterator[tuple[str, bool, str, Span]]:
+    """What says which groups there are, where an aggregate leaves that to the rest of the body."""
+    for found in rule.body:
+        if isinstance(found, Aggregate) and not bound_by_formulas(found.body) >= global_names(rule, found) - {
+            found.result.name
+        }:
+            for literal in rule.body:
+                if isinstance(literal, Formula):
+                    signature = literal.atom.signature
+                    yield signature, True, f"{found.function} for each {signature}", found.span
 
 
 def _needed(body: tuple[Literal, ...], function: str) -> Iterator[tuple[str, bool, str, Span]]:

@@ -76,7 +76,7 @@ def read_frame(window: int | str | None, slide: int | str | None, clock: Clock) 
 
 
 def _length(text: int | str, clock: Clock) -> tuple[int, bool]:
-    found = re.fullmatch(r"\s*([0-9]+)\s*(#?)\s*", str(text))
+    found = re.fullmatch(r"([0-9]{1,18})\s*(#?)", str(text).strip())
     ticks, rest = (int(found[1]), 0) if found else divmod(milliseconds(str(text)), clock.tick_length)
     if rest:
         raise Uneven(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")

@@ -29,6 +29,8 @@ _MESSAGE: Final = re.compile(
     re.DOTALL,
 )
 _MESSAGES: Final = 1_000
+# Clingo makes an atom with so many arguments of a signature that is projected on.
+_MOST_ARGUMENTS: Final = 1_000
 _UNSAFE: Final = re.compile(r"'(?P<name>.*)' is unsafe")
 
 
@@ -54,7 +56,8 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
 
     with _said(messages):
         ast.parse_string(text, nodes.append, logger=take, message_limit=_MESSAGES)
-    nodes = [node for node in nodes if node.ast_type != ast.ASTType.Comment]
+    wide = [node for node in nodes if _is_too_wide(node)]
+    nodes = [node for node in nodes if node.ast_type != ast.ASTType.Comment and not _is_too_wide(node)]
     with _said(messages):
         control = clingo.Control(["--warn=none"], logger=take, message_limit=_MESSAGES)
         with ast.ProgramBuilder(control) as builder:
@@ -63,7 +66,17 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
         # A part that does not exist: all rules are checked, and none is grounded.
         control.ground([("nothing", [])])
     places = Places(source)
-    return nodes, [found for message in dict.fromkeys(messages) for found in _complaints(message, places)]
+    wrong = [_too_wide(node, places) for node in wide]
+    return nodes, wrong + [found for message in dict.fromkeys(messages) for found in _complaints(message, places)]
+
+
+def _is_too_wide(node: Any) -> bool:
+    return node.ast_type == ast.ASTType.ProjectSignature and not 0 <= node.arity <= _MOST_ARGUMENTS
+
+
+def _too_wide(node: Any, places: "Places") -> Diagnostic:
+    message = f"clingo rejects the program: a predicate has {_MOST_ARGUMENTS:,} arguments at most"
+    return Diagnostic("E501", message, places.of(node), help=_REJECTED)
 
 
 @contextmanager

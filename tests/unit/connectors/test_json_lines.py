@@ -244,3 +244,21 @@ def test_property_a_block_says_what_its_lines_say(lines):
 
 def _is_wrong(item):
     return isinstance(item, Diagnostic)
+
+
+def test_a_mistake_in_a_line_that_is_no_utf_8_is_told():
+    (found,) = read(b'{"t": 1, "facts": ["p(\xed\xa0\x80"]}')
+    assert found.code == "E301"
+
+
+def test_brackets_without_end_are_told():
+    (found,) = read('{"t": 1, "facts": ' + "[" * 100_000)
+    assert "nested too deeply" in found.message
+
+
+@pytest.mark.parametrize(
+    "line", ['{"t": 1, "facts": ["p(\\"\\ud800\\")"]}', '{"t": 1, "stream": "\\ud800", "facts": ["p"]}']
+)
+def test_half_a_character_is_told(line):
+    (found,) = read(line)
+    assert "half a character" in found.message

@@ -7,7 +7,8 @@ import pytest
 
 from thalweg import api
 from thalweg.engine import Engine, Given
-from thalweg.engine.checkpoint import save, shed
+from thalweg.engine.checkpoint import MismatchError, save, shed
+from thalweg.model.arrow import encode
 from thalweg.model.fact import Fact
 from thalweg.testing.evaluators import told
 
@@ -106,3 +107,8 @@ def test_a_part_that_is_given_less_draws_no_conclusion_from_it():
     engine.doubt({})
     assert {tick: str(found) for tick, found in told(engine.advance(8)).items()} == {8: "+ a(x)"}
     assert not engine.partial
+
+
+def test_what_is_no_state_is_not_restored():
+    with pytest.raises(MismatchError, match="another program"):
+        Engine.restore(api.load("q :- p.\n"), encode({"now": 3}, {}))

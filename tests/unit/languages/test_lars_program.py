@@ -374,3 +374,15 @@ def test_whatever_is_written_gets_an_answer(text: str) -> None:
     found, diagnostics = parse(Source("test.lars", text))
     assert all(one.help and one.span.source.text == text for one in diagnostics)
     assert diagnostics or read(Source("shown", show(found))) == found
+
+
+@pytest.mark.parametrize("expression", ["X" + "+1" * 5_000, "-" * 5_000 + "X", "(1+" * 5_000 + "X" + ")" * 5_000])
+def test_nesting_has_an_end(expression: str) -> None:
+    program, found = parse(Source("x.lars", f"q({expression}) :- p(X). r(X) :- p(X)."))
+    assert [one.code for one in found] == ["E302"]
+    assert [rule.head.predicate for rule in program.rules] == ["r"]
+
+
+def test_what_is_nested_less_is_printed_and_compared() -> None:
+    program = read(Source("x.lars", f"q(X{'+1' * 140}) :- p(X)."))
+    assert read(Source("x.lars", show(program))) == program

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.model.encoding import Recoder, as_utf8, look
+from thalweg.model.encoding import Recoder, UnknownEncodingError, as_utf8, look
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])).filter(lambda text: not text.startswith("\ufeff"))
 
@@ -31,3 +31,13 @@ def test_what_cannot_be_decoded_is_told():
     with pytest.raises(ValueError, match="line 2 is not in ascii"):
         as_utf8(b'<?xml version="1.0" encoding="ascii"?>\n\xe9')
     assert look(b'<?xml version="1.0" encoding="klingon"?>') == "rdfxml"
+
+
+@pytest.mark.parametrize("encoding", ["idna", "undefined", "rot13", "punycode", "klingon"])
+def test_encodings_that_are_none_for_documents_are_told(encoding):
+    with pytest.raises(UnknownEncodingError):
+        as_utf8(f'<?xml version="1.0" encoding="{encoding}"?><a>\xff..</a>'.encode("latin-1"))
+
+
+def test_halves_of_characters_are_replaced():
+    assert as_utf8(b'<?xml version="1.0" encoding="utf-7"?><a>+2AA-</a>').endswith(b"<a>?</a>")

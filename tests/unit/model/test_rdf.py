@@ -13,6 +13,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import (
     RDF,
     RDF_TYPE,
+    RDF_VALUE,
     READ,
     XSD,
     Document,
@@ -383,3 +384,9 @@ def test_a_long_prefix_that_is_used_often_is_refused():
     with pytest.raises(WrongSyntax, match="over 64 times as many characters") as error:
         list(read_graph(text.encode(), "turtle"))
     assert error.value.code == "E305"
+
+
+@pytest.mark.parametrize("text", ["", "p(", "p(a))", "p(a) ", "X(a)", '"p"(a)', "p(A)", "p(a,)"])
+def test_the_datatype_of_facts_on_what_is_none_makes_it_none(text):
+    value = quote(text) + "^^<urn:thalweg:fact>"
+    assert fact_of("<a>", RDF_VALUE, value) == Fact(RDF_VALUE, ("<a>", value))

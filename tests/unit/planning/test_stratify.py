@@ -41,6 +41,7 @@ def test_strata(text: str, expected: list[list[str]]) -> None:
         ("a :- not b. b :- c in [3]. c :- d always [2]. d :- a.", ["a/0 → not b/0 → c/0 → d/0 → a/0"]),
         ("n(N) :- N = count{X : r(X)}. r(N) :- n(N).", ["n/1 → count{r/1} → n/1"]),
         ("n(N) :- N = sum{X : p(X), not n(X)}.", ["n/1 → sum{not n/1}"]),
+        ("a(X) :- p(X), a(X), max{X : k} < 2.", ["a/1 → max for each a/1"]),
         ("a :- not a. b :- not b. c :- not a.", ["a/0 → not a/0", "b/0 → not b/0"]),
     ],
 )
@@ -55,6 +56,10 @@ def test_the_place_is_that_of_the_negation() -> None:
     text = "b(X) :- a(X).\na(X) :- p(X), not b(X)."
     (found,) = check_strata(program(text))
     assert text[found.span.start : found.span.end] == "not b(X)"
+
+
+def test_an_aggregate_that_names_its_groups_needs_no_other_atom() -> None:
+    assert check_strata(program("a(X) :- p(X), a(X), count{Y : e(X,Y)} < 2.")) == []
 
 
 @given(programs())

@@ -34,7 +34,7 @@ _RUN: Final = re.compile(
     r'([a-z]\w*)\([^()\n" \t<:]+\) at ([0-9]{1,18})\.\n(?:\1\([^()\n" \t<:]+\) at \2\.\n)+', re.ASCII
 )
 _FULL: Final = re.compile(GROUND + _TIME)
-_FACT: Final = re.compile(rf"\s*{GROUND}\s*\.?\s*")
+_FACT: Final = re.compile(rf"\s*{GROUND}\s*(?:\.\s*)?")
 # Short enough to be in range without a closer look.
 _SHORT_NUMBER: Final = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
 _KEPT: Final = 65_536

@@ -7,8 +7,9 @@ the structural specification, as ours have, so that one function turns all of th
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
+from xml.parsers import expat
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.languages.owl import axioms, expressions
@@ -16,7 +17,7 @@ from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, S
 from thalweg.languages.owl.expressions import RDFS, ObjectInverseOf, ObjectPropertyChain
 from thalweg.model import rdf
 from thalweg.model.entities import ExpansionError, expand_entities
-from thalweg.model.nesting import ONTOLOGY, TOO_DEEP, WAY_OUT, XML, too_deep
+from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT
 from thalweg.model.rdf import XSD
 
 _OURS: Final[dict[str, Callable[..., Any]]] = {
@@ -32,6 +33,17 @@ _ABOUT_ANNOTATIONS: Final = {
 }
 # The library names two fields by words that Python keeps for itself.
 _FIELDS: Final = {"from": "source", "to": "target"}
+# What opens a level, what closes one, and what goes deeper until its expression ends. Strings, IRIs and comments may
+# hold anything.
+_OPAQUE: Final = r'"(?:[^"\\]|\\.)*"|<[^<>\s"]*>|#[^\n]*'
+_LEVELS: Final = {
+    "ofn": re.compile(rf"{_OPAQUE}|(?P<open>\()|(?P<close>\))", re.DOTALL),
+    "omn": re.compile(
+        rf"{_OPAQUE}|(?P<open>\()|(?P<close>\))|(?P<deeper>\b(?:some|only|not|min|max|exactly|inverse)\b)"
+        r"|(?P<end>,|\b(?:and|or)\b|\b[A-Z]\w*:(?=\s))",
+        re.DOTALL,
+    ),
+}
 _CONVERT: Final = "convert the ontology to Turtle or RDF/XML, for example with `robot convert` or Protégé"
 
 
@@ -44,8 +56,6 @@ def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ont
     SubClassOf(<http://example.org/A> ObjectUnionOf(<http://example.org/B> <http://example.org/C>))
     """
     text = _expanded(text, name) if syntax == "owx" else text
-    if (place := too_deep(text, XML if syntax == "owx" else ONTOLOGY)) is not None:
-        raise Rejected([Diagnostic("E302", TOO_DEEP, Span(Source(name, text), place, place + 1), WAY_OUT)])
     converter = _Converter(scope)
     for found in _opened(text, syntax, name).get_components():
         converter.add(found.component)
@@ -69,10 +79,69 @@ def _opened(text: str, syntax: str, name: str) -> Any:
         help_ = f"`pip install 'thalweg[owl]'`, or {_CONVERT}"
         message = f"`{name}` is in a syntax of OWL that needs py-horned-owl, which is not installed"
         raise Rejected([Diagnostic("E406", message, help=help_)]) from None
+    _check_depth(Source(name, text), syntax)
     try:
         return pyhornedowl.open_ontology_from_string(text, syntax)  # type: ignore[arg-type]
     except ValueError as error:
         raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
+    except BaseException as error:
+        # The library panics at what it did not expect, such as a cardinality of twenty digits; that is no `Exception`.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
+
+
+def _check_depth(source: Source, syntax: str) -> None:
+    """Rejects what is nested so deeply that the library, or the stack, would not bear it."""
+    for level, place in _element_levels(source) if syntax == "owx" else _levels(source.text, syntax):
+        if level > MOST_NESTED:
+            raise Rejected([Diagnostic("E302", TOO_DEEP, Span(source, place, place + 1), WAY_OUT)])
+
+
+def _levels(text: str, syntax: str) -> Iterator[tuple[int, int]]:
+    """How deep a text is nested wherever that changes, and at which offset.
+
+    >>> [level for level, _ in _levels("A and r some (not B)", "omn")]
+    [0, 1, 2, 3, 1]
+    """
+    # The level at which each open bracket stands, and the level of what is read now.
+    outer, level = [0], 0
+    for found in _LEVELS[syntax].finditer(text):
+        match found.lastgroup:
+            case "open":
+                outer.append(level)
+                level += 1
+            case "close":
+                level = outer.pop() if len(outer) > 1 else 0
+            case "deeper":
+                level += 1
+            case "end":
+                level = outer[-1] + (len(outer) > 1)
+        yield level, found.start()
+
+
+def _element_levels(source: Source) -> list[tuple[int, int]]:
+    """The same for the elements of XML; one that has no end is rejected, for the library would wait for it for ever."""
+    levels: list[tuple[int, int]] = []
+    parser = expat.ParserCreate()
+
+    def opened(*_: object) -> None:
+        levels.append((levels[-1][0] + 1 if levels else 1, parser.CurrentByteIndex))
+
+    def closed(*_: object) -> None:
+        levels.append((levels[-1][0] - 1, parser.CurrentByteIndex))
+
+    parser.StartElementHandler, parser.EndElementHandler = opened, closed
+    data = source.text.encode()
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        place = len(data[: parser.ErrorByteIndex].decode(errors="ignore"))
+        message = f"this is not XML: {expat.ErrorString(error.code)}"
+        raise Rejected(
+            [Diagnostic("E101", message, Span(source, place, place + 1), help=f"correct it, or {_CONVERT}")]
+        ) from None
+    return levels
 
 
 def _diagnostic(error: str, source: Source) -> Diagnostic:

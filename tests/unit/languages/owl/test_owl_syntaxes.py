@@ -172,3 +172,46 @@ def test_owl_xml_with_a_flood_of_entities_is_refused():
         with pytest.raises(Rejected) as error:
             syntaxes.read(with_entities(declarations, "&a9;"), "owx", "onto.owx")
         assert [(one.code, one.as_data()["line"]) for one in error.value.diagnostics] == [("E305", 2)]
+
+
+PREFIX = "Prefix(:=<http://example.org/>) Ontology("
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [
+        (f"{PREFIX}SubClassOf(:A {'ObjectComplementOf(' * 20_000}:B{')' * 20_000}))", "ofn"),
+        (f"Prefix: : <http://a/>\nClass: :A\n SubClassOf: {'(' * 20_000}:B{')' * 20_000}", "omn"),
+        (f"Prefix: : <http://a/>\nClass: :A\n SubClassOf: {':p some ' * 20_000}:B", "omn"),
+        (f"<Ontology>{'<ObjectComplementOf>' * 20_000}{'</ObjectComplementOf>' * 20_000}</Ontology>", "owx"),
+    ],
+)
+def test_nesting_has_an_end(text: str, syntax: str) -> None:
+    with pytest.raises(Rejected) as rejected:
+        syntaxes.read(text, syntax)
+    assert [found.code for found in rejected.value.diagnostics] == ["E302"]
+
+
+def test_many_expressions_beside_each_other_are_not_nested() -> None:
+    union = " or ".join([":p some (:q only :B)"] * 300)
+    text = f"Prefix: : <http://a/>\nOntology: <http://a/o>\nClass: :A\n  SubClassOf: {union}"
+    assert len(syntaxes.read(text, "omn").axioms) == 1
+
+
+def test_brackets_in_texts_and_comments_are_not_nested() -> None:
+    notes = "\n".join(['AnnotationAssertion(:n :A ":(") # :('] * 300)
+    assert len(syntaxes.read(f"{PREFIX}{notes}\n)", "ofn").annotations) == 1
+
+
+def test_an_element_without_end_is_told() -> None:
+    """The library would wait for it for ever."""
+    text = '<Ontology xmlns="http://www.w3.org/2002/07/owl#">\n<Annotation><Literal>3'
+    with pytest.raises(Rejected, match="not XML: ") as rejected:
+        syntaxes.read(text, "owx")
+    (found,) = rejected.value.diagnostics
+    assert found.span.source.position(found.span.start)[0] == 2
+
+
+def test_a_panic_of_the_library_is_told() -> None:
+    with pytest.raises(Rejected, match="E101"):
+        syntaxes.read(f"{PREFIX}SubClassOf(:A DataMinCardinality(99999999999999 :d)))", "ofn")

@@ -1,0 +1,329 @@
+"""What reads each kind of document, and what may become of it: an answer, or a diagnostic that can be printed.
+
+Functions of the Python API that take options as text may also raise a plain `ValueError` with a sentence.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from random import Random
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from fuzz.seeds import SAVED
+from thalweg import Engine, Failed, Rejected, api, load
+from thalweg.api import Asking, Reading, Timing
+from thalweg.cli.asked import size_in_bytes
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.open import open_stream
+from thalweg.connectors.reading import open_reader
+from thalweg.diagnostics import CATALOGUE, Diagnostic
+from thalweg.engine.checkpoint import MismatchError
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import Atom, Operation, Program, Rule
+from thalweg.languages.asp import signatures
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.arrow import DamagedError, decode
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import FOREVER, Clock, milliseconds
+from thalweg.planning.explain import explain
+from thalweg.runtimes.emit import FORMATS, spelling
+
+
+class Bounds(NamedTuple):
+    """Which programs are run: by columns, literals of a body, nodes of a rule, and whether one may count for ever."""
+
+    columns: int = 30
+    literals: int = 60
+    nodes: int = 100
+    counting: bool = False
+
+
+BOUNDS: Final = Bounds()
+EVENTS: Final = [
+    (1, ["p(1)", "e(1,a)", "p(a)"]),
+    (2, ["e(a,2.5)", "e(2.5,1)", "k"]),
+    (3, []),
+    (4, ["p(7)", 'e(7,"b c")', "p(1)", "<http://ex.org/q>(a)"]),
+    (9, ["p(<http://ex.org/x>)", "k", "e(1,1)"]),
+]
+_PROGRAM: Final = """
+a(X) :- p(X) in [3], not e(X,_).
+b(X,Y) :- e(X,Y) in [2 # e/2].
+b(X,Z) :- b(X,Y), <p>(Y,Z) in [5].
+n(N) :- k, N = count{X : p(X) in [9]}.
+c(X,Y) :- <http://ex.org/p>(X,Y) in [10 sec], X != Y.
+d(S,V) :- speed(S,V), V > 10.
+"""
+# What Python says of itself, and no user should have to read.
+_PYTHONS_OWN: Final = re.compile(
+    r"Exceeds the limit|codec can't|invalid literal|object has no|expected str|got an unexpected|'int'|'str'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What reads documents of a kind; `weight` is the share of inputs that it gets."""
+
+    name: str
+    kind: str
+    words: str
+    weight: float
+    read: Callable[[Path, bytes], None]
+
+    def attempt(self, folder: Path, data: bytes) -> None:
+        """Reads a document; raises what is neither an answer nor a diagnostic.
+
+        What is chosen at random on the way depends on the document alone, so that a document is all there is to keep.
+        """
+        path = folder / f"in{self.name.partition('.')[1]}{self.name.partition('.')[2]}"
+        try:
+            self.read(path, data)
+        except Rejected as error:
+            _look(error.diagnostics)
+        except Failed as error:
+            _look([error.diagnostic])
+
+
+def _look(found: Iterable[Diagnostic]) -> None:
+    """A diagnostic must be in the catalogue, and printable in every way."""
+    for one in found:
+        assert one.code in CATALOGUE
+        assert one.render().encode()
+        assert json.dumps(one.as_data(), ensure_ascii=False).encode()
+
+
+def _stream(path: Path, data: bytes) -> None:
+    """The events of a stream, in blocks that are cut anywhere."""
+    words, clock = Dictionary(), Clock()
+    reader = open_reader(path.name, "in", words, clock)
+    for block in _blocks(data):
+        _take(reader.feed(block), words)
+    _take(reader.finish(), words)
+
+
+def _blocks(data: bytes) -> Iterator[bytes]:
+    random = Random(crc32(data))
+    while data:
+        size = random.choice((len(data), 1 + random.randrange(len(data))))
+        yield data[:size]
+        data = data[size:]
+
+
+def _take(items: Iterable[object], words: Dictionary) -> None:
+    for item in items:
+        if isinstance(item, Diagnostic):
+            _look([item])
+        else:
+            tick, batch = item  # type: ignore[misc]
+            assert 0 <= tick < FOREVER
+            assert batch.stream is None or isinstance(batch.stream.encode(), bytes)
+            for signature, row in batch.rows.items():
+                assert signature.encode()
+                assert all(words.spell(word).encode() for word in row)
+
+
+def _table(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    words = Dictionary()
+    transport = open_stream(str(path))
+    reader = open_reader(path.name, "in", words, Clock())
+    for block in transport.blocks(Interrupt()):
+        _take(reader.feed(block), words)
+
+
+def _check(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    _look(api.check(path))
+
+
+def _document(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    for triple in read_triples(path):
+        assert " ".join(triple).encode()
+
+
+def _ontology(path: Path, data: bytes) -> None:
+    """An ontology, compiled by one of the profiles, or checked."""
+    path.write_bytes(data)
+    random = Random(crc32(data))
+    reading = random.choice([*(Reading(profile) for profile in api.PROFILES), Reading(task="consistency")])
+    _look(api.check(path, reading=reading))
+
+
+def _run_ontology(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    reading = Random(crc32(data)).choice([Reading("rl"), Reading("rdfs"), Reading("ql"), Reading(task="consistency")])
+    for answer in api.run(
+        path,
+        on=[(1, ["<http://ex.org/A>(<http://ex.org/x>)", "<http://ex.org/p>(<http://ex.org/x>,3)"])],
+        reading=reading,
+        report=_report,
+    ):
+        assert str(answer).encode()
+
+
+def _report(found: Diagnostic) -> None:
+    _look([found])
+
+
+def _run(path: Path, data: bytes) -> None:
+    """A program, explained, and run over events that have what it asks for."""
+    path.write_bytes(data)
+    program = load(path, report=_report)
+    if not _is_bounded(program):
+        return
+    random = Random(crc32(data))
+    if random.random() < 0.2:
+        plan = explain(program, random.choice((None, 2)))
+        assert random.choice((lambda: json.dumps(plan.as_data()), plan.as_text, plan.as_svg))().encode()
+    emit = random.choice(("changes", "intervals", "snapshot"))
+    for answer in api.run(program, on=EVENTS, last=15, emit=emit, report=_report):
+        assert str(answer).encode()
+
+
+def _is_bounded(program: Program) -> bool:
+    for rule in program.rules:
+        nodes = list(_nodes(rule))
+        columns = max(len(node.args) for node in nodes if isinstance(node, Atom))
+        if columns > BOUNDS.columns or len(rule.body) > BOUNDS.literals or len(nodes) > BOUNDS.nodes:
+            return False
+        if not BOUNDS.counting and any(isinstance(node, Operation) for node in nodes) and _recurs(rule, program):
+            return False
+    return True
+
+
+def _recurs(rule: Rule, program: Program) -> bool:
+    """Whether what a rule derives may lead to more of the same."""
+    reached, waiting = set[str](), {rule.head.signature}
+    while waiting:
+        reached |= waiting
+        waiting = {
+            one.head.signature
+            for one in program.rules
+            if not waiting.isdisjoint(each.atom.signature for each, _ in formulas(one.body))
+        }
+        if rule.head.signature in waiting:
+            return True
+        waiting -= reached
+    return False
+
+
+def _nodes(thing: object) -> Iterator[object]:
+    """Everything that a rule is made of."""
+    if isinstance(thing, tuple):
+        yield from (node for part in thing for node in _nodes(part))
+    elif is_dataclass(thing):
+        yield thing
+        yield from (node for part in fields(thing) if part.name != "span" for node in _nodes(getattr(thing, part.name)))
+
+
+def _run_stream(path: Path, data: bytes) -> None:
+    """A stream through the engine and out again, in every format."""
+    path.write_bytes(data)
+    random = Random(crc32(data))
+    write = spelling(random.choice(FORMATS), Clock())
+    emit = random.choice(("changes", "intervals"))
+    with api.start(_WATCHING, str(path), Timing(last=20), emit, random.choice(("stop", "skip")), report=_report) as job:
+        for piece in job.pieces():
+            if piece is not None:
+                assert all(text.encode() for text in write(piece))
+
+
+def _run_answer_sets(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    asking = Asking(window=3, slide=1, solver="engine")
+    for answer in api.run(path, on=EVENTS[:4], asking=asking, report=_report):
+        assert str(answer).encode()
+
+
+def _background(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    _look(api.check("a(X) :- p(X).\n", background=path))
+
+
+def _options(path: Path, data: bytes) -> None:
+    text = data.decode(errors="surrogateescape")
+    clock = Clock()
+    for read in (
+        milliseconds,
+        size_in_bytes,
+        signatures,
+        lambda text: Timing(tick=text).ticks(),
+        lambda text: Timing(first=text).ticks(),
+        lambda text: Timing(delay=text).ticks(),
+        lambda text: Asking(window=text).frame(clock),
+        lambda text: Asking(window="10s", slide=text, limit=text).check(clock),
+        read_fact,
+    ):
+        with _sentences(), suppress(Rejected):
+            read(text)
+
+
+class _sentences:  # noqa: N801
+    """Passes over a plain `ValueError` that was written for people."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        plain = type(error) in (ValueError, MismatchError, DamagedError) or type(error).__name__ == "Uneven"
+        return plain and bool(str(error)) and not _PYTHONS_OWN.search(str(error))
+
+
+_SAVED: Final = load(SAVED)
+_WATCHING: Final = load(_PROGRAM)
+
+
+def _snapshot(path: Path, data: bytes) -> None:
+    with _sentences():
+        decode(data)
+    with _sentences():
+        engine = Engine.restore(_SAVED, data)
+        engine.advance((engine.now or 0) + 3)
+        assert all(str(fact).encode() for fact in engine.facts())
+
+
+# Endings, kinds, languages and weights.
+_STREAMS: Final = (
+    ("facts", "facts", "lars", 9),
+    ("jsonl", "jsonl", "json", 8),
+    ("tnt", "triples", "turtle", 8),
+    ("nq", "quads", "turtle", 8),
+    ("trig", "trig", "turtle", 7),
+    ("jsonld", "jsonld", "json", 5),
+    ("csv", "csv", "table", 8),
+)
+_DOCUMENTS: Final = (
+    ("ttl", "turtle", "turtle", 5),
+    ("nt", "ntriples", "turtle", 3),
+    ("rdf", "rdfxml", "xml", 3),
+    ("owl", "rdfxml", "xml", 2),
+    ("jsonld", "jsonld", "json", 2),
+    ("ofn", "functional", "owl", 2),
+    ("omn", "manchester", "owl", 2),
+    ("owx", "owlxml", "xml", 1),
+)
+
+TARGETS: Final = (
+    *(Target(f"stream.{ending}", kind, words, weight, _stream) for ending, kind, words, weight in _STREAMS),
+    *(Target(f"document.{ending}", kind, words, weight, _document) for ending, kind, words, weight in _DOCUMENTS),
+    *(Target("unknown", kind, words, 0.5, _stream) for _, kind, words, _ in _STREAMS),
+    *(Target(f"run-stream.{ending}", kind, words, 0.5, _run_stream) for ending, kind, words, _ in _STREAMS),
+    Target("stream.parquet", "parquet", "bytes", 1, _table),
+    Target("program.lars", "lars", "lars", 8, _check),
+    Target("program.lp", "lp", "lp", 3, _check),
+    Target("run.lars", "lars", "lars", 4, _run),
+    Target("run.lp", "lp", "lp", 0.5, _run_answer_sets),
+    Target("ontology.ttl", "turtle", "turtle", 0.5, _ontology),
+    Target("ontology.ofn", "functional", "owl", 0.3, _ontology),
+    Target("run.ttl", "turtle", "turtle", 0.2, _run_ontology),
+    Target("background.facts", "facts", "lars", 1, _background),
+    Target("background.nq", "quads", "turtle", 0.5, _background),
+    Target("options", "options", "bytes", 15, _options),
+    Target("snapshot", "snapshot", "bytes", 1, _snapshot),
+)
