@@ -3,6 +3,8 @@
 `pytest -m slow` runs the property tests too, at length. A failure prints the line that repeats it.
 """
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -16,6 +18,9 @@ _PATIENT = {
     "phases": set(Phase) - {Phase.explain},
 }
 _LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py")
+
+# For every Java that a test starts: it does not run for long enough to be worth optimising.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 settings.register_profile("quick", settings(max_examples=150, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))

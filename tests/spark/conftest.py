@@ -22,6 +22,6 @@ def session() -> "Iterator[SparkSession]":
     pytest.importorskip("pyspark")
     from thalweg.runtimes.spark.session import open_session, stop_session
 
-    opened = open_session("local[2]", PARTITIONS, short=True)
+    opened = open_session("local[2]", PARTITIONS)
     yield opened
     stop_session(opened)

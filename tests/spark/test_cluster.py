@@ -68,6 +68,7 @@ def free_port() -> int:
         return int(listening.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_processes_gives_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """First an executor, which the cluster replaces; then the driver; then a worker with all that is on it."""
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")

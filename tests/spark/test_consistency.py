@@ -36,9 +36,8 @@ def statements() -> str:
     return "\n".join(sorted(lines, key=lambda line: int(line.split()[0])))
 
 
-@pytest.mark.parametrize(
-    ("topology", "emit"), [("ltm", "snapshot"), pytest.param("auto", "changes", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("topology", "emit"), [("ltm", "snapshot"), ("auto", "changes")])
 def test_spark_tells_the_same_clashes(topology: str, emit: str, tmp_path: Path) -> None:
     ontology, stream = tmp_path / "staff.ttl", tmp_path / "staff.tnt"
     ontology.write_text(ONTOLOGY)

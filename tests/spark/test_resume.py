@@ -32,7 +32,14 @@ WORDS = {
 @pytest.mark.parametrize(
     ("program", "ticks", "targets"),
     [
-        pytest.param(PROGRAM, 1_000, {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1}, id="rules, 20 times"),
+        pytest.param(PROGRAM, 500, {WORKER: 4, DRIVER: 1}, id="rules, 5 times"),
+        pytest.param(
+            PROGRAM,
+            1_000,
+            {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1},
+            id="rules, 20 times",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             PROGRAM,
             5_000,
@@ -40,7 +47,7 @@ WORDS = {
             id="rules, 100 times",
             marks=pytest.mark.slow,
         ),
-        pytest.param(ANSWER_SETS, 400, {WORKER: 2, DRIVER: 1}, id="answer sets, 3 times"),
+        pytest.param(ANSWER_SETS, 400, {WORKER: 2, DRIVER: 1}, id="answer sets, 3 times", marks=pytest.mark.slow),
         pytest.param(
             ANSWER_SETS,
             1_500,
