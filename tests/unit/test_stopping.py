@@ -36,6 +36,13 @@ def used(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def is_waiting(process: int) -> bool:
+    """Whether a process does nothing for a while."""
+    before = used(process)
+    time.sleep(1)
+    return used(process) == before
+
+
 def wait_for(holds: Callable[[], object]) -> None:
     for _ in range(2_400):
         if holds():
@@ -81,8 +88,9 @@ def test_it_ends_in_the_middle_of_a_tick(
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is looked for in /proc")
 def test_it_ends_though_nobody_takes_its_answers() -> None:
     """The pipe is full, so the run waits to write; that must not keep it from ending."""
-    process = started("q(X,Y) :- p(X) in [9], p(Y) in [9], X < 200.", "q.lars", at_work=0.5)
+    process = started("q(X,Y) :- p(X) in [9], p(Y) in [9], X < 200.", "q.lars", at_work=-1.0)
     try:
+        wait_for(lambda: is_waiting(process.pid))
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
     finally:

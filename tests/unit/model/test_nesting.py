@@ -4,7 +4,7 @@ import pytest
 
 import thalweg
 from thalweg import Source
-from thalweg.model.nesting import MOST_NESTED, ONTOLOGY, XML, too_deep
+from thalweg.model.nesting import MOST_NESTED, too_deep
 
 DEEP = 100_000
 
@@ -18,17 +18,6 @@ def test_what_stands_side_by_side_is_not_nested(text: str) -> None:
 def test_brackets_and_operators_are_levels(part: str) -> None:
     assert too_deep(part * 30) is None
     assert too_deep(part * (MOST_NESTED + 1)) is not None
-
-
-def test_names_with_hyphens_and_comments_are_no_levels() -> None:
-    assert too_deep(":a-b " * DEEP, ONTOLOGY) is None
-    assert too_deep("# ((((\n" * DEEP, ONTOLOGY) is None
-    assert too_deep("<http://a/#b>(" * (MOST_NESTED + 1), ONTOLOGY) is not None
-
-
-def test_elements_that_are_closed_are_no_levels() -> None:
-    assert too_deep("<a b='>'/><a></a><!-- <a> --><?a <a ?>" * DEEP, XML) is None
-    assert too_deep("<a><b/>" * (MOST_NESTED + 1), XML) is not None
 
 
 RULES = {
