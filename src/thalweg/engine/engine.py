@@ -297,6 +297,8 @@ class Engine:
         if (batches or given) and not self._is_open(to):
             # Taking them would lose them without a word.
             raise ValueError(f"facts at tick {to} come too late: the engine stands at {self.now}, from {self.first}")
+        # From here on an exception leaves the engine between two states.
+        self._in_tick = True
         for batch in batches:
             self._admit(batch)
         changes: list[Change] = []
@@ -314,6 +316,7 @@ class Engine:
                 self._settle(changes)
             if self.memory is not None and self.size > self.memory // ROOM:
                 self._forget(changes)
+        self._in_tick = False
         return changes
 
     def _is_open(self, tick: int) -> bool:
@@ -346,7 +349,7 @@ class Engine:
 
     def _step(self, tick: int, until: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
         """Calls the kernel until it is done: a part of the work at a time, so that signals are heard between them."""
-        again, self._in_tick = False, True
+        again = False
         self.arrays.scalars[STEPS] = _STEPS
         while not step(self.table.words, self.arrays.scalars, tick, until, words, feeds, first, last, again):
             if self.arrays.scalars[NEED] != NEEDS_PAUSE:
@@ -355,7 +358,6 @@ class Engine:
                 self.arrays.scalars[PAUSED] = -1
             self.arrays.scalars[STEPS] = _STEPS
             again = True
-        self._in_tick = False
 
     # Input ----------------------------------------------------------------------------------------------------------
 
