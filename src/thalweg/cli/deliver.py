@@ -78,6 +78,7 @@ def _write(job: "Job[Any]", sink: "Sink", spell: "Spell", interrupt: "Interrupt"
                     for text in spell(piece):
                         sink.write(text.encode())
                     interrupt.writing = False
+                    interrupt.check()
                     meter.beat(engine.now)
         finally:
             meter.close()

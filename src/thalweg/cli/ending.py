@@ -24,7 +24,10 @@ def outcome() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except StoppedError:
-        print("stopped in the middle of a tick: the answers up to the tick before it are complete", file=sys.stderr)
+        print(
+            "stopped before the last tick was complete; the answers of the ticks before it have been written",
+            file=sys.stderr,
+        )
         sys.stderr.flush()
         # The interpreter would take its time to give back a large arena, and might wait for a reader that has gone.
         os._exit(0)

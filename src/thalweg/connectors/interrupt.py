@@ -19,8 +19,11 @@ GRACE: Final = 0.4
 _MORE: Final = 0.2
 
 
-class StoppedError(Exception):
-    """A run was stopped in the middle of something, because it was asked to end and did not."""
+class StoppedError(BaseException):
+    """A run was stopped in the middle of something, because it was asked to end and did not.
+
+    It may be raised anywhere, so it is not an `Exception`, which others might take for their own.
+    """
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -40,6 +43,7 @@ class Interrupt:
         self.writing = False
         self._waiting = False
         self._grace: float | None = None
+        self._overtime = False
 
     def ask(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
         """Asks to end; asking twice means now."""
@@ -51,11 +55,16 @@ class Interrupt:
         if self._waiting:
             raise Interrupted
 
+    def check(self) -> None:
+        """Stops between two answers where there was no time left to stop before."""
+        if self._overtime:
+            raise StoppedError
+
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         """The time to end is over; where something is `writing` it has until the next alarm."""
-        if not self.writing:
+        if self._overtime or not self.writing:
             raise StoppedError
-        self.writing = False
+        self._overtime = True
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

@@ -52,7 +52,7 @@ def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnost
     if engine.memory is not None:
         fed = int(feeds[:, 5].sum()) * engine.arrays.stride * 8
         if engine.size + added > max(engine.memory, _LEAST) + ROOM * fed:
-            size = f"the {_in_megabytes(engine.memory)} of its memory budget are used up"
+            size = f"the memory budget of {_in_megabytes(engine.memory)} is used up"
             return _used_up(engine, size, "allow more with `--memory`")
     elif engine.size + added > _SMALL and _is_scarce(engine.size, added):
         size = f"the memory of this process ({_in_megabytes(allowed())}, of which it may take 80 %) is used up"

@@ -7,6 +7,7 @@ n(X+1) :- n(X), X < 9.      up to 9: found by `endless`, and not by `unbounded`
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Comparison, Constant, Expression, Formula, Operation, Rule, Variable, names
 from thalweg.model.term import is_number
@@ -56,7 +57,7 @@ def _is_limited(value: Operation, involved: frozenset[str], rule: Rule) -> bool:
     return any(
         (names(small) & involved and "up" in ways) or (names(large) & involved and "down" in ways)
         for small, large in _ordered(rule)
-        if not names(small) & names(large)
+        if not (names(small) & involved and names(large) & involved)
     )
 
 
@@ -129,6 +130,9 @@ def _positive(rule: Rule) -> Iterator[Formula]:
 
 def _calculated(rule: Rule) -> Iterator[tuple[str, Expression]]:
     """The variables that get their value from others, each after those."""
+    known = bound_by_formulas(rule.body)
     for test in rule.body:
-        if isinstance(test, Comparison) and test.operator == "=" and isinstance(test.left, Variable):
-            yield test.left.name, test.right
+        if isinstance(test, Comparison) and test.operator == "=":
+            for name, value in ((test.left, test.right), (test.right, test.left)):
+                if isinstance(name, Variable) and name.name not in known:
+                    yield name.name, value

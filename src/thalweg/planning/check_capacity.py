@@ -11,7 +11,7 @@ from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic
 from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import Expression, Operation, Program, Rule, names
+from thalweg.ir.nodes import Comparison, Expression, Operation, Program, Rule, names
 from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
 
 MOST_COLUMNS: Final = 256
@@ -29,7 +29,7 @@ def check_capacity(program: Program) -> list[Diagnostic]:
     >>> columns = tuple(Variable(f"X{number}") for number in range(300))
     >>> found = check_capacity(Program((Rule(Atom("h", columns), (Now(Atom("p", columns)),)),)))
     >>> [one.message for one in found]
-    ['`p/300` has 300 arguments, and the engine takes 256', '`h/300` has 300 arguments, and the engine takes 256']
+    ['`p/300` has 300 arguments; the limit is 256', '`h/300` has 300 arguments; the limit is 256']
     """
     large = tuple(rule for rule in program.rules if _is_large(rule))
     return list(exceeded(make_plan(Program(large)))) if large else []
@@ -38,18 +38,23 @@ def check_capacity(program: Program) -> list[Diagnostic]:
 def _is_large(rule: Rule) -> bool:
     """Whether a rule is worth planning for this check: most programs have none that is."""
     widths = (len(one.atom.args) for one, _ in formulas(rule.body))
-    return max(len(rule.body), len(names(rule.head, *rule.body)), len(rule.head.args), *widths) >= _LARGE
+    sides = (side for one in rule.body if isinstance(one, Comparison) for side in (one.left, one.right))
+    operations = _operations((*rule.head.args, *sides))
+    return max(len(rule.body), len(names(rule.head, *rule.body)), len(rule.head.args), operations, *widths) >= _LARGE
 
 
 def exceeded(plan: Plan) -> Iterator[Diagnostic]:
     """What of a plan does not fit, each relation and each rule once."""
-    seen: set[int] = set()
-    for rule in plan.rules:
+    found: dict[str, Diagnostic] = {}
+    # Rules that people wrote come first, because they have a place.
+    for rule in sorted(plan.rules, key=lambda rule: rule.origin is None):
         for atom in (*rule.positive, *rule.negative, rule.head):
-            if atom.relation.arity > MOST_COLUMNS and atom.relation.number not in seen:
-                seen.add(atom.relation.number)
-                yield _too_wide(rule, atom)
-        yield from _too_long(rule)
+            if atom.relation.arity > MOST_COLUMNS:
+                wide = _too_wide(rule, atom)
+                found.setdefault(wide.message, wide)
+        for long in _too_long(rule):
+            found.setdefault(f"{long.message} {id(rule)}", long)
+    yield from found.values()
 
 
 def _too_wide(rule: PlanRule, atom: RelationAtom) -> Diagnostic:
@@ -61,17 +66,17 @@ def _too_wide(rule: PlanRule, atom: RelationAtom) -> Diagnostic:
         what = f"`{name}` has {arity} columns, the tick included"
     else:
         what = f"`{name}` has {arity} arguments"
-    return _refusal(rule, f"{what}, and the engine takes {MOST_COLUMNS}", "split it into several predicates by a key")
+    return _refusal(rule, f"{what}; the limit is {MOST_COLUMNS}", "split it into several predicates by a key")
 
 
 def _too_long(rule: PlanRule) -> Iterator[Diagnostic]:
     way_out = "split the rule: let another predicate stand for a part of its body"
     lookups = len(rule.positive)
     if lookups > MOST_LOOKUPS:
-        yield _refusal(rule, f"this rule joins {lookups:,} formulas, and the engine takes {MOST_LOOKUPS:,}", way_out)
+        yield _refusal(rule, f"this rule joins {lookups:,} formulas; the limit is {MOST_LOOKUPS:,}", way_out)
     registers = _registers(rule)
     if registers > MOST_REGISTERS:
-        message = f"this rule needs {registers:,} variables and intermediate values, and the engine has "
+        message = f"this rule needs {registers:,} variables and intermediate values; the limit is "
         yield _refusal(rule, f"{message}{MOST_REGISTERS:,}", way_out)
 
 

@@ -23,7 +23,7 @@ def test_counting_for_ever_ends_within_the_budget() -> None:
     found = failed.value.diagnostic
     assert (found.code, found.message) == (
         "E410",
-        "tick 3 does not fit: the 16 MB of its memory budget are used up",
+        "tick 3 does not fit: the memory budget of 16 MB is used up",
     )
     assert found.span.source.position(found.span.start) == (2, 1)
     assert "rows are of `n/1" in found.notes[0]

@@ -97,23 +97,31 @@ def test_more_ways_to_look_something_up_than_there_are_indexes() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"h({variables(257)}) :- p({variables(257)}).", "`p/257` has 257 arguments, and the engine takes 256"),
-        (f"h :- p({','.join(['1'] * 300)}).", "`p/300` has 300 arguments, and the engine takes 256"),
+        (f"h({variables(257)}) :- p({variables(257)}).", "`p/257` has 257 arguments; the limit is 256"),
+        (f"h :- p({','.join(['1'] * 300)}).", "`p/300` has 300 arguments; the limit is 256"),
         (
             f"h :- p({variables(256)}) at U in [3], q(U).",
-            "`p/256` has 257 columns, the tick included, and the engine takes 256",
+            "`p/256` has 257 columns, the tick included; the limit is 256",
         ),
         (
             f"h(N) :- N = count{{{variables(200)},Y,{WIDE} : p({variables(200)}), q(Y,{WIDE})}}.",
-            "an aggregate or negated formula of this rule has 300 columns, and the engine takes 256",
+            "an aggregate or negated formula of this rule has 300 columns; the limit is 256",
         ),
         (
             f"h(X0) :- {', '.join(f'e(X{number},X{number + 1})' for number in range(600))}.",
-            f"this rule joins 600 formulas, and the engine takes {MOST_LOOKUPS}",
+            f"this rule joins 600 formulas; the limit is {MOST_LOOKUPS}",
         ),
         (
             f"h(X) :- p(X), {', '.join(f'V{number} = X + {number}' for number in range(500))}.",
-            "this rule needs 1,502 variables and intermediate values, and the engine has 1,024",
+            "this rule needs 1,502 variables and intermediate values; the limit is 1,024",
+        ),
+        (
+            f"h :- p({variables(256)}) always in [3 step 2].",
+            "`p/256` has 257 columns, the tick included; the limit is 256",
+        ),
+        (
+            f"h :- p(X), {', '.join(f'0 < X{chr(43) + str(number)}' * 1 + ' + 1' * 60 for number in range(10))}.",
+            "this rule needs 1,222 variables and intermediate values; the limit is 1,024",
         ),
     ],
 )

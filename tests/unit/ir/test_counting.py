@@ -19,6 +19,8 @@ from thalweg.languages.lars import read
         "n(X+Y) :- n(X), p(Y).",
         "n(X+1) :- m(X). m(X) :- n(X).",
         "n(X+1) :- n(X), X < X+1.",
+        "n(Y) :- n(X), X+1 = Y.",
+        "n(N) :- n(M), N = M+1, M < N.",
     ],
 )
 def test_it_may_count_for_ever(rule: str) -> None:
