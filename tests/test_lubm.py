@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not LUBM.is_dir(), reason="the data of LUBM are 
 @pytest.fixture(scope="module")
 def closed() -> Store:
     """The data of department 0 with all that follows, by rules specialised to the ontology."""
-    program = load(LUBM / "univ-bench.owl", background=LUBM / "dept0.nt.gz", reading=Reading("rl"))
+    program = load(LUBM / "univ-bench.owl", background=LUBM / "dept0.nt.gz", reading=Reading("rl"), report=[].append)
     engine = Engine(program, first=0)
     engine.advance(0)
     store = Store()

@@ -108,7 +108,7 @@ def told(case: Case, solver: str = "clingo") -> list[Solution]:
     assert not found
     window, slide = case.window
     asking = Asking(case.models, window, slide, solver=solver, workers=0)
-    with ask(program, case.events, Timing(), asking) as job:
+    with ask(program, case.events, Timing(), asking, report=[].append) as job:
         return [piece for piece in job.pieces() if isinstance(piece, Solution)]
 
 
