@@ -77,7 +77,9 @@ def test_rules_for_a_schema_and_rules_over_triples(session: "SparkSession", tmp_
     """Both in one query, because each takes seconds; the command above tells intervals."""
     ontology, _ = write(tmp_path)
     reading = api.Reading(profile="rl", window=WINDOW)
-    program, schema = (api.load(ontology, reading=each, report=[].append) for each in (reading, replace(reading, schema=True)))
+    program, schema = (
+        api.load(ontology, reading=each, report=[].append) for each in (reading, replace(reading, schema=True))
+    )
     assert sum(stage.split for stage in partition(program).stages) > 1
     asked: list[tuple[Program, Emit]] = [(program, "snapshot"), (schema, "changes")]
     rows = [(str(fact), event.tick) for event in events() for fact in event.facts]

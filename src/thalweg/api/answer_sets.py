@@ -12,6 +12,7 @@ from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
+from thalweg.planning.check import counts_for_ever
 from thalweg.runtimes.asking import own_frame
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def load_answer_sets(
         from thalweg.runtimes.numbers import in_facts
 
         found += in_facts(facts, replace(program.names, signatures=program.mentioned))
+    if not found:
+        found += (counts_for_ever(one.span) for one in program.obstacles if one.endless)
     settle(found, report)
     return program.knowing(facts), facts
 

@@ -74,7 +74,7 @@ def check(
             for one in found:
                 complain(one)
             if not found:
-                print(f"nothing to complain about ({size})")
+                print(f"no problems found ({size})")
         if any(one.severity == "error" for one in found):
             raise typer.Exit(1)
 

@@ -5,11 +5,7 @@ that does not fit ends the run: `n(X+1) :- n(X).` would fill any memory. Arrays 
 before it does so; the kernels pay nothing.
 """
 
-import os
-import resource
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,18 +15,15 @@ from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.engine.layout import FIRING, NOW
 from thalweg.engine.memory import ROOM, FullError, enlarge, enlarged_by
 from thalweg.ir.nodes import Rule
+from thalweg.model.machine import SHARE, allowed, free_memory, resident
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
 
-_SHARE: Final = 0.8
 _LEFT: Final = 0.05
 _SMALL: Final = 1 << 26
 _LEAST: Final = 1 << 22
 """A tick may always take this much: an engine that is empty has arrays, too."""
-
-_GROUPS: Final = Path("/proc/self/cgroup")
-_MOUNT: Final = Path("/sys/fs/cgroup")
 
 
 def make_room(engine: "Engine", feeds: NDArray[np.int64]) -> None:
@@ -62,8 +55,8 @@ def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnost
 
 def _is_scarce(held: int, added: int) -> bool:
     """Whether so many bytes more would be too many: for this process, or because others have taken the machine's."""
-    free, total = _free_memory()
-    return max(held, _resident()) + added > _SHARE * allowed() or added > free - _LEFT * total
+    free, total = free_memory()
+    return max(held, resident()) + added > SHARE * allowed() or added > free - _LEFT * total
 
 
 def _used_up(engine: "Engine", what: str, help_: str) -> Diagnostic:
@@ -96,56 +89,3 @@ def _most_rows(engine: "Engine") -> Iterator[str]:
 
 def _in_megabytes(size: int) -> str:
     return f"{size >> 20:,} MB" if size >= 1 << 20 else f"{size:,} bytes"
-
-
-@cache
-def allowed() -> int:
-    """The bytes that this process may use: the machine's memory, or what its limit and its groups leave of it."""
-    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    limits = [machine, *_group_limits()] if limit == resource.RLIM_INFINITY else [machine, limit, *_group_limits()]
-    return min(limits)
-
-
-def _group_limits() -> Iterator[int]:
-    """The limits of the process's control groups and of all above them, in both versions of the interface."""
-    try:
-        lines = _GROUPS.read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers in ("", "memory"):
-            root = _MOUNT / controllers
-            for folder in (root / path.lstrip("/"), *(root / path.lstrip("/")).parents):
-                for name in ("memory.max", "memory.limit_in_bytes"):
-                    yield from _number_in(folder / name)
-                if folder == root:
-                    break
-
-
-def _number_in(file: Path) -> Iterator[int]:
-    try:
-        text = file.read_text().strip()
-    except OSError:
-        return
-    if text.isdigit():
-        yield int(text)
-
-
-def _resident() -> int:
-    """The bytes of this process that are in memory, or 0 where the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
-
-
-def _free_memory() -> tuple[int, int]:
-    """The bytes that are still to be had on this machine, and how many it has; no bound where it does not say."""
-    try:
-        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        available, total = (int(lines[name].split()[0]) * 1024 for name in ("MemAvailable", "MemTotal"))
-    except (OSError, KeyError):
-        return 1 << 62, 0
-    return available, total

@@ -156,9 +156,11 @@ def _plan_again(engine: "Engine", state: State) -> None:
     Without its budget, which is held when the tick is over: until then, terms count that nothing uses any more.
     """
     budget, engine.memory = engine.memory, None
-    engine.prepare()
-    load(engine, state)
-    engine.memory = budget
+    try:
+        engine.prepare()
+        load(engine, state)
+    finally:
+        engine.memory = budget
 
 
 def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:

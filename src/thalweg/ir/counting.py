@@ -37,10 +37,11 @@ def unbounded(rules: Iterable[Rule]) -> Iterator[Rule]:
     >>> list(unbounded([up, down])) == [down]
     True
     """
-    return (rule for rule in endless(rules) if not _is_bounded(rule))
+    return (rule for rule in endless(rules) if not is_bounded(rule))
 
 
-def _is_bounded(rule: Rule) -> bool:
+def is_bounded(rule: Rule) -> bool:
+    """Whether comparisons limit everything that an endless rule calculates for its head."""
     calculated = dict(_calculated(rule))
     for arg in rule.head.args:
         value = calculated.get(arg.name, arg) if isinstance(arg, Variable) else arg

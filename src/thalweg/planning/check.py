@@ -1,6 +1,6 @@
 """All that can be said about a program before it runs."""
 
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, Span
 from thalweg.ir.counting import unbounded
 from thalweg.ir.nodes import Program
 from thalweg.planning.check_capacity import check_capacity
@@ -18,12 +18,10 @@ def check(program: Program) -> list[Diagnostic]:
 
 def check_endless(program: Program) -> list[Diagnostic]:
     """W202: rules that calculate new values from their own conclusions, without a bound."""
-    return [
-        Diagnostic(
-            "W202",
-            f"`{rule.head.predicate}` may count for ever: nothing bounds what this rule calculates",
-            rule.span,
-            help="add a comparison, for example `X < 1000`, or an atom that lists the values",
-        )
-        for rule in unbounded(program.rules)
-    ]
+    return [counts_for_ever(rule.span) for rule in unbounded(program.rules)]
+
+
+def counts_for_ever(span: Span) -> Diagnostic:
+    """W202, for a rule of any language."""
+    help_ = "add a comparison, for example `X < 1000`, or an atom that lists the values"
+    return Diagnostic("W202", "this rule may never stop counting: nothing limits what it calculates", span, help=help_)

@@ -343,7 +343,7 @@ def _overtime(ticks: list[int]) -> Diagnostic:
 
 
 def _passed_over(first: int, count: int) -> Diagnostic:
-    number = "1 window" if count == 1 else f"{count} windows"
+    number = "1 window" if count == 1 else f"{count:,} windows"
     return Diagnostic(
         "W512",
         f"{number} without facts, the first at {first}, came after {MOST_EMPTY} others in a row and were not shown",

@@ -10,6 +10,7 @@ A task holds all that is needed to solve it, so any process of the crew can take
 
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from time import perf_counter, sleep
 from typing import IO, Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.model.machine import SHARE, allowed
 from thalweg.solvers.clingo import Solved, Task, Unsolvable, solve
 
 RENEWAL: Final = 1_000_000
@@ -201,6 +203,9 @@ def work() -> None:
     """What a process of the crew does: solves what comes in until nothing more comes."""
     # Ctrl-C is for the process that gives out the tasks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A program that counts for ever must not take the machine with it: clingo fails when it gets no more.
+    limit = int(SHARE * allowed())
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
 
@@ -217,5 +222,8 @@ def work() -> None:
         try:
             _send(sink, _packed(solve(task, ready)))
         except Unsolvable as error:
+            if isinstance(error.__cause__, MemoryError):
+                # There is no room left to say so; the other process knows what the end of this one means.
+                os._exit(1)
             ready()
             _send(sink, str(error))

@@ -1,7 +1,5 @@
 """A tick that does not fit ends with a diagnostic that names the rule; one that does is not disturbed."""
 
-from pathlib import Path
-
 import pytest
 
 from thalweg.diagnostics import Failed, Source
@@ -32,7 +30,7 @@ def test_counting_for_ever_ends_within_the_budget() -> None:
 
 def test_without_a_budget_it_is_the_memory_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "allowed", lambda: 300 << 20)
-    monkeypatch.setattr(budget, "_resident", lambda: 0)
+    monkeypatch.setattr(budget, "resident", lambda: 0)
     engine = engine_of(ENDLESS)
     with pytest.raises(Failed, match=r"the memory of this process \(300 MB, of which it may take 80 %\) is used up"):
         engine.advance(0)
@@ -87,32 +85,3 @@ def test_a_mistake_of_the_caller_does_no_harm() -> None:
     with pytest.raises(ValueError, match="too late"):
         engine.advance(5, [Fact("p", ("b",))])
     assert [str(fact) for fact in engine.facts()] == ["q(a)"]
-
-
-def test_the_limits_of_groups_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    group = tmp_path / "mount" / "city" / "sensors"
-    group.mkdir(parents=True)
-    (tmp_path / "cgroup").write_text("0::/city/sensors\n")
-    (group / "memory.max").write_text("max\n")
-    (group.parent / "memory.max").write_text("123456\n")
-    monkeypatch.setattr(budget, "_GROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(budget, "_MOUNT", tmp_path / "mount")
-    budget.allowed.cache_clear()
-    try:
-        assert budget.allowed() == 123456
-    finally:
-        budget.allowed.cache_clear()
-
-
-def test_groups_of_the_first_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    group = tmp_path / "memory" / "city"
-    group.mkdir(parents=True)
-    (tmp_path / "cgroup").write_text("3:cpu,cpuacct:/\n2:memory:/city\n")
-    (group / "memory.limit_in_bytes").write_text("654321\n")
-    monkeypatch.setattr(budget, "_GROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(budget, "_MOUNT", tmp_path)
-    budget.allowed.cache_clear()
-    try:
-        assert budget.allowed() == 654321
-    finally:
-        budget.allowed.cache_clear()

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
-from thalweg.ir.counting import endless
+from thalweg.ir.counting import endless, is_bounded
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
@@ -51,10 +51,11 @@ _OUTSIDE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a program cannot be evaluated incrementally, in a sentence, and where."""
+    """Why a program cannot be evaluated incrementally, in a sentence, and where; `endless` if it may never end."""
 
     reason: str
     span: Span = field(default=NOWHERE, compare=False)
+    endless: bool = False
 
     @property
     def words(self) -> str:
@@ -111,7 +112,8 @@ class _Lowering(Predicates):
             self.rules += self.copies(name)
         self.knowledge()
         for rule in endless(self.rules):
-            self.obstacles.append(Obstacle("recursion that makes new numbers may not end", rule.span))
+            never = not is_bounded(rule)
+            self.obstacles.append(Obstacle("recursion that makes new numbers may not end", rule.span, never))
         self.types()
 
     def statement(self, node: Any) -> None:

@@ -88,8 +88,10 @@ class Worker:
     def replay(self, payloads: Iterable[bytes]) -> None:
         """The same again, after all that came before: what follows has been told, and nothing was shed."""
         self.engine.memory = None
-        _, error = self._process(payloads)
-        self.engine.memory = self.job.settings.memory
+        try:
+            _, error = self._process(payloads)
+        finally:
+            self.engine.memory = self.job.settings.memory
         if error is not None:
             raise error
 
