@@ -64,7 +64,8 @@ if TYPE_CHECKING:
 Rows = NDArray[np.int64]
 
 _STEPS: Final = 50_000
-"""How many steps a kernel takes before it lets Python look around: some milliseconds."""
+"""How many steps with rows of `_USUAL` words a kernel takes before it lets Python look around: some milliseconds."""
+_USUAL: Final = 8
 
 
 class BusyError(RuntimeError):
@@ -211,6 +212,7 @@ class Engine:
         self.plan = plan = withhold(self.whole, self.withheld)
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
+        self._steps = 1 + _STEPS * _USUAL // self.table.stride
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
@@ -350,13 +352,13 @@ class Engine:
     def _step(self, tick: int, until: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
         """Calls the kernel until it is done: a part of the work at a time, so that signals are heard between them."""
         again = False
-        self.arrays.scalars[STEPS] = _STEPS
+        self.arrays.scalars[STEPS] = self._steps
         while not step(self.table.words, self.arrays.scalars, tick, until, words, feeds, first, last, again):
             if self.arrays.scalars[NEED] != NEEDS_PAUSE:
                 make_room(self, feeds)
                 # Chains have changed, perhaps: what was interrupted among them starts anew.
                 self.arrays.scalars[PAUSED] = -1
-            self.arrays.scalars[STEPS] = _STEPS
+            self.arrays.scalars[STEPS] = self._steps
             again = True
 
     # Input ----------------------------------------------------------------------------------------------------------
