@@ -49,7 +49,7 @@ def test_every_case(session: "SparkSession", page: str, partitions: int) -> None
     check_cases(session, PAGES[page], partitions)
 
 
-@pytest.mark.parametrize("programs", [4, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("programs", [2, pytest.param(200, marks=pytest.mark.slow)])
 def test_random_programs_batch_by_batch(session: "SparkSession", tmp_path: Path, programs: int) -> None:
     asked = spread_scenarios(programs)
     assert len(asked) == programs

@@ -43,6 +43,7 @@ def command(folder: Path, out: str, facts: list[str], *options: str | Path) -> l
     return thalweg("run", folder / "program.lars", *about, *options, segment=SEGMENT)
 
 
+@pytest.mark.slow
 def test_late_facts_are_told_one_by_one_and_all_others_answered_as_if_in_order(tmp_path: Path) -> None:
     said, late = tmp_path / "said.txt", tmp_path / "late.jsonl"
     assert run(command(tmp_path, "in order.jsonl", lines(in_order())), said) == 0

@@ -5,6 +5,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import pytest
+
 from spark.processes import run, thalweg
 from thalweg import api
 from thalweg.connectors.reading import open_reader
@@ -56,6 +58,7 @@ def write(folder: Path) -> tuple[Path, Path]:
     return ontology, stream
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_lines(tmp_path: Path) -> None:
     ontology, stream = write(tmp_path)
     files = {}
