@@ -1,6 +1,7 @@
 """How a verb ends: what is wrong becomes a sentence, and an exit code as the package says."""
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +45,19 @@ def outcome() -> Iterator[None]:
     except Exception:
         traceback.print_exc()
         raise typer.Exit(3) from None
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Ctrl-C and SIGTERM are a normal end of a run while it is being prepared, too."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        raise typer.Exit(0) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def forget_stdout() -> None:

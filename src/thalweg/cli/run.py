@@ -14,6 +14,7 @@ from thalweg.cli.ending import (
     outcome,
     refuse,
     same_tick,
+    stoppable,
     unmixed,
     usage,
 )
@@ -101,7 +102,7 @@ def run(
     """
     from thalweg import api
 
-    with outcome():
+    with outcome(), stoppable():
         spread = Spread(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
         delivery = Delivery(out, late, format, on_error)
         solving = Solving(slide, models, inputs, solve_limit, solver, workers, report)
