@@ -74,6 +74,8 @@ class Layout:
         except (ValueError, TypeError):
             raise self._wrong(row) from None
         stream = self._stream if self._streams_at is None else row[self._streams_at] or self._stream
+        if self._streams_at is not None and not isinstance(stream, str | None):
+            raise Misplaced(f"`{stream}` is not the name of a stream", self._streams_at)
         return triple(tick, stream, *rest) if len(rest) == 3 else (tick, stream, *rest[0])
 
     def _wrong(self, row: Sequence[Any]) -> Misplaced:

@@ -6,7 +6,7 @@ a value, or as the result of an aggregate. Everything else only tests values: he
     jam(S) :- not slow(S,T).     has nothing that says which S and T to look at
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
@@ -67,13 +67,15 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
 
 def check_binding(program: Program) -> Iterator[Diagnostic]:
     """E202 and E203: each variable has a source of values."""
+    known: dict[int, list[str]] | None = None
     for rule in program.rules:
         times = list(variables(rule.time))
         for use in _unbound(rule):
             if any(use.variable is variable for variable in times):
                 yield _unbound_time(rule, use.variable)
             else:
-                yield _unbound_variable(program, rule, use)
+                known = _given(program) if known is None else known
+                yield _unbound_variable(known, rule, use)
 
 
 def check_windows(program: Program) -> Iterator[Diagnostic]:
@@ -243,35 +245,43 @@ def _unbound_time(rule: Rule, variable: Variable) -> Diagnostic:
     return Diagnostic("E202", message, variable.span, help=f"bind it in the body, for example `{example}`")
 
 
-def _unbound_variable(program: Program, rule: Rule, use: _Use) -> Diagnostic:
+def _unbound_variable(known: Mapping[int, list[str]], rule: Rule, use: _Use) -> Diagnostic:
     message = f"variable `{_shown(use.variable.name)}` is not bound by a positive atom"
-    return Diagnostic("E203", message, use.variable.span, help=_way_out(program, rule, use))
+    return Diagnostic("E203", message, use.variable.span, help=_way_out(known, rule, use))
 
 
-def _way_out(program: Program, rule: Rule, use: _Use) -> str:
+def _way_out(known: Mapping[int, list[str]], rule: Rule, use: _Use) -> str:
     """An example that would do, made from what the rule says."""
     name = use.variable.name
     if is_anonymous(name):
         return "a lone `_` stands for any value; use a variable that the body binds"
     if use.literal is None:
-        return f"bind it in the body, for example `{_text(rule.head)} :- {_example(program, rule, [name])}, …`"
+        return f"bind it in the body, for example `{_text(rule.head)} :- {_example(known, rule, [name])}, …`"
     if use.inside:
-        return f"bind it inside the braces, for example `{{… : {_example(program, rule, [name])}, …}}`"
+        return f"bind it inside the braces, for example `{{… : {_example(known, rule, [name])}, …}}`"
     here = names(use.literal)
     causes = (cause.variable.name for cause in _unbound(rule) if not cause.inside)
     missing = [cause for cause in causes if cause in here and not is_anonymous(cause)]
-    return f"bind it first, for example `{_example(program, rule, missing)}, {_text(use.literal)}`"
+    return f"bind it first, for example `{_example(known, rule, missing)}, {_text(use.literal)}`"
 
 
-def _example(program: Program, rule: Rule, missing: list[str]) -> str:
+def _example(known: Mapping[int, list[str]], rule: Rule, missing: list[str]) -> str:
     """A positive atom for some variables: of a predicate that the program knows, where one fits."""
     tested = {formula.atom.signature for formula, settled in formulas(rule.body) if settled}
-    known = [fact.signature for fact in program.background]
-    known += [formula.atom.signature for formula in _formulas(program)]
-    avoid = tested | program.derived
-    fitting = (name for name in known if name.endswith(f"/{len(missing)}") and name not in avoid and name[0] != "<")
+    fitting = (name for name in known.get(len(missing), ()) if name not in tested)
     predicate = next(fitting, "known/0").rpartition("/")[0]
     return f"{predicate}({', '.join(missing)})"
+
+
+def _given(program: Program) -> dict[int, list[str]]:
+    """The signatures that a program uses and does not derive, by their number of arguments."""
+    derived, found = program.derived, dict[int, list[str]]()
+    used = [(fact.signature, len(fact.args)) for fact in program.background]
+    used += [(formula.atom.signature, len(formula.atom.args)) for formula in _formulas(program)]
+    for name, arity in dict.fromkeys(used):
+        if name not in derived and name[0] != "<":
+            found.setdefault(arity, []).append(name)
+    return found
 
 
 def _operands(rule: Rule) -> Iterator[Expression]:

@@ -246,6 +246,12 @@ def test_what_is_wrong_in_a_row_is_told(write, column, value, place, part):
     assert part in found.message
 
 
+@pytest.mark.parametrize("name", [b"north", 3])
+def test_a_stream_is_named_by_a_text(write, name):
+    (found,) = read_parquet(write({"fact": ["p"], "t": [1], "stream": [name]}))
+    assert (found.code, found.message) == ("E301", f"`{name}` is not the name of a stream")
+
+
 def test_parquet_without_its_columns_is_told_once(write, monkeypatch):
     monkeypatch.setattr(tables, "ROWS", 1)
     (found,) = read_parquet(write({"s": ["a", "b"], "t": [1, 2]}))

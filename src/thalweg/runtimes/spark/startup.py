@@ -3,7 +3,7 @@
 `pyspark.zip` holds no compiled files, so each of the Python processes of a run would compile all that it imports from
 there; without it they import the installed package.
 
-Measured (CPU seconds from two facts to the end of the run): 35 as Spark comes, 26 without the zip, 17 with `SHORT`
+Measured (CPU seconds from two facts to the end of the run): 40 as Spark comes, 35 without the zip, 23 with `SHORT`
 besides. An archive of loaded classes would save 5 more, but costs 37 when the first run ends, and 180 MB of disk.
 """
 
