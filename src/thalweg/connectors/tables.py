@@ -300,7 +300,8 @@ class ParquetTransport:
 
         try:
             self._file = parquet.ParquetFile(self.path)
-        except (OSError, ArrowException) as error:
+        except (OSError, ArrowException, UnicodeDecodeError) as error:
+            # Names in a damaged file are bytes that no text has.
             raise unreadable(self.name, error) from error
 
     @property
@@ -314,13 +315,13 @@ class ParquetTransport:
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         from pyarrow import ArrowException
 
-        columns = [name for name in self._file.schema_arrow.names if name in COLUMNS]
         try:
+            columns = [name for name in self._file.schema_arrow.names if name in COLUMNS]
             for batch in self._file.iter_batches(ROWS, columns=columns):
                 if interrupt.asked:
                     return
                 yield pack(batch)
-        except (OSError, ArrowException) as error:
+        except (OSError, ArrowException, UnicodeDecodeError) as error:
             raise unreadable(self.name, error) from error
         finally:
             self.close()
