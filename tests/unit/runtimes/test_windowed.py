@@ -416,7 +416,7 @@ def test_the_windows_of_a_gap_do_not_depend_on_the_steps_of_time(ask: Ask, windo
 def test_an_empty_beginning_and_an_empty_end_are_gaps_too(ask: Ask) -> None:
     windows, _, reported = gaps(ask, "q(X) :- p(X).", [(50_000, "p(a)")], first=0, last=100_000)
     assert windows == [(tick, tick) for tick in [*range(1_000), 50_000, *range(50_001, 51_001)]]
-    assert reported[0].startswith("warning[W512]: 98000 windows")
+    assert reported[0].startswith("warning[W512]: 98,000 windows")
 
 
 def test_windows_of_facts_have_no_gaps(ask: Ask) -> None:
