@@ -22,7 +22,9 @@ def read_background(document: str | Path | Source) -> tuple[list[Fact], list[Dia
     """
     name = document.name if isinstance(document, Source) else str(document)
     if not is_document(name):
-        return [], [Diagnostic("E402", f"`{name}` is no background that can be read", help=f"it ends in {_KNOWN}")]
+        return [], [
+            Diagnostic("E402", f"`{name}` cannot be read as background: unknown file type", help=f"it ends in {_KNOWN}")
+        ]
     try:
         return [*dict.fromkeys(fact_of(*triple) for triple in read_triples(document))], []
     except Rejected as error:

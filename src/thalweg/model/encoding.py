@@ -93,7 +93,7 @@ def _recoded(data: bytes, encoding: str) -> bytes:
         # Some encodings have characters that are halves of one.
         return data.decode(encoding).encode(errors="replace")
     except LookupError:
-        raise UnknownEncodingError(f"`{encoding}` is no encoding that can be read") from None
+        raise UnknownEncodingError(f"the encoding `{encoding}` is not known") from None
     except UnicodeDecodeError as error:
         line = line_ends(data[: error.start]) + 1
         raise UnknownEncodingError(f"line {line} is not in {encoding}, in which it should be") from None

@@ -57,7 +57,7 @@ def test_the_document_itself_is_called_after_its_file(here):
         ("a.ttl", TURTLE + "\n:a :b x .", "E101", "x is not a valid RDF object"),
         ("a.nt", "<a> <b> <c> .", "E101", "absolute"),
         ("a.ofn", "Ontology(", "E101", ""),
-        ("a.txt", "", "E402", "no background"),
+        ("a.txt", "", "E402", "unknown file type"),
     ],
 )
 def test_what_cannot_be_read_is_told(here, name, text, code, part):

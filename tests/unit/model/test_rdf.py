@@ -257,7 +257,7 @@ def test_a_document_may_come_in_pieces():
         ("jsonld", b'{"@context": "http://schema.org/", "name": "x"}', (1, 1), "nothing is fetched"),
         ("jsonld", b'{"http://p": {"@value": 3, "@id": "x"}}', (1, 1), "incompatible"),
         ("rdfxml", b'<a xmlns="http://a/">\n<b>\n</a>', (3, 1), "ill-formed"),
-        ("rdfxml", b'<?xml version="1.0" encoding="klingon"?><a/>', (1, 1), "`klingon` is no encoding"),
+        ("rdfxml", b'<?xml version="1.0" encoding="klingon"?><a/>', (1, 1), "the encoding `klingon` is not known"),
         ("rdfxml", '<?xml version="1.0" encoding="ascii"?>\n<ä/>'.encode(), (1, 1), "line 2 is not in ascii"),
     ],
 )

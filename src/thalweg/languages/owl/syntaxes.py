@@ -95,6 +95,9 @@ def _check_depth(source: Source, syntax: str) -> None:
     """Rejects what is nested so deeply that the library, or the stack, would not bear it."""
     for level, place in _element_levels(source) if syntax == "owx" else _levels(source.text, syntax):
         if level > MOST_NESTED:
+            if syntax == "owx":
+                # The parser of XML counts bytes.
+                place = len(source.text.encode()[:place].decode(errors="ignore"))
             raise Rejected([Diagnostic("E302", TOO_DEEP, Span(source, place, place + 1), WAY_OUT)])
 
 

@@ -192,6 +192,14 @@ def test_nesting_has_an_end(text: str, syntax: str) -> None:
     assert [found.code for found in rejected.value.diagnostics] == ["E302"]
 
 
+def test_the_place_of_what_is_nested_is_counted_in_characters() -> None:
+    text = f"<Ontology><!-- {'ä' * 500} -->{'<a>' * 300}{'</a>' * 300}</Ontology>"
+    with pytest.raises(Rejected) as rejected:
+        syntaxes.read(text, "owx")
+    span = rejected.value.diagnostics[0].span
+    assert text[span.start : span.start + 3] == "<a>"
+
+
 def test_many_expressions_beside_each_other_are_not_nested() -> None:
     union = " or ".join([":p some (:q only :B)"] * 300)
     text = f"Prefix: : <http://a/>\nOntology: <http://a/o>\nClass: :A\n  SubClassOf: {union}"
