@@ -6,8 +6,7 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg.engine import Engine
-from thalweg.engine import engine as engine_module
+from thalweg.engine import Engine, assemble
 from thalweg.model.event import Batch, Event
 from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, feed, told
 from thalweg.testing.strategies import Scenario, large_scenarios, scenarios
@@ -34,7 +33,7 @@ def test_engine_is_semantics_for_large_programs(scenario: Scenario) -> None:
 def test_a_pause_changes_nothing(scenario: Scenario, steps: int) -> None:
     """However few steps a kernel takes between two pauses."""
     asked = (scenario.program, scenario.events, scenario.first, scenario.last)
-    with patch.object(engine_module, "_STEPS", steps):
+    with patch.object(assemble, "_STEPS", steps):
         paused = by_engine(*asked)
     assert paused == by_engine(*asked)
 

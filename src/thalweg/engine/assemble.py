@@ -53,6 +53,7 @@ from thalweg.engine.layout import (
     TABLE_LINKS,
     TABLE_RELATIONS,
     TABLE_SLOTS,
+    TABLE_STEPS,
     TABLE_STRATA,
     TABLE_TAKEN_BACK,
     TABLE_TUPLES,
@@ -69,6 +70,10 @@ Fired = tuple[int, "_Variant", PlanRule]
 
 _MANY_INDEXES: Final = 64
 """From here on a look-up takes an index that there is; each index costs every row of the program a word."""
+
+_STEPS: Final = 50_000
+"""How many steps with rows of `_USUAL` words a kernel takes before it lets Python look around: some milliseconds."""
+_USUAL: Final = 8
 
 
 @dataclass(slots=True)
@@ -214,6 +219,7 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     table[TABLE_LINKS] = COLUMNS + width
     table[TABLE_TUPLES] = INDEXES + INDEX * table[TABLE_SLOTS]
     stride = COLUMNS + width + table[TABLE_SLOTS]
+    table[TABLE_STEPS] = 1 + _STEPS * _USUAL // stride
     fired = [each for one in lists for _, each, _ in (*one.growth, *one.negated, *one.head)]
     registers = max((len(each.registers) for each in fired), default=0)
     lookups = max((each.lookups for each in fired), default=0)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Final
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Final, NoReturn
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,6 @@ from thalweg.engine.layout import (
     PAUSED,
     RAISED,
     RELATION,
-    STEPS,
 )
 from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
 from thalweg.engine.tick import step
@@ -63,9 +62,8 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 
-_STEPS: Final = 50_000
-"""How many steps with rows of `_USUAL` words a kernel takes before it lets Python look around: some milliseconds."""
-_USUAL: Final = 8
+_CHANGES: Final = 100
+"""How many changes are told before the engine looks which of them are still held by anyone."""
 
 
 class BusyError(RuntimeError):
@@ -198,7 +196,8 @@ class Engine:
         self.dropped = 0
         self.lacking: dict[str, int] = {}
         self.doubts: dict[tuple[str, bool], tuple[str, ...]] = {}
-        self._changes: WeakSet[Change] = WeakSet()
+        self._changes: list[ref[Change]] = []
+        self._most_changes = _CHANGES
         self.prepare()
 
     def prepare(self) -> None:
@@ -212,7 +211,6 @@ class Engine:
         self.plan = plan = withhold(self.whole, self.withheld)
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
-        self._steps = 1 + _STEPS * _USUAL // self.table.stride
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
@@ -258,27 +256,30 @@ class Engine:
         `Failed` where a tick takes more memory than there is: the engine is of no use after that, nor after any other
         exception in the middle of a tick.
         """
-        self._enter()
+        if not self._busy.acquire(False):
+            self._refuse()
         try:
             changes = self._advance(to, facts, given)
         except BaseException:
-            self._is_broken = self._in_tick
+            # Where it stopped in the middle of a tick, nobody may use it again.
+            if self._in_tick:
+                self._is_broken = True
+            else:
+                self._busy.release()
             raise
-        finally:
-            self._busy.release()
+        self._busy.release()
         return changes
 
-    def _enter(self) -> None:
-        """Takes the engine for this thread; not for a second one, which would see rows in the middle of a change."""
-        if not self._busy.acquire(False):
-            raise BusyError("another thread is using this engine: give each thread its own, or take turns")
+    def _refuse(self) -> NoReturn:
         if self._is_broken:
-            self._busy.release()
             raise BusyError("this engine was stopped in the middle of a tick: restore its last snapshot into a new one")
+        raise BusyError("another thread is using this engine: give each thread its own, or take turns")
 
     @contextmanager
     def _taken(self) -> Iterator[None]:
-        self._enter()
+        """Keeps the engine for this thread: a second one would see rows in the middle of a change."""
+        if not self._busy.acquire(False):
+            self._refuse()
         try:
             yield
         finally:
@@ -305,10 +306,11 @@ class Engine:
             self._admit(batch)
         changes: list[Change] = []
         while self.now is None or self.now < to:
-            tick = self._next_stop(to)
+            stop = to if self.now is None or to < self.settle_at else self.settle_at
+            tick = self._next_stop(stop)
             words, feeds = self._feeds_at(tick, *((batches, given) if tick == to else ((), ()))).arrays()
             idle = self._may_idle and self.now is not None
-            self.evaluate(tick, words, feeds, until=min(to, self.settle_at) - 1 if idle else tick)
+            self.evaluate(tick, words, feeds, until=stop - 1 if idle else tick)
             self.now = int(self.arrays.scalars[NOW])
             if self.equals is not None:
                 self.equals.evaluate(self.now)
@@ -325,14 +327,14 @@ class Engine:
         """Whether facts of a tick can still take part."""
         return tick > self.now if self.now is not None else self.first is None or tick >= self.first
 
-    def _next_stop(self, to: int) -> int:
+    def _next_stop(self, stop: int) -> int:
         if self.now is None:
-            self.first = to if self.first is None else self.first
+            self.first = stop if self.first is None else self.first
             self.arrays.scalars[FIRST] = self.first
             return self.first
         if self._every_tick:
             return self.now + 1
-        end, stop = next_end(self.arrays), min(to, self.settle_at)
+        end = next_end(self.arrays)
         return end if end is not None and self.now < end < stop else stop
 
     def evaluate(self, tick: int, words: Rows, feeds: Rows, until: int = NEVER) -> None:
@@ -352,13 +354,11 @@ class Engine:
     def _step(self, tick: int, until: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
         """Calls the kernel until it is done: a part of the work at a time, so that signals are heard between them."""
         again = False
-        self.arrays.scalars[STEPS] = self._steps
         while not step(self.table.words, self.arrays.scalars, tick, until, words, feeds, first, last, again):
             if self.arrays.scalars[NEED] != NEEDS_PAUSE:
                 make_room(self, feeds)
                 # Chains have changed, perhaps: what was interrupted among them starts anew.
                 self.arrays.scalars[PAUSED] = -1
-            self.arrays.scalars[STEPS] = self._steps
             again = True
 
     # Input ----------------------------------------------------------------------------------------------------------
@@ -506,8 +506,11 @@ class Engine:
     ) -> None:
         assert self.now is not None
         change = Change(self.now, self.shed, self.incomplete, self, begun, ended, unknown, raised)
-        self._changes.add(change)
         changes.append(change)
+        self._changes.append(ref(change))
+        if len(self._changes) > self._most_changes:
+            self._changes = [each for each in self._changes if each() is not None]
+            self._most_changes = _CHANGES + 2 * len(self._changes)
 
     def _of_incomplete(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are of relations that may lack some."""
@@ -723,10 +726,12 @@ class Engine:
 
     def spell_changes(self) -> None:
         """Spells every change that has been told and not been looked at, before its rows lose their meaning."""
-        for change in self._changes:
-            assert change.begin is not None
-            assert change.end is not None
-            assert change.unknown is not None
+        for each in self._changes:
+            if (change := each()) is not None:
+                assert change.begin is not None
+                assert change.end is not None
+                assert change.unknown is not None
+        self._changes = []
 
     def collect(self, waiting: Iterable[Batch] = ()) -> None:
         """Frees the terms that neither the engine nor the batches that wait for it use."""

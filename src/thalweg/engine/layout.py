@@ -69,8 +69,10 @@ class Arrays(NamedTuple):
             # A row may rise more than once in a tick; it begins and ends at most once.
             places = np.unique(places) if which == RAISED else places
             return self.rows.take(places // self.stride, axis=0)
+        if not length:
+            return None
         row = self.lists[which, 0] // self.stride
-        return self.rows[row : row + 1].copy() if length else None
+        return self.rows[row : row + 1].copy()
 
 
 class Store(NamedTuple):
@@ -179,7 +181,8 @@ TABLE_WAKE: Final = 5
 TABLE_LINKS: Final = 6
 TABLE_CHUNK: Final = 7
 TABLE_TUPLES: Final = 8
-TABLE_HEAD: Final = 9
+TABLE_STEPS: Final = 9
+TABLE_HEAD: Final = 10
 
 RECORD: Final = 10
 ARITY: Final = 0

@@ -80,7 +80,9 @@ from thalweg.engine.layout import (
     REDERIVE,
     RELATION,
     SETTLED,
+    STEPS,
     STRATUM,
+    TABLE_STEPS,
     TABLE_TAKEN_BACK,
     TARGET,
     TUPLE,
@@ -106,6 +108,7 @@ def step(
     """
     table, store = words_at(table_words), view(scalars)
     store.scalars[NEED] = 0
+    store.scalars[STEPS] = table[TABLE_STEPS]
     if again:
         tick = store.scalars[TARGET]
     else:
