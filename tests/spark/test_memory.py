@@ -43,3 +43,18 @@ def test_answers_over_a_budget_are_true(tmp_path: Path) -> None:
     assert "partial" not in found[-1]
     assert "warning[W414]: facts of `e/2`, `f/1` were shed at tick " in said.read_text()
     assert "warning[W415]: answers were partial between ticks " in said.read_text()
+
+
+@pytest.mark.slow
+def test_a_tick_that_does_not_fit_ends_the_run_once(tmp_path: Path) -> None:
+    """Spark would try a failed task four times, so the diagnostic comes back as data."""
+    (tmp_path / "count.lars").write_text("n(X) :- p(X).\nn(X+1) :- n(X).\n")
+    (tmp_path / "stream.facts").write_text("p(1) at 1.\n")
+    said = tmp_path / "said.txt"
+    files = (tmp_path / "count.lars", "--stream", tmp_path / "stream.facts", "--out", tmp_path / "out.jsonl")
+    assert run(thalweg("run", *files, "--runtime", "spark", "--memory", "16M"), said) == 3
+    errors = said.read_text()
+    assert errors.count("error[E410]: tick 1 does not fit: the memory budget of 16 MB is used up") == 1
+    assert "count.lars:2:1" in errors
+    assert "Traceback" not in errors
+    assert "Exception" not in errors

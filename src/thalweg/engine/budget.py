@@ -16,6 +16,7 @@ from thalweg.engine.layout import FIRING, NOW
 from thalweg.engine.memory import ROOM, FullError, enlarge, enlarged_by
 from thalweg.ir.nodes import Rule
 from thalweg.model.machine import SHARE, allowed, free_memory, resident
+from thalweg.planning.wording import Wording
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
@@ -46,7 +47,7 @@ def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnost
         fed = int(feeds[:, 5].sum()) * engine.arrays.stride * 8
         if engine.size + added > max(engine.memory, _LEAST) + ROOM * fed:
             size = f"the memory budget of {_in_megabytes(engine.memory)} is used up"
-            return _used_up(engine, size, "allow more with `--memory`")
+            return _used_up(engine, size, "allow more with `--memory` (in Python: `memory=`)")
     elif engine.size + added > _SMALL and _is_scarce(engine.size, added):
         size = f"the memory of this process ({_in_megabytes(allowed())}, of which it may take 80 %) is used up"
         return _used_up(engine, size, "run where there is more memory")
@@ -84,7 +85,8 @@ def _most_rows(engine: "Engine") -> Iterator[str]:
     relations = engine.arrays.relations
     counts = np.bincount(relations[relations >= 0], minlength=1)[: len(engine.plan.relations)]
     largest = int(counts.argmax())
-    yield f"{int(counts[largest]):,} of {int(counts.sum()):,} rows are of `{engine.plan.relations[largest].name}`"
+    name = Wording(engine.plan).name(engine.plan.relations[largest]).removesuffix(" in [0]")
+    yield f"{int(counts[largest]):,} of {int(counts.sum()):,} rows are of `{name}`"
 
 
 def _in_megabytes(size: int) -> str:

@@ -24,7 +24,7 @@ def test_counting_for_ever_ends_within_the_budget() -> None:
         "tick 3 does not fit: the memory budget of 16 MB is used up",
     )
     assert found.span.source.position(found.span.start) == (2, 1)
-    assert "rows are of `n/1" in found.notes[0]
+    assert "rows are of `n/1`" in found.notes[0]
     assert engine.size <= 16 << 20
 
 
