@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
 from thalweg.languages import asp
+from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Dependency, analyse
 from thalweg.solvers.clingo import parse
 
@@ -94,7 +95,7 @@ def read(text: str) -> asp.AspProgram:
     directives = asp.take_out(source)
     nodes, wrong = parse(directives.text, source)
     assert not wrong
-    return asp.read(nodes, source, directives, [f"{name}/{arity}" for name, arity in INPUTS.items()])
+    return asp.read(nodes, source, directives, [Predicate(name, arity) for name, arity in INPUTS.items()])
 
 
 def solve(program: str, facts: list[str]) -> Answers:
@@ -118,8 +119,8 @@ def in_pieces(program: asp.AspProgram, dependency: Dependency, facts: tuple[str,
     return combined([union(found) for found in parts.values()])
 
 
-def signature(fact: str) -> str:
-    return f"{fact.partition('(')[0]}/{fact.count(',') + 1}"
+def signature(fact: str) -> Predicate:
+    return Predicate(fact.partition("(")[0], fact.count(",") + 1)
 
 
 def union(pieces: list[Answers]) -> Answers:

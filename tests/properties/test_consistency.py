@@ -23,6 +23,7 @@ from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, O
 from thalweg.languages.owl.negative import close
 from thalweg.languages.owl.sides import by_sides
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import unquote
 from thalweg.planning import topology
 
@@ -237,7 +238,7 @@ def by_semantics(checks: Checks, facts: list[Fact]) -> Broken:
 
 
 def by_engine(checks: Checks, facts: list[Fact]) -> Broken:
-    engine = Engine(Program(checks.rules, checks.background, told=frozenset({f"{INCONSISTENT}/3"})))
+    engine = Engine(Program(checks.rules, checks.background, told=frozenset({Predicate(INCONSISTENT, 3)})))
     return told([fact for change in engine.advance(to=0, facts=facts) for fact in change.begin])
 
 

@@ -13,6 +13,7 @@ from thalweg.ir.semantics import output
 from thalweg.languages import asp
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.runtimes.solving import Spelling
 from thalweg.solvers.clingo import parse
 
@@ -53,7 +54,7 @@ class Case:
 
     program: str
     facts: tuple[tuple[int, Fact], ...]
-    inputs: tuple[str, ...] = tuple(f"{name}/{arity}" for name, arity in INPUTS.items())
+    inputs: tuple[Predicate, ...] = tuple(Predicate(name, arity) for name, arity in INPUTS.items())
 
 
 @st.composite
@@ -124,8 +125,8 @@ def named(case: Case, types: str) -> Case:
     program = re.sub(r"\b([aq])(?=[(/])", r"ex_\1", re.sub(r"\bx\b", "ex_x", case.program))
     shown = "" if "#show" in program else SHOWN
     facts = tuple((tick, Fact(IRIS.get(fact.predicate, fact.predicate), fact.args)) for tick, fact in case.facts)
-    taken = ("ex_q/1", "rdf_type/2") if "taken" in types else ("ex_q/1",)
-    return Case(f"{PREFIXES}{program} {shown}{types}", facts, ("p/1", "e/2", *taken))
+    taken = (Predicate("ex_q", 1), Predicate("rdf_type", 2)) if "taken" in types else (Predicate("ex_q", 1),)
+    return Case(f"{PREFIXES}{program} {shown}{types}", facts, (Predicate("p", 1), Predicate("e", 2), *taken))
 
 
 def read(case: Case) -> asp.AspProgram:
@@ -136,8 +137,8 @@ def read(case: Case) -> asp.AspProgram:
     return asp.read(nodes, source, directives, case.inputs)
 
 
-def signature(atom: clingo.Symbol) -> str:
-    return f"{'' if atom.positive else '-'}{atom.name}/{len(atom.arguments)}"
+def signature(atom: clingo.Symbol) -> Predicate:
+    return Predicate(f"{'' if atom.positive else '-'}{atom.name}", len(atom.arguments))
 
 
 def by_clingo(program: asp.AspProgram, facts: set[Fact]) -> set[str] | None:

@@ -21,6 +21,7 @@ from thalweg.languages.owl.specialise import close_schema, is_told
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple, is_schema
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
 from thalweg.model.term import is_literal
 
@@ -341,8 +342,12 @@ def from_scratch(profile: str, triples: tuple[Triple, ...], rules: Callable[[str
     facts = [*table(profile).facts, *(Fact("triple", triple) for triple in triples)]
     facts += (fact for _, _, thing in triples if is_literal(thing) for fact in describe(thing))
     found, _ = close([(rule, False) for rule in rules(profile)], facts)
-    told = {fact_of(s, p, o) for s, p, o in found.facts["triple/3"] if not is_schema((s, p, o)) and not is_literal(s)}
-    return frozenset(told) | {Fact("inconsistent", row) for row in found.facts["inconsistent/4"]}
+    told = {
+        fact_of(s, p, o)
+        for s, p, o in found.facts[Predicate("triple", 3)]
+        if not is_schema((s, p, o)) and not is_literal(s)
+    }
+    return frozenset(told) | {Fact("inconsistent", row) for row in found.facts[Predicate("inconsistent", 4)]}
 
 
 def as_written(profile: str) -> list[Rule]:

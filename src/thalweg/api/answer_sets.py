@@ -11,6 +11,7 @@ from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
 from thalweg.planning.check import counts_for_ever
 from thalweg.runtimes.asking import own_frame
@@ -36,13 +37,14 @@ def load_answer_sets(
     if not all(map(is_answer_sets, programs)):
         raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
     found: list[Diagnostic] = []
+    brought = tuple(map(Predicate.read, inputs))
     known = [read_background(name, 1_000, found) for name in several(background)]
     sources = _with_included(map(_begun, several(programs)), found)
     found += contradictions(map(take_out, sources))
     # Each is read on its own, so that whatever is wrong has its place; then they are one.
-    found += (one for source in sources for one in read_program(source, inputs)[1])
+    found += (one for source in sources for one in read_program(source, brought)[1])
     whole = Source(", ".join(one.name for one in sources), "\n#program base.\n".join(one.text for one in sources))
-    program, wrong = read_program(sources[0] if len(sources) == 1 else whole, inputs)
+    program, wrong = read_program(sources[0] if len(sources) == 1 else whole, brought)
     found += wrong if len(sources) > 1 and not found else ()
     if clock is not None and program.window is not None:
         try:

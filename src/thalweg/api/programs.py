@@ -20,7 +20,7 @@ from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.ir.merge import TOGETHER, merge
 from thalweg.ir.nodes import Door, Program
 from thalweg.model.time import milliseconds
-from thalweg.model.triples import ANY_TRIPLE
+from thalweg.model.triples import TRIPLES
 from thalweg.planning.check import check
 from thalweg.planning.choose_topology import USUAL, Choice, lay_out, moved
 from thalweg.planning.topology import Taxonomy as Known
@@ -114,7 +114,7 @@ def _takes_rules(program: Program) -> bool:
 
     With rules beside it every equal thing keeps all that is said of it, and triples become facts that they can read.
     """
-    return program.equality is None and program.reasons is None and f"{ANY_TRIPLE}/3" not in program.derived
+    return program.equality is None and program.reasons is None and TRIPLES not in program.derived
 
 
 def _read_ontology(

@@ -30,6 +30,7 @@ from thalweg.ir.nodes import Program
 from thalweg.languages.owl import checked
 from thalweg.languages.owl.vocabulary import OWL, RDFS, Triple
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.planning.choose_topology import Choice, lay_out
 from thalweg.planning.topology import Taxonomy, Topology, assigned, bits, groups, ltm, ntm
 
@@ -159,7 +160,7 @@ class Stream:
         people, told = self.tick(tick)
         code = engine.dictionary.code
         words = np.array([code(f"<http://example.org/person{each}>") for each in people.tolist()], dtype=np.int64)
-        return Batch({f"{self.names[kind]}/1": words[told == kind] for kind in np.unique(told).tolist()})
+        return Batch({Predicate(self.names[kind], 1): words[told == kind] for kind in np.unique(told).tolist()})
 
 
 # Measuring --------------------------------------------------------------------------------------------------------

@@ -30,10 +30,11 @@ class Echo(Engine):
     What reaches a stage under several names is told once, and what an earlier stage told is handed on.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
+    >>> from thalweg.model.predicate import Predicate
     >>> rule = Rule(Atom("q", (Variable("X"),)), (Now(Atom("p", (Variable("X"),))),))
     >>> engine = Echo(Program((rule,)))
-    >>> (change,) = engine.advance(3, [Batch(rows={"p/1": np.array([5, 9])})])
-    >>> change.columns(engine.plan.outputs["q/1"])[0].tolist()
+    >>> (change,) = engine.advance(3, [Batch(rows={Predicate("p", 1): np.array([5, 9])})])
+    >>> change.columns(engine.plan.outputs[Predicate("q", 1)])[0].tolist()
     [[5], [9]]
     """
 
@@ -56,7 +57,7 @@ class Echo(Engine):
 
     def _streamed(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> Iterator[Rows]:
         """The facts under the first name that the program reads."""
-        told = next((signature for signature, _ in self.plan.feeds), "")
+        read = next((signature for signature, _ in self.plan.feeds), None)
         for batch in self._batches(facts):
-            if told in batch.rows:
-                yield np.asarray(batch.rows[told], dtype=np.int64).reshape(-1, int(told.rpartition("/")[2]))
+            if read in batch.rows:
+                yield np.asarray(batch.rows[read], dtype=np.int64).reshape(-1, read.arity)

@@ -178,7 +178,9 @@ def _naive(point: Point) -> tuple[float | None, bool]:
 def naive_arrivals(workload: Workload, window: list[tuple[int, Values]]) -> list[tuple[Fact, int, str | None]]:
     """The content of a window as the interpreter takes it."""
     return [
-        (Fact(workload.predicate, workload.spelled(row)), tick, None) for tick, rows in window for row in rows.tolist()
+        (Fact(workload.signature.name, workload.spelled(row)), tick, None)
+        for tick, rows in window
+        for row in rows.tolist()
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 
 Values = NDArray[np.int64]
 _SEED: Final = 2017
@@ -24,18 +25,14 @@ class Workload:
     """A family of programs and streams, by the size of the window and the number of facts a tick."""
 
     name: str
-    signature: str
+    signature: Predicate
     rules: Callable[[int], str]
     values: Callable[[int, int], Iterator[Values]]
     encoding: Callable[[int], str]
 
     @property
-    def predicate(self) -> str:
-        return self.signature[:-2]
-
-    @property
     def is_decimal(self) -> bool:
-        return self.signature == "temp/1"
+        return self.signature.name == "temp"
 
     def words(self, values: Values) -> Values:
         """The values as the engine takes them."""
@@ -53,7 +50,7 @@ class Workload:
         lines = [f"now({ticks[-1][0]})."]
         for tick, values in ticks:
             lines.append(f"tick({tick}).")
-            lines += [f"{self.predicate}({','.join(map(str, row))},{tick})." for row in values.tolist()]
+            lines += [f"{self.signature.name}({','.join(map(str, row))},{tick})." for row in values.tolist()]
         return " ".join(lines)
 
 
@@ -126,7 +123,7 @@ def joins(copies: int) -> Workload:
     """The join, as many times as rules are asked for."""
     return Workload(
         name="join" if copies == 1 else f"{copies} rules",
-        signature="p/2",
+        signature=Predicate("p", 2),
         rules=lambda n: "\n".join(f"q{i}(A,C) :- p(A,B) in [{n}], p(B,C) in [{n}]." for i in range(copies)),
         values=meeting_pairs,
         encoding=lambda n: (
@@ -137,17 +134,17 @@ def joins(copies: int) -> Workload:
 
 DIAMOND: Final = Workload(
     name="diamond",
-    signature="p/2",
+    signature=Predicate("p", 2),
     rules=lambda n: f"q(A,B) :- p(A,B) in [{n}].",
     values=fresh_pairs,
     encoding=lambda n: "q(A,B) :- p(A,B,_). #show q/2.",
 )
 BOX: Final = Workload(
     name="box",
-    signature="p/2",
+    signature=Predicate("p", 2),
     rules=lambda n: f"q(A,B) :- p(A,B) always in [{n}].",
     values=steady_pairs,
     encoding=lambda n: "gap(A,B) :- p(A,B,_), tick(T), not p(A,B,T). q(A,B) :- p(A,B,_), not gap(A,B). #show q/2.",
 )
 JOIN: Final = joins(1)
-COOLING: Final = Workload("cooling", "temp/1", _cooling, temperatures, lambda n: _COOLING_ENCODING)
+COOLING: Final = Workload("cooling", Predicate("temp", 1), _cooling, temperatures, lambda n: _COOLING_ENCODING)

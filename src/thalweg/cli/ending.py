@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
+    from thalweg.model.predicate import Predicate
 
 
 @contextmanager
@@ -111,7 +112,7 @@ def announce_compilation() -> None:
         print("compiling kernels, once per installation …", file=sys.stderr, flush=True)
 
 
-def signatures_of(inputs: str | None, programs: Sequence[Path]) -> list[str]:
+def signatures_of(inputs: str | None, programs: Sequence[Path]) -> "list[Predicate]":
     """The signatures of `--inputs`."""
     from thalweg import api
     from thalweg.languages.asp import signatures

@@ -12,11 +12,12 @@ from typing import Final
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
 from thalweg.model.time import FOREVER, Clock
 
 Item = tuple[int, Batch] | Diagnostic
-Stated = tuple[int, str | None, str, tuple[str, ...]]
+Stated = tuple[int, str | None, Predicate, tuple[str, ...]]
 
 _KEPT: Final = 65_536
 
@@ -28,7 +29,8 @@ class Gatherer:
     any two items.
 
     >>> words = Dictionary()
-    >>> stated = [(3, "s", "p/1", ("a",)), (3, "s", "q/0", ()), (4, "s", "p/1", ("a",))]
+    >>> p, q = Predicate("p", 1), Predicate("q", 0)
+    >>> stated = [(3, "s", p, ("a",)), (3, "s", q, ()), (4, "s", p, ("a",))]
     >>> [(tick, batch.order) for tick, batch in Gatherer(words).gather(stated)]
     [(3, ['p/1', 'q/0']), (4, ['p/1'])]
     """
@@ -80,15 +82,15 @@ def triple(tick: int, stream: str | None, subject: str, predicate: str, object: 
     ((3, None, '<p>/2', ('<a>', '<b>')), (3, None, '<C>/1', ('<a>',)))
     """
     if predicate == RDF_TYPE and names_a_predicate(object):
-        return tick, stream, f"{_named(object)}/1", (subject,)
+        return tick, stream, interned(_named(object), 1), (subject,)
     if predicate == RDF_VALUE and object[0] == '"':
         fact = fact_of(subject, predicate, object)
         return tick, stream, fact.signature, fact.args
-    return tick, stream, f"{_named(predicate)}/2", (subject, object)
+    return tick, stream, interned(_named(predicate), 2), (subject, object)
 
 
-def _named(predicate: str) -> str:
-    return term(predicate) if predicate.startswith(OWN) else predicate
+def _named(text: str) -> str:
+    return term(text) if text.startswith(OWN) else text
 
 
 def moment(text: str, clock: Clock) -> int:

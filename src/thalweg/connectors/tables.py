@@ -27,6 +27,7 @@ from thalweg.connectors.triples import Misplaced, lines_of, wrong_line
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import BLANK, IRI, LITERAL, names_a_predicate, number, term
 from thalweg.model.term import NUMERIC, constant
 from thalweg.model.time import Clock
@@ -147,7 +148,7 @@ def _predicate(cell: object) -> str:
     return found
 
 
-def _fact(cell: object) -> tuple[str, tuple[str, ...]]:
+def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
     try:
         fact = read_fact(str(cell))
     except Rejected as error:

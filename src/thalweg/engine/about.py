@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thalweg.engine.arena import mentioning
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
@@ -46,13 +47,12 @@ def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[Dated]:
     ):
         if relation in sizes:
             signature, size = sizes[relation]
-            arity = int(signature.rpartition("/")[2])
-            fact = engine.gathering.origin(signature, tuple(map(spell, words[:arity])))
+            fact = engine.gathering.origin(signature, tuple(map(spell, words[: signature.arity])))
             forever = horizon >= FOREVER
             yield Dated(fact, None if forever else horizon - size, None if forever else horizon)
 
 
-def _sizes(engine: "Engine") -> dict[int, tuple[str, int]]:
+def _sizes(engine: "Engine") -> dict[int, tuple[Predicate, int]]:
     """The relations that streams are fed into: whose facts, and for how long."""
     feeds = engine.plan.feeds.items()
     return {
@@ -67,7 +67,7 @@ def _indexed(engine: "Engine", words: Rows) -> Rows:
     return buffer[:count] // arrays.stride
 
 
-def _looked_through(engine: "Engine", words: Rows, sizes: dict[int, tuple[str, int]]) -> Iterator[Rows]:
+def _looked_through(engine: "Engine", words: Rows, sizes: dict[int, tuple[Predicate, int]]) -> Iterator[Rows]:
     """The rows that no index leads to."""
     assert engine.now is not None
     arrays, indexed = engine.arrays, {(relation, column) for relation, _, column, _ in engine.table.told.tolist()}
@@ -75,7 +75,7 @@ def _looked_through(engine: "Engine", words: Rows, sizes: dict[int, tuple[str, i
     missing: dict[int, list[int]] = {}
     for relation, (signature, _) in sizes.items():
         # What is told as something else has its individual in front, and numbers behind it.
-        for column in range(1 if signature in told_as else int(signature.rpartition("/")[2])):
+        for column in range(1 if signature in told_as else signature.arity):
             if (relation, column) not in indexed:
                 missing.setdefault(column, []).append(relation)
     for column, relations in missing.items():

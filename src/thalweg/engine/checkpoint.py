@@ -28,6 +28,7 @@ from thalweg.engine.memory import ROOM
 from thalweg.engine.tuples import Arrival
 from thalweg.ir.fingerprint import fingerprint
 from thalweg.model.arrow import Lists, decode, encode, recoded
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
@@ -243,9 +244,11 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
     about, columns = decode(data)
     if about.get("program") != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
-    engine.mixed = frozenset(about["mixed"])
+    engine.mixed = frozenset(map(Predicate.read, about["mixed"]))
     engine.lacking = about["lacking"]
-    engine.doubts = {(signature, timed): tuple(names) for signature, timed, names in about["doubts"]}
+    engine.doubts = {
+        (Predicate.read(text), timed): tuple(map(Predicate.read, names)) for text, timed, names in about["doubts"]
+    }
     engine.prepare()
     codes, renewed = (
         columns["codes"],
@@ -261,10 +264,9 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
         taken, width = after, width + rows * arity
     state.windows = [(total, []) for total in about["totals"]]
     place, flat = 0, arrived.tolist()
-    for number, signature, tick in zip(
-        columns["windows"].tolist(), columns["signatures"].to_pylist(), columns["ticks"].tolist(), strict=True
-    ):
-        after = place + int(signature.rpartition("/")[2])
+    signatures = map(Predicate.read, columns["signatures"].to_pylist())
+    for number, signature, tick in zip(columns["windows"].tolist(), signatures, columns["ticks"].tolist(), strict=True):
+        after = place + signature.arity
         state.windows[number][1].append((signature, tuple(flat[place:after]), tick))
         place = after
     load(engine, state)

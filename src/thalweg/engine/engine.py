@@ -49,9 +49,10 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
+from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.model.triples import ANY_TRIPLE, as_facts, as_triples
+from thalweg.model.triples import ANY_TRIPLE, TRIPLES, as_facts, as_triples
 from thalweg.planning.check_capacity import exceeded
 from thalweg.planning.gather import gather
 from thalweg.planning.plan import Relation, make_plan
@@ -77,7 +78,7 @@ class Given:
     Of a lasting one nothing is said to end: `begun` has a last column, the tick until which each row is guaranteed.
     """
 
-    signature: str
+    signature: Predicate
     timed: bool
     begun: Rows
     ended: Rows
@@ -104,7 +105,7 @@ class Change:
     """
 
     tick: int
-    shed: tuple[str, ...]
+    shed: tuple[Predicate, ...]
     incomplete: frozenset[int]
     _engine: "Engine" = field(repr=False)
     _begun: Rows | None = field(repr=False)
@@ -195,7 +196,7 @@ class Engine:
         self.dictionary = Dictionary()
         self.dropped = 0
         self.lacking: dict[str, int] = {}
-        self.doubts: dict[tuple[str, bool], tuple[str, ...]] = {}
+        self.doubts: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
         self._changes: list[ref[Change]] = []
         self._most_changes = _CHANGES
         self.prepare()
@@ -216,14 +217,14 @@ class Engine:
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
         self._fed = frozenset(signature for signature, _ in self._feeds)
         self._asks = self._asked_at_the_door()
-        self._takes_triples = (f"{ANY_TRIPLE}/3", None) in self._feeds
+        self._takes_triples = (TRIPLES, None) in self._feeds
         self._gathers = {
             name: (into, np.array([self.dictionary.code(term) for term in constants], dtype=np.int64))
             for name, (into, constants) in self.gathering.into.items()
         }
         self._last_stratum = plan.depth - 1
         self._only_derived = (program.derived | {name for name, _ in self.program.given}) - self.mixed
-        self._predicates = {relation.number: name.rpartition("/")[0] for name, relation in plan.outputs.items()}
+        self._predicates = {relation.number: signature.name for signature, relation in plan.outputs.items()}
         # Rows that are free, and those that the arena needs for itself, have numbers of their own at the end.
         self._is_told = np.zeros(len(plan.relations) + 4, dtype=bool)
         self._is_told[list(self._predicates)] = True
@@ -237,7 +238,7 @@ class Engine:
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
         self._plain = not (self._every_tick or plan.tuples)
 
-    def _asked_at_the_door(self) -> frozenset[str]:
+    def _asked_at_the_door(self) -> frozenset[Predicate]:
         """What the rules want to know about terms by looking at them; most want to know nothing."""
         if self.program.door == Door():
             return frozenset()
@@ -422,7 +423,7 @@ class Engine:
             self._feed_tuples(tick, batches, feeds)
         return feeds
 
-    def _feed_rows(self, feeds: Feeds, signature: str, stream: str | None, words: list[int] | Rows) -> None:
+    def _feed_rows(self, feeds: Feeds, signature: Predicate, stream: str | None, words: list[int] | Rows) -> None:
         index = self._feeds.get((signature, stream))
         if index is not None:
             flat = words.reshape(-1) if isinstance(words, np.ndarray) else np.array(words, dtype=np.int64)
@@ -432,7 +433,7 @@ class Engine:
     def feed_background(self, feeds: Feeds) -> None:
         if self.plan.truth is not None:
             feeds.add(FEED_FOREVER, self.plan.truth.number, 0, -1, [], 1, 0)
-        words: dict[str, list[int]] = {}
+        words: dict[Predicate, list[int]] = {}
         for fact in dict.fromkeys(self.plan.program.background):
             words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.args)
         for relation, signature in self.plan.background:
@@ -566,11 +567,11 @@ class Engine:
 
     def listing(self) -> Listing:
         """The output at `now` as words, to be spelled when it is read."""
-        found: dict[str, list[Rows]] = {}
+        found: dict[Predicate, list[Rows]] = {}
         with self._taken():
-            for predicate, columns in self._output():
-                found.setdefault(f"{predicate}/{columns.shape[1]}", []).append(columns)
-        return Listing(self.dictionary, {name: _together(parts) for name, parts in found.items()})
+            for name, columns in self._output():
+                found.setdefault(interned(name, columns.shape[1]), []).append(columns)
+        return Listing(self.dictionary, {signature: _together(parts) for signature, parts in found.items()})
 
     def _output(self) -> Iterator[tuple[str, Rows]]:
         """The columns of the output, predicate by predicate; whole rows are copied only where they are looked at."""
@@ -595,7 +596,7 @@ class Engine:
         """Whether the output may lack something, because facts were shed for want of memory."""
         return bool(self.shed)
 
-    def doubt(self, given: Mapping[tuple[str, bool], tuple[str, ...]]) -> None:
+    def doubt(self, given: Mapping[tuple[Predicate, bool], tuple[Predicate, ...]]) -> None:
         """Tells which of the given predicates may lack facts from the next tick on, and what was shed behind each."""
         self.doubts = dict(given)
         self.weigh()
@@ -612,7 +613,7 @@ class Engine:
         misses = any(relation.number in self.incomplete for relation in told)
         self.shed = tuple(sorted(self._in_words(set(self._names_of_shed())))) if misses else ()
 
-    def _in_words(self, signatures: set[str]) -> set[str]:
+    def _in_words(self, signatures: set[Predicate]) -> set[Predicate]:
         """Signatures as streams bring them."""
         if self.program.door == Door():
             return signatures
@@ -620,7 +621,7 @@ class Engine:
 
         return as_streamed(signatures)
 
-    def _names_of_shed(self) -> Iterator[str]:
+    def _names_of_shed(self) -> Iterator[Predicate]:
         for names in self.doubts.values():
             yield from names
         for (signature, _), relation in self.whole.given.items():
@@ -631,7 +632,7 @@ class Engine:
                 yield from self.gathering.sources(signature) or (signature,)
 
     @property
-    def unsure(self) -> tuple[str, ...]:
+    def unsure(self) -> tuple[Predicate, ...]:
         """The predicates of the output that may lack facts."""
         return tuple(sorted(name for name, each in self.whole.outputs.items() if each.number in self.incomplete))
 

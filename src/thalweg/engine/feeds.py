@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from thalweg.engine.layout import FEED_RUN, FEED_SEEN, FEED_TIMED
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import Feed
 
 Rows = NDArray[np.int64]
@@ -43,15 +44,16 @@ class Feeds:
         return np.concatenate(self.words), np.concatenate(self.index)
 
 
-def gathered(batch: Batch, into: Mapping[str, tuple[str, Rows]], kept: Collection[str]) -> Batch:
+def gathered(batch: Batch, into: Mapping[Predicate, tuple[Predicate, Rows]], kept: Collection[Predicate]) -> Batch:
     """A batch in which some facts are told as others, with constants added; those that are `kept` stay besides.
 
-    >>> found = gathered(Batch({"p/1": [8, 12], "q/1": [16]}), {"p/1": ("kind/2", np.array([13]))}, ())
-    >>> found.rows["kind/2"].tolist(), list(found.rows)
+    >>> p, q, kind = Predicate("p", 1), Predicate("q", 1), Predicate("kind", 2)
+    >>> found = gathered(Batch({p: [8, 12], q: [16]}), {p: (kind, np.array([13]))}, ())
+    >>> found.rows[kind].tolist(), list(found.rows)
     ([8, 13, 12, 13], ['q/1', 'kind/2'])
     """
     rest = Batch(stream=batch.stream)
-    found: dict[str, tuple[list[Rows], list[Rows]]] = {}
+    found: dict[Predicate, tuple[list[Rows], list[Rows]]] = {}
     for signature, rows in batch.rows.items():
         told = into.get(signature)
         if told is None or signature in kept:
@@ -66,9 +68,9 @@ def gathered(batch: Batch, into: Mapping[str, tuple[str, Rows]], kept: Collectio
     return rest
 
 
-def feed_index(signature: str, feeds: list[Feed]) -> Rows:
+def feed_index(signature: Predicate, feeds: list[Feed]) -> Rows:
     """The feeds of one signature on one stream, as the kernel reads them."""
-    wide = int(signature.rpartition("/")[2])
+    wide = signature.arity
     return np.array(
         [
             (_KINDS[feed.kind], feed.relation.number, feed.size, feed.target.number if feed.target else -1, 0, 0, wide)

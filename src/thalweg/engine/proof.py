@@ -18,7 +18,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, compare
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
-from thalweg.model.triples import ANY_TRIPLE
+from thalweg.model.triples import ANY_TRIPLE, TRIPLES
 from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import PlanRule, Relation, RelationAtom
 
@@ -96,7 +96,7 @@ def why(engine: "Engine", fact: Fact) -> Proof | None:
     relation, args = engine.plan.outputs.get(fact.signature), fact.args
     if relation is None and len(fact.args) in (1, 2):
         # Rules over triples know it as one.
-        relation = engine.plan.outputs.get(f"{ANY_TRIPLE}/3")
+        relation = engine.plan.outputs.get(TRIPLES)
         args = (args[0], fact.predicate, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, fact.predicate)
     if relation is None or engine.now is None:
         return None
@@ -249,7 +249,7 @@ class _Prover:
     def same(self) -> str:
         """What equality is called."""
         equality = self.engine.program.equality
-        return equality.links.rpartition("/")[0] if equality else ""
+        return equality.links.name if equality else ""
 
     def by_equals(self, relation: Relation, words: Words, fact: Fact) -> Proof | None:
         """A fact about things that others stand for: what holds of those holds of them."""

@@ -4,9 +4,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import TupleFeed
 
-Arrival = tuple[str, tuple[int, ...], int]
+Arrival = tuple[Predicate, tuple[int, ...], int]
 """Signature, words, tick."""
 
 
@@ -19,7 +20,7 @@ class TupleState:
     total: int = 0
 
     def advance(
-        self, tick: int, arrivals: Iterator[tuple[str, tuple[int, ...], str | None]]
+        self, tick: int, arrivals: Iterator[tuple[Predicate, tuple[int, ...], str | None]]
     ) -> tuple[list[Arrival], list[Arrival]]:
         """Takes in the facts of a tick; those that came to stay, and those pushed out that were there before."""
         counted = self.feed.window.of

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Comparison, Constant, Expression, Formula, Operation, Rule, Variable, names
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_number
 
 
@@ -87,17 +88,17 @@ def _calculates(rule: Rule) -> bool:
     return any(isinstance(value, Operation) for value in (*rule.head.args, *(value for _, value in _calculated(rule))))
 
 
-def _near(rules: Iterable[Rule]) -> dict[str, set[str]]:
+def _near(rules: Iterable[Rule]) -> dict[Predicate, set[Predicate]]:
     """What each predicate depends on directly."""
-    found: dict[str, set[str]] = {}
+    found: dict[Predicate, set[Predicate]] = {}
     for rule in rules:
         found.setdefault(rule.head.signature, set()).update(one.atom.signature for one, _ in formulas(rule.body))
     return found
 
 
-def _needed(start: str, near: Mapping[str, set[str]]) -> set[str]:
+def _needed(start: Predicate, near: Mapping[Predicate, set[Predicate]]) -> set[Predicate]:
     """What a predicate depends on, however far away."""
-    found, waiting = set[str](), [start]
+    found, waiting = set[Predicate](), [start]
     while waiting:
         new = near.get(waiting.pop(), set()) - found
         found |= new
@@ -105,7 +106,7 @@ def _needed(start: str, near: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _counts(rule: Rule, near: Mapping[str, set[str]]) -> bool:
+def _counts(rule: Rule, near: Mapping[Predicate, set[Predicate]]) -> bool:
     head = rule.head.signature
     needed = _needed(head, near)
     if head not in needed:
@@ -121,7 +122,7 @@ def _counts(rule: Rule, near: Mapping[str, set[str]]) -> bool:
     return any(new)
 
 
-def _leads_to(head: str, formula: Formula, near: Mapping[str, set[str]]) -> bool:
+def _leads_to(head: Predicate, formula: Formula, near: Mapping[Predicate, set[Predicate]]) -> bool:
     return formula.atom.signature == head or head in _needed(formula.atom.signature, near)
 
 

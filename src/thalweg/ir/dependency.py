@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program
+from thalweg.model.predicate import Predicate
 
 
 def formulas(body: tuple[Literal, ...], settled: bool = False) -> Iterator[tuple[Formula, bool]]:
@@ -19,7 +20,7 @@ def formulas(body: tuple[Literal, ...], settled: bool = False) -> Iterator[tuple
                 yield literal, settled
 
 
-def strata(program: Program) -> dict[str, int] | None:
+def strata(program: Program) -> dict[Predicate, int] | None:
     """The least stratum of each derived signature, or None where negation or an aggregate runs in a circle.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule

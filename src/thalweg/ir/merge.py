@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Door, Equality, Program
+from thalweg.model.predicate import Predicate
 
 Parts = Sequence[Program]
 
@@ -31,7 +32,7 @@ def _union(name: str) -> Callable[[Parts], frozenset[Any]]:
     return lambda parts: frozenset(one for part in parts for one in getattr(part, name))
 
 
-def _told(parts: Parts) -> frozenset[str] | None:
+def _told(parts: Parts) -> frozenset[Predicate] | None:
     """What a part keeps to itself is not output; a part that does not say outputs all that it derives."""
     if all(part.told is None for part in parts):
         return None
@@ -67,7 +68,7 @@ def _reasons(parts: Parts) -> Program | None:
     return found[0] if found else None
 
 
-def _only(names: list[str | None], what: str) -> str | None:
+def _only(names: list[Predicate | None], what: str) -> Predicate | None:
     """The one name among some; those that have none do not object."""
     known = sorted({name for name in names if name is not None})
     if len(known) > 1:

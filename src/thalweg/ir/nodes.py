@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from thalweg.diagnostics import NOWHERE, Span
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate, interned
 
 
 def _span() -> Span:
@@ -61,8 +62,8 @@ class Atom:
     span: Span = _span()
 
     @property
-    def signature(self) -> str:
-        return f"{self.predicate}/{len(self.args)}"
+    def signature(self) -> Predicate:
+        return interned(self.predicate, len(self.args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class TupleWindow:
     """`[size #]`, or `[size # of]` counting the facts of one signature only."""
 
     size: int
-    of: str | None = None
+    of: Predicate | None = None
     span: Span = _span()
 
 
@@ -208,9 +209,9 @@ class Equality:
     given its links.
     """
 
-    edges: str | None
-    alike: str | None
-    links: str
+    edges: Predicate | None
+    alike: Predicate | None
+    links: Predicate
     names: frozenset[str] = frozenset()
 
 
@@ -233,21 +234,21 @@ class Program:
 
     rules: tuple[Rule, ...] = ()
     background: tuple[Fact, ...] = ()
-    given: frozenset[tuple[str, bool]] = frozenset()
-    handed_on: frozenset[tuple[str, bool]] = frozenset()
-    lasting: frozenset[tuple[str, bool]] = frozenset()
-    told: frozenset[str] | None = None
-    streamed: frozenset[str] = frozenset()
+    given: frozenset[tuple[Predicate, bool]] = frozenset()
+    handed_on: frozenset[tuple[Predicate, bool]] = frozenset()
+    lasting: frozenset[tuple[Predicate, bool]] = frozenset()
+    told: frozenset[Predicate] | None = None
+    streamed: frozenset[Predicate] = frozenset()
     door: Door = Door()
     fixed: bool = False
     equality: Equality | None = None
-    pinned: frozenset[tuple[str, int]] = frozenset()
-    gathered: frozenset[str] = frozenset()
-    static: frozenset[str] = frozenset()
+    pinned: frozenset[tuple[Predicate, int]] = frozenset()
+    gathered: frozenset[Predicate] = frozenset()
+    static: frozenset[Predicate] = frozenset()
     reasons: "Program | None" = None
 
     @property
-    def derived(self) -> frozenset[str]:
+    def derived(self) -> frozenset[Predicate]:
         """The signatures that rules derive."""
         return frozenset(rule.head.signature for rule in self.rules)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from thalweg.diagnostics import NOWHERE, Span
+from thalweg.model.predicate import Predicate
 
 How = Literal["positive", "negative", "aggregate"]
 # A background may have any number of facts.
@@ -25,7 +26,7 @@ class Occurrence:
     variable of each argument that is one.
     """
 
-    predicate: str
+    predicate: Predicate
     how: How = "positive"
     args: tuple[str | None, ...] = ()
 
@@ -42,7 +43,7 @@ class Outline:
     A `rule` without heads shows something. The variables of aggregates are those that the rest of the rule has, too.
     """
 
-    heads: tuple[str, ...]
+    heads: tuple[Predicate, ...]
     body: tuple[Occurrence, ...]
     kind: Kind = "rule"
     text: str = ""
@@ -53,7 +54,7 @@ class Outline:
     def written(self) -> str:
         """The statement as it was written, in one line; what is penalised may be written in pieces.
 
-        >>> len(Outline(("p/1",), (), text="p(1). " * 100_000).written)
+        >>> len(Outline((Predicate("p", 1),), (), text="p(1). " * 100_000).written)
         203
         """
         if self.span is NOWHERE and self.is_fact and len(self.text) > _LONGEST:
@@ -63,7 +64,7 @@ class Outline:
         return " ".join(self.span.source.text[self.span.start : self.span.end].split())
 
     @property
-    def predicates(self) -> frozenset[str]:
+    def predicates(self) -> frozenset[Predicate]:
         return frozenset(self.heads) | {one.predicate for one in self.body}
 
     @property
@@ -72,22 +73,24 @@ class Outline:
 
 
 def outline(text: str, head: str, *body: str) -> Outline:
-    """An outline from signatures, `not` and `#` before those that are negated and aggregated: for examples and tests.
+    """An outline from texts, `not` and `#` before predicates that are negated and aggregated: for examples and tests.
 
     >>> outline("a :- p, not q.", "a/0", "p/0", "not q/0").body[1]
     Occurrence(predicate='q/0', how='negative', args=())
     """
     occurrences = tuple(_occurrence(one) for one in body)
-    return Outline((head,) if head else (), occurrences, "rule" if head else "constraint", text)
+    return Outline((Predicate.read(head),) if head else (), occurrences, "rule" if head else "constraint", text)
 
 
 def _occurrence(text: str) -> Occurrence:
     if text.startswith("not "):
-        return Occurrence(text[4:], "negative")
-    return Occurrence(text[1:], "aggregate") if text.startswith("#") else Occurrence(text)
+        return Occurrence(Predicate.read(text[4:]), "negative")
+    if text.startswith("#"):
+        return Occurrence(Predicate.read(text[1:]), "aggregate")
+    return Occurrence(Predicate.read(text))
 
 
-def strata_of(outlines: Iterable[Outline]) -> list[list[str]] | None:
+def strata_of(outlines: Iterable[Outline]) -> list[list[Predicate]] | None:
     """The derived predicates of each stratum, lowest first; None where negation or an aggregate runs in a circle.
 
     >>> strata_of([outline("", "a/0", "p/0", "not b/0"), outline("", "b/0", "q/0")])

@@ -53,6 +53,7 @@ from thalweg.model.number import (
     show_number,
     total,
 )
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal, is_number
 
 Binding = dict[str, str]
@@ -66,14 +67,14 @@ class Timeline:
     first: int
     now: int
     arrivals: list[tuple[Fact, int, str | None]]
-    background: dict[str, set[tuple[str, ...]]]
-    derived: dict[str, set[Pair]] = field(default_factory=dict)
+    background: dict[Predicate, set[tuple[str, ...]]]
+    derived: dict[Predicate, set[Pair]] = field(default_factory=dict)
 
     def input(self, stream: str | None) -> list[tuple[Fact, int]]:
         """The facts of one stream, or of all, in the order of arrival; a fact counts once a tick."""
         return list(dict.fromkeys((fact, tick) for fact, tick, name in self.arrivals if stream in (None, name)))
 
-    def view(self, window: Window | None, signature: str, stream: str | None) -> tuple[range, set[Pair]]:
+    def view(self, window: Window | None, signature: Predicate, stream: str | None) -> tuple[range, set[Pair]]:
         """The ticks of a window, and the pairs of one predicate inside them."""
         facts = self.input(stream)
         end = self.now
@@ -120,12 +121,7 @@ def answers(
 def output(program: Program, first: int, now: int, arrivals: list[tuple[Fact, int, str | None]]) -> frozenset[Fact]:
     """The intensional facts that hold at tick `now`."""
     derived = evaluate(program, first, now, arrivals).derived
-    facts = (
-        Fact(signature.rpartition("/")[0], args)
-        for signature, pairs in derived.items()
-        for args, tick in pairs
-        if tick == now
-    )
+    facts = (Fact(signature.name, args) for signature, pairs in derived.items() for args, tick in pairs if tick == now)
     return frozenset(facts if program.equality is None else _told(facts, program.equality, derived))
 
 
@@ -146,8 +142,9 @@ def evaluate(program: Program, first: int, now: int, arrivals: list[tuple[Fact, 
 def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
     """The pairs of things that are equal, of many that are alike as many as connect all of them."""
 
-    def holding(signature: str | None) -> list[tuple[str, ...]]:
-        return sorted(args for args, tick in timeline.derived.get(signature or "", ()) if tick == timeline.now)
+    def holding(signature: Predicate | None) -> list[tuple[str, ...]]:
+        pairs = timeline.derived.get(signature, ()) if signature is not None else ()
+        return sorted(args for args, tick in pairs if tick == timeline.now)
 
     alike = pairwise(holding(equality.alike))
     return {*holding(equality.edges), *((a[-1], b[-1]) for a, b in alike if a[:-1] == b[:-1])}
@@ -162,7 +159,7 @@ def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
     return {(each, min(members)) for each, members in classes.items() if each != min(members)}
 
 
-def _told(facts: Iterable[Fact], equality: Equality, derived: dict[str, set[Pair]]) -> Iterator[Fact]:
+def _told(facts: Iterable[Fact], equality: Equality, derived: dict[Predicate, set[Pair]]) -> Iterator[Fact]:
     """Without what is said of things that have links, which stand for them."""
     hidden = {args[0] for args, _ in derived.get(equality.links, ())}
     for fact in facts:
@@ -179,7 +176,7 @@ def _model(
     links: Iterable[tuple[str, ...]] = (),
 ) -> Timeline:
     """The least model, stratum by stratum."""
-    background: dict[str, set[tuple[str, ...]]] = {}
+    background: dict[Predicate, set[tuple[str, ...]]] = {}
     for fact in program.background:
         background.setdefault(fact.signature, set()).add(fact.args)
     timeline = Timeline(first, now, arrivals, background)

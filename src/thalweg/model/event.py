@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +31,34 @@ class Batch:
     the order of arrival. Only tuple windows look at the order: a batch of arrays may leave it out.
     """
 
-    rows: dict[str, list[int] | NDArray[np.int64]] = field(default_factory=dict)
-    order: list[str] = field(default_factory=list)
+    rows: dict[Predicate, list[int] | NDArray[np.int64]] = field(default_factory=dict)
+    order: list[Predicate] = field(default_factory=list)
     stream: str | None = None
 
-    def add(self, signature: str, words: list[int]) -> None:
+    def add(self, signature: Predicate, words: list[int]) -> None:
         """Appends one fact."""
         row = self.rows.setdefault(signature, [])
         assert isinstance(row, list)
         row.extend(words)
         self.order.append(signature)
 
-    def in_order(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+    def in_order(self) -> Iterator[tuple[Predicate, tuple[int, ...]]]:
         """Signature and words of each fact, in the order of arrival where it is known.
 
-        >>> list(Batch({"p/1": [5, 9], "q/0": []}, ["p/1", "q/0", "p/1"]).in_order())
+        >>> p, q = Predicate("p", 1), Predicate("q", 0)
+        >>> list(Batch({p: [5, 9], q: []}, [p, q, p]).in_order())
         [('p/1', (5,)), ('q/0', ()), ('p/1', (9,))]
         """
-        widths = {signature: int(signature.rpartition("/")[2]) for signature in self.rows}
         flat = {
             signature: np.asarray(words, dtype=np.int64).reshape(-1).tolist() for signature, words in self.rows.items()
         }
         places = dict.fromkeys(self.rows, 0)
-        for signature in self.order or _in_groups(flat, widths):
-            place, wide = places[signature], widths[signature]
-            places[signature] = place + wide
-            yield signature, tuple(flat[signature][place : place + wide])
+        for signature in self.order or _in_groups(flat):
+            place = places[signature]
+            places[signature] = after = place + signature.arity
+            yield signature, tuple(flat[signature][place:after])
 
 
-def _in_groups(flat: dict[str, list[int]], widths: dict[str, int]) -> Iterator[str]:
+def _in_groups(flat: dict[Predicate, list[int]]) -> Iterator[Predicate]:
     for signature, words in flat.items():
-        yield from [signature] * (len(words) // widths[signature] if widths[signature] else 1)
+        yield from [signature] * (len(words) // signature.arity if signature.arity else 1)

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from thalweg.model.predicate import Predicate, interned
+
 
 class Fact(NamedTuple):
     """`speed(a,12)`; prints as it is read.
@@ -14,8 +16,8 @@ class Fact(NamedTuple):
     args: tuple[str, ...] = ()
 
     @property
-    def signature(self) -> str:
-        return f"{self.predicate}/{len(self.args)}"
+    def signature(self) -> Predicate:
+        return interned(self.predicate, len(self.args))
 
     def __str__(self) -> str:
         return f"{self.predicate}({','.join(self.args)})" if self.args else self.predicate

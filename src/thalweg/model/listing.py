@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.predicate import Predicate
 
 Rows = NDArray[np.int64]
 _AT_ONCE: Final = 1_024
@@ -45,12 +46,13 @@ class Listing(Sequence[str]):
     """Facts in the order of their text; equal to any other sequence of the same texts.
 
     >>> words = Dictionary()
-    >>> facts = Listing(words, {"q/0": np.zeros((1, 0), int), "p/2": np.array([[9, words.code("b")], [5, 5]])})
+    >>> rows = {Predicate("q", 0): np.zeros((1, 0), int), Predicate("p", 2): np.array([[9, words.code("b")], [5, 5]])}
+    >>> facts = Listing(words, rows)
     >>> list(facts), len(facts), facts == ("p(1,1)", "p(2,b)", "q")
     (['p(1,1)', 'p(2,b)', 'q'], 3, True)
     """
 
-    def __init__(self, dictionary: Dictionary, rows: Mapping[str, Rows]) -> None:
+    def __init__(self, dictionary: Dictionary, rows: Mapping[Predicate, Rows]) -> None:
         self._dictionary = dictionary
         self.rows = rows
 
@@ -64,17 +66,16 @@ class Listing(Sequence[str]):
                 for some in _merged([self._spelled(signature, PLAIN) for signature in signatures]):
                     yield list(map(wrapping, some))
 
-    def _alike(self) -> Iterable[list[str]]:
+    def _alike(self) -> Iterable[list[Predicate]]:
         """Signatures in order; with those that differ in nothing but how many arguments there are."""
-        groups: dict[str, list[str]] = {}
+        groups: dict[str, list[Predicate]] = {}
         for signature in self.rows:
-            name, _, arity = signature.rpartition("/")
-            groups.setdefault(name if arity == "0" else f"{name}(", []).append(signature)
+            groups.setdefault(f"{signature.name}(" if signature.arity else signature.name, []).append(signature)
         return (groups[beginning] for beginning in sorted(groups))
 
-    def _spelled(self, signature: str, wrapping: Wrapping) -> Iterator[list[str]]:
+    def _spelled(self, signature: Predicate, wrapping: Wrapping) -> Iterator[list[str]]:
         """The facts of one signature in order, some at a time."""
-        name, rows = signature.rpartition("/")[0], self.rows[signature]
+        name, rows = signature.name, self.rows[signature]
         if not rows.shape[1]:
             yield [wrapping(name)] * len(rows)
             return

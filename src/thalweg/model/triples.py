@@ -15,38 +15,40 @@ from numpy.typing import NDArray
 
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 
 ANY_TRIPLE: Final = "'triple"
+TRIPLES: Final = Predicate(ANY_TRIPLE, 3)
 
 Rows = NDArray[np.int64]
 
 
-def as_triples(batch: Batch, words: Dictionary, kept: Collection[str] = ()) -> Batch:
+def as_triples(batch: Batch, words: Dictionary, kept: Collection[Predicate] = ()) -> Batch:
     """A batch with its facts as triples; what has no or many arguments stays as it is, and so does what is `kept`.
 
     >>> words = Dictionary()
     >>> a, b = words.code("a"), words.code("b")
-    >>> batch = as_triples(Batch({"<p>/2": [a, b], "<C>/1": [a], "go/0": []}), words)
-    >>> [words.spell(word) for word in batch.rows["'triple/3"].tolist()], "go/0" in batch.rows
+    >>> rows = {Predicate("<p>", 2): [a, b], Predicate("<C>", 1): [a], Predicate("go", 0): []}
+    >>> batch = as_triples(Batch(rows), words)
+    >>> [words.spell(word) for word in batch.rows[TRIPLES].tolist()], "go/0" in batch.rows
     (['a', '<p>', 'b', 'a', '<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>', '<C>'], True)
     """
     made: list[Rows] = []
     rest = Batch(stream=batch.stream)
     for signature, given in batch.rows.items():
-        predicate, _, arity = signature.rpartition("/")
-        if arity not in ("1", "2") or signature in kept:
+        if signature.arity not in (1, 2) or signature in kept:
             rest.rows[signature] = given
-        if arity not in ("1", "2"):
+        if signature.arity not in (1, 2):
             continue
-        flat = np.asarray(given, dtype=np.int64).reshape(-1, int(arity))
-        name = np.full(len(flat), words.code(predicate))
-        if arity == "2":
+        flat = np.asarray(given, dtype=np.int64).reshape(-1, signature.arity)
+        name = np.full(len(flat), words.code(signature.name))
+        if signature.arity == 2:
             made.append(np.column_stack((flat[:, 0], name, flat[:, 1])))
         else:
             made.append(np.column_stack((flat[:, 0], np.full(len(flat), words.code(RDF_TYPE)), name)))
     if made:
-        rest.rows[f"{ANY_TRIPLE}/3"] = np.concatenate(made).reshape(-1)
+        rest.rows[TRIPLES] = np.concatenate(made).reshape(-1)
     return rest
 
 

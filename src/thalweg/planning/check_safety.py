@@ -34,6 +34,7 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.ir.text import show
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import NUMERIC, is_number
 
 
@@ -50,24 +51,24 @@ def check_safety(program: Program) -> list[Diagnostic]:
 
 def check_arities(program: Program) -> Iterator[Diagnostic]:
     """E201: one name, one number of arguments; IRIs are free, since a class may be a property too."""
-    first: dict[str, tuple[int, str]] = {}
+    first: dict[str, tuple[Predicate, str]] = {}
     for fact in program.background:
-        first.setdefault(fact.predicate, (len(fact.args), f"in the fact `{fact}`"))
+        first.setdefault(fact.predicate, (fact.signature, f"in the fact `{fact}`"))
     for atom in _atoms(program):
-        arity, where = first.setdefault(atom.predicate, (len(atom.args), f"at {_place(atom.span)}"))
-        if arity != len(atom.args) and not atom.predicate.startswith("<"):
+        other, where = first.setdefault(atom.predicate, (atom.signature, f"at {_place(atom.span)}"))
+        if other.arity != len(atom.args) and not atom.predicate.startswith("<"):
             yield Diagnostic(
                 "E201",
-                f"`{atom.predicate}` has {_arguments(len(atom.args))} here and {arity} elsewhere",
+                f"`{atom.predicate}` has {_arguments(len(atom.args))} here and {other.arity} elsewhere",
                 atom.span,
                 help="use another name for one of them, or `_` for an argument that does not matter",
-                notes=(f"`{atom.predicate}/{arity}` {where}",),
+                notes=(f"`{other}` {where}",),
             )
 
 
 def check_binding(program: Program) -> Iterator[Diagnostic]:
     """E202 and E203: each variable has a source of values."""
-    known: dict[int, list[str]] | None = None
+    known: dict[int, list[Predicate]] | None = None
     for rule in program.rules:
         times = list(variables(rule.time))
         for use in _unbound(rule):
@@ -94,7 +95,7 @@ def check_windows(program: Program) -> Iterator[Diagnostic]:
                 yield from _tuple_window(formula, window, program.derived)
 
 
-def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[str]) -> Iterator[Diagnostic]:
+def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[Predicate]) -> Iterator[Diagnostic]:
     signature, of = formula.atom.signature, window.of
     if signature in derived and formula.stream is None:
         yield Diagnostic(
@@ -245,12 +246,12 @@ def _unbound_time(rule: Rule, variable: Variable) -> Diagnostic:
     return Diagnostic("E202", message, variable.span, help=f"bind it in the body, for example `{example}`")
 
 
-def _unbound_variable(known: Mapping[int, list[str]], rule: Rule, use: _Use) -> Diagnostic:
+def _unbound_variable(known: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> Diagnostic:
     message = f"variable `{_shown(use.variable.name)}` is not bound by a positive atom"
     return Diagnostic("E203", message, use.variable.span, help=_way_out(known, rule, use))
 
 
-def _way_out(known: Mapping[int, list[str]], rule: Rule, use: _Use) -> str:
+def _way_out(known: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> str:
     """An example that would do, made from what the rule says."""
     name = use.variable.name
     if is_anonymous(name):
@@ -265,22 +266,21 @@ def _way_out(known: Mapping[int, list[str]], rule: Rule, use: _Use) -> str:
     return f"bind it first, for example `{_example(known, rule, missing)}, {_text(use.literal)}`"
 
 
-def _example(known: Mapping[int, list[str]], rule: Rule, missing: list[str]) -> str:
+def _example(known: Mapping[int, list[Predicate]], rule: Rule, missing: list[str]) -> str:
     """A positive atom for some variables: of a predicate that the program knows, where one fits."""
     tested = {formula.atom.signature for formula, settled in formulas(rule.body) if settled}
-    fitting = (name for name in known.get(len(missing), ()) if name not in tested)
-    predicate = next(fitting, "known/0").rpartition("/")[0]
-    return f"{predicate}({', '.join(missing)})"
+    fitting = (signature.name for signature in known.get(len(missing), ()) if signature not in tested)
+    return f"{next(fitting, 'known')}({', '.join(missing)})"
 
 
-def _given(program: Program) -> dict[int, list[str]]:
+def _given(program: Program) -> dict[int, list[Predicate]]:
     """The signatures that a program uses and does not derive, by their number of arguments."""
-    derived, found = program.derived, dict[int, list[str]]()
-    used = [(fact.signature, len(fact.args)) for fact in program.background]
-    used += [(formula.atom.signature, len(formula.atom.args)) for formula in _formulas(program)]
-    for name, arity in dict.fromkeys(used):
-        if name not in derived and name[0] != "<":
-            found.setdefault(arity, []).append(name)
+    derived, found = program.derived, dict[int, list[Predicate]]()
+    used = [fact.signature for fact in program.background]
+    used += [formula.atom.signature for formula in _formulas(program)]
+    for signature in dict.fromkeys(used):
+        if signature not in derived and signature[0] != "<":
+            found.setdefault(signature.arity, []).append(signature)
     return found
 
 

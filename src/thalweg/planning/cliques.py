@@ -1,18 +1,19 @@
 """Graphs without directions: what is connected, who knows everyone, and which of those groups are nearly the same."""
 
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
-Edge = tuple[str, str]
+N = TypeVar("N", bound=str)
 
 
-def components(nodes: Iterable[str], edges: Iterable[Edge]) -> list[frozenset[str]]:
+def components(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[frozenset[N]]:
     """What is connected, in the order of the nodes.
 
     >>> [sorted(group) for group in components("abcd", [("a", "c"), ("c", "d")])]
     [['a', 'c', 'd'], ['b']]
     """
     near = neighbours(nodes, edges)
-    found, seen = [], set[str]()
+    found, seen = [], set[N]()
     for node in near:
         if node in seen:
             continue
@@ -26,8 +27,8 @@ def components(nodes: Iterable[str], edges: Iterable[Edge]) -> list[frozenset[st
     return found
 
 
-def neighbours(nodes: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:
-    near: dict[str, set[str]] = {node: set() for node in nodes}
+def neighbours(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> dict[N, set[N]]:
+    near: dict[N, set[N]] = {node: set() for node in nodes}
     for one, other in edges:
         if one != other:
             near.setdefault(one, set()).add(other)
@@ -35,7 +36,7 @@ def neighbours(nodes: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str
     return near
 
 
-def maximal_cliques(nodes: Iterable[str], edges: Iterable[Edge]) -> list[frozenset[str]]:
+def maximal_cliques(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[frozenset[N]]:
     """All groups in which everyone is connected with everyone, and which cannot be extended (Bron and Kerbosch).
 
     >>> sorted(map(sorted, maximal_cliques("abcd", [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])))
@@ -45,18 +46,18 @@ def maximal_cliques(nodes: Iterable[str], edges: Iterable[Edge]) -> list[frozens
     return list(_extend(near, set(), set(near), set())) if near else []
 
 
-def _extend(near: dict[str, set[str]], clique: set[str], open: set[str], done: set[str]) -> Iterator[frozenset[str]]:
+def _extend(near: dict[N, set[N]], clique: set[N], open: set[N], done: set[N]) -> Iterator[frozenset[N]]:
     if not open and not done:
         yield frozenset(clique)
         return
     # With the best connected node as pivot, whoever knows it comes up in its own branch.
-    pivot = max(sorted(open | done), key=lambda node: len(near[node] & open), default="")
+    pivot = max(sorted(open | done), key=lambda node: len(near[node] & open))
     for node in sorted(open - near[pivot]):
         yield from _extend(near, clique | {node}, open & near[node], done & near[node])
         open, done = open - {node}, done | {node}
 
 
-def merged(groups: Iterable[frozenset[str]]) -> list[frozenset[str]]:
+def merged(groups: Iterable[frozenset[N]]) -> list[frozenset[N]]:
     """Groups that have more than half as many members in common as they differ in become one, again and again.
 
     >>> sorted(map(sorted, merged([frozenset("abc"), frozenset("bcd"), frozenset("dxyz")])))
@@ -68,5 +69,5 @@ def merged(groups: Iterable[frozenset[str]]) -> list[frozenset[str]]:
     return found
 
 
-def _akin(one: frozenset[str], other: frozenset[str]) -> bool:
+def _akin(one: frozenset[N], other: frozenset[N]) -> bool:
     return 2 * len(one & other) > len(one ^ other)

@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Now, Program, Rule, Variable
+from thalweg.model.predicate import Predicate
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
     """The facts of another predicate, and which of its arguments comes first, second, …"""
 
-    source: str
+    source: Predicate
     order: tuple[int, ...]
 
 
-Copies = Mapping[str, tuple[Copy, ...]]
+Copies = Mapping[Predicate, tuple[Copy, ...]]
 
 
 def set_aside(program: Program) -> tuple[Program, Copies]:
@@ -30,7 +31,7 @@ def set_aside(program: Program) -> tuple[Program, Copies]:
     >>> x, y = Variable("X"), Variable("Y")
     >>> teaches = Rule(Atom("teaches", (x, y)), (InWindow(Atom("gives", (x, y)), TimeWindow(2)),))
     >>> suggest = Rule(Atom("suggest", (x, y)), (Now(Atom("teaches", (y, x))),))
-    >>> rest, copies = set_aside(Program((teaches, suggest), told=frozenset({"suggest/2"})))
+    >>> rest, copies = set_aside(Program((teaches, suggest), told=frozenset({suggest.head.signature})))
     >>> rest.rules == (teaches,), sorted(rest.told), copies
     (True, ['teaches/2'], {'suggest/2': (Copy(source='teaches/2', order=(1, 0)),)})
     """
@@ -48,7 +49,7 @@ def set_aside(program: Program) -> tuple[Program, Copies]:
     return replace(program, rules=rules, told=(told - copies.keys()) | sources), copies
 
 
-def _copy(rule: Rule, derived: frozenset[str]) -> Copy | None:
+def _copy(rule: Rule, derived: frozenset[Predicate]) -> Copy | None:
     """What a rule copies, if it does nothing else."""
     match rule:
         case Rule(head, (Now(atom, None),), None) if atom.signature in derived:

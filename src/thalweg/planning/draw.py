@@ -9,10 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from posixpath import basename
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 from unicodedata import east_asian_width
 
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.planning.layers import lay_out
 from thalweg.planning.origins import Origin
@@ -100,7 +102,7 @@ class _Graph:
     def __init__(self, explanation: "Explanation") -> None:
         self.explanation = explanation
         self.brief = briefly(explanation.texts)
-        self.level = {name: number for number, names in enumerate(explanation.strata) for name in names}
+        self.level: dict[str, int] = {name: number for number, names in enumerate(explanation.strata) for name in names}
         self.bands = ["input", "memories", *(f"stratum {number}" for number in range(len(explanation.strata)))]
         self.boxes: dict[str, Box] = {}
         self.arrows: dict[Arrow, None] = {}
@@ -138,13 +140,13 @@ class _Graph:
     def rules(self) -> None:
         for rule in self.explanation.rules:
             title = f"rule {rule.number}"
-            label = " · ".join(filter(None, (title, rule.place.rpartition("/")[2])))
+            label = " · ".join(filter(None, (title, basename(rule.place))))
             body = in_lines(self.brief(rule.text), LONGEST)
             self.boxes[title] = Box("rule", (label,), body, rule.text, 2 + rule.stratum)
             self.conclusion(rule.head)
             self.arrow(title, f"derived {rule.head}")
 
-    def conclusion(self, signature: str) -> None:
+    def conclusion(self, signature: Predicate) -> None:
         held = [memory for memory in self.explanation.memories if memory.derives == signature]
         longest = max(held, key=lambda memory: memory.kept)
         box = Box("derived", in_lines(self.brief(signature)), _keeping(longest), signature, 2 + self.level[signature])

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from thalweg.model.predicate import Predicate
 from thalweg.planning.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
 from thalweg.planning.tell import briefly
 
@@ -68,7 +69,7 @@ class _Stages:
         self.boxes[title] = Box("rule", (label,), in_lines(self.brief(rule.text), LONGEST), rule.text, stage.number + 1)
         self.arrows[Arrow(title, self.derived(rule.head, stage.number))] = None
 
-    def derived(self, signature: str, stage: int) -> str:
+    def derived(self, signature: Predicate, stage: int) -> str:
         """The box of what a stage concludes; most have rules, and representatives of equal things have none."""
         title = f"derived {signature}"
         self.boxes.setdefault(title, Box("derived", in_lines(self.brief(signature)), (), signature, stage + 1))

@@ -25,6 +25,7 @@ from thalweg.ir.nodes import (
     names,
 )
 from thalweg.ir.text import show
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 from thalweg.planning.draw import draw
 from thalweg.planning.draw_stages import draw_stages
@@ -62,7 +63,7 @@ class ExplainedRule:
 
     number: int
     text: str
-    head: str
+    head: Predicate
     stratum: int
     joins: tuple[Join, ...]
     aggregates: tuple[str, ...]
@@ -91,7 +92,7 @@ class Memory:
     taken_back: tuple[str, ...]
     origins: tuple[Origin, ...]
     copied_from: tuple[str, ...]
-    derives: str | None
+    derives: Predicate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,14 @@ class Counted:
 
     window: str
     stream: str | None
-    keeps: tuple[str, ...]
+    keeps: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A plan for people; as text, as data, as a drawing. Without stages everything is evaluated in one place."""
 
-    strata: list[list[str]]
+    strata: list[list[Predicate]]
     rules: tuple[ExplainedRule, ...]
     memories: tuple[Memory, ...]
     readings: tuple[Reading, ...]
@@ -335,7 +336,7 @@ class _Explainer:
                     help="say how far back the time may lie, as in `in [1 hour]`",
                 )
 
-    def unbounded(self, signature: str, stream: str | None) -> Span:
+    def unbounded(self, signature: Predicate, stream: str | None) -> Span:
         """Where a formula asks for all ticks of a signature."""
         spans = (
             formula.span

@@ -7,6 +7,7 @@ from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic
 from thalweg.ir.outline import Outline
+from thalweg.model.predicate import Predicate
 from thalweg.planning.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
 from thalweg.planning.explain_stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.planning.input_dependency import Dependency, Piece
@@ -26,7 +27,8 @@ class ExplainedAnswerSets:
 
     >>> from thalweg.ir.outline import outline
     >>> rules = outline("a :- p, not q.", "a/0", "p/0", "not q/0"), outline("b :- r.", "b/0", "r/0")
-    >>> print(ExplainedAnswerSets(Dependency(rules, ("p/0", "q/0", "r/0"))).as_text().splitlines()[0])
+    >>> found = Dependency(rules, tuple(Predicate(name, 0) for name in "pqr"))
+    >>> print(ExplainedAnswerSets(found).as_text().splitlines()[0])
     2 statements over 3 inputs; one answer set; 2 pieces
     """
 
@@ -36,7 +38,7 @@ class ExplainedAnswerSets:
     partitions: int | None = None
 
     @property
-    def communities(self) -> tuple[tuple[str, ...], ...]:
+    def communities(self) -> tuple[tuple[Predicate, ...], ...]:
         return (self.published or self.dependency).communities
 
     @property

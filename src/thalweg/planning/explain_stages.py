@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from thalweg.ir.nodes import Program, Variable
 from thalweg.ir.text import show
+from thalweg.model.predicate import Predicate
 from thalweg.planning.locality import Use, uses
 from thalweg.planning.partition import Route, Stage, partition
 
@@ -24,8 +25,8 @@ class Arrival:
     `name` tells apart what a stage has of one signature; `kind` is stream, background or derived.
     """
 
-    name: str
-    signature: str
+    name: Predicate
+    signature: Predicate
     argument: int | None
     kind: str
     stage: int | None = None
@@ -37,8 +38,8 @@ class StageReading:
     """A rule of a stage, the name of what it reads there, what the program calls that, and how the rule uses it."""
 
     rule: int
-    name: str
-    signature: str
+    name: Predicate
+    signature: Predicate
     role: str
 
 
@@ -55,7 +56,7 @@ class ExplainedStage:
     rules: tuple[tuple[int, str | None], ...]
     arrivals: tuple[Arrival, ...]
     readings: tuple[StageReading, ...]
-    tells: tuple[str, ...]
+    tells: tuple[Predicate, ...]
     counts_everything: bool
     why: str
     beside: tuple[int, ...]
@@ -67,7 +68,7 @@ class ExplainedStage:
         return list(dict.fromkeys([key for _, key in self.rules if key is not None] or arguments))
 
     @property
-    def broadcast(self) -> list[str]:
+    def broadcast(self) -> list[Predicate]:
         """What every bucket gets all of."""
         return [each.signature for each in self.arrivals if self.split and each.argument is None]
 
@@ -137,17 +138,13 @@ def _expected(stage: Stage, program: Program) -> Iterator[Route]:
     derived = stage.program.derived | {name for name, _ in stage.program.given}
     derived |= {stage.program.equality.links} if stage.program.equality else set()
     for route in stage.routes:
-        if (
-            route.stage is not None
-            or route.signature in program.streamed
-            or f"{route.name}/{route.arity}" not in derived
-        ):
+        if route.stage is not None or route.signature in program.streamed or route.called not in derived:
             yield route
 
 
-def _arrival(route: Route, static: frozenset[str], stages: Sequence[Stage]) -> Arrival:
+def _arrival(route: Route, static: frozenset[Predicate], stages: Sequence[Stage]) -> Arrival:
     return Arrival(
-        name=f"{route.name[:-1] if route.union else route.name}/{route.arity}",
+        name=route.signature.renamed(route.name[:-1] if route.union else route.name),
         signature=route.signature,
         argument=None if route.key is None else route.key + 1,
         kind="derived" if route.stage is not None else "background" if route.signature in static else "stream",

@@ -12,31 +12,36 @@ from functools import cached_property
 
 from thalweg.ir.nodes import Constant, InWindow, Literal, Now, Program, Rule, TimeWindow, Variable
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_number
+
+Made = tuple[Predicate, tuple[str, ...]]
+"""What facts are fed as, and the constants behind their argument."""
 
 
 @dataclass(frozen=True)
 class Gathering:
     """For each signature that is fed as another one: that one, and the constants behind its argument."""
 
-    into: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    into: Mapping[Predicate, Made] = field(default_factory=dict)
 
     @cached_property
-    def back(self) -> dict[tuple[str, tuple[str, ...]], str]:
+    def back(self) -> dict[Made, Predicate]:
         return {made: source for source, made in self.into.items()}
 
-    def sources(self, signature: str) -> list[str]:
+    def sources(self, signature: Predicate) -> list[Predicate]:
         """The signatures that are fed as one."""
         return [source for source, (into, _) in self.into.items() if into == signature]
 
-    def origin(self, signature: str, args: tuple[str, ...]) -> Fact:
+    def origin(self, signature: Predicate, args: tuple[str, ...]) -> Fact:
         """The fact that came as another one.
 
-        >>> str(Gathering({"<Work>/1": ("kind'/2", ("4",))}).origin("kind'/2", ("bob", "4")))
+        >>> work, kind = Predicate("<Work>", 1), Predicate("kind'", 2)
+        >>> str(Gathering({work: (kind, ("4",))}).origin(kind, ("bob", "4")))
         '<Work>(bob)'
         """
         source = self.back.get((signature, args[1:]))
-        return Fact(signature.rpartition("/")[0], args) if source is None else Fact(source.rpartition("/")[0], args[:1])
+        return Fact(signature.name, args) if source is None else Fact(source.name, args[:1])
 
 
 def gather(program: Program) -> tuple[Program, Gathering]:
@@ -47,12 +52,12 @@ def gather(program: Program) -> tuple[Program, Gathering]:
     >>> x = Variable("X")
     >>> made = Rule(Atom("kind'", (x, Constant("3"))), (InWindow(Atom("p", (x,)), TimeWindow(9)),))
     >>> rule = Rule(Atom("q", (x,)), (Now(made.head),))
-    >>> rest, found = gather(Program((made, rule), gathered=frozenset({"kind'/2"})))
+    >>> rest, found = gather(Program((made, rule), gathered=frozenset({made.head.signature})))
     >>> show(rest), dict(found.into)
     ("q(X) :- kind'(X,3) in [9].", {'p/1': ("kind'/2", ('3',))})
     """
-    found: dict[str, tuple[str, tuple[str, ...]]] = {}
-    windows: dict[str, int] = {}
+    found: dict[Predicate, Made] = {}
+    windows: dict[Predicate, int] = {}
     derived = program.derived
     for signature in sorted(program.gathered):
         rules = [rule for rule in program.rules if rule.head.signature == signature]
@@ -72,7 +77,7 @@ def gather(program: Program) -> tuple[Program, Gathering]:
     return rest, Gathering(found)
 
 
-def _copied(rule: Rule) -> tuple[str, tuple[str, ...], int] | None:
+def _copied(rule: Rule) -> tuple[Predicate, tuple[str, ...], int] | None:
     """The signature that a rule copies, the numbers that it adds, and its window; None where it does anything else."""
     match rule:
         case Rule(head, (InWindow(atom, TimeWindow(size, None), None),), None):
@@ -86,7 +91,7 @@ def _copied(rule: Rule) -> tuple[str, tuple[str, ...], int] | None:
     return (atom.signature, tuple(added), size) if is_copy and len(added) == len(head.args) - 1 else None
 
 
-def _seen(body: Iterable[Literal], windows: Mapping[str, int]) -> Iterator[Literal]:
+def _seen(body: Iterable[Literal], windows: Mapping[Predicate, int]) -> Iterator[Literal]:
     for literal in body:
         if isinstance(literal, Now) and literal.atom.signature in windows:
             yield InWindow(literal.atom, TimeWindow(windows[literal.atom.signature]))
@@ -94,8 +99,8 @@ def _seen(body: Iterable[Literal], windows: Mapping[str, int]) -> Iterator[Liter
             yield literal
 
 
-def _gathered(background: Iterable[Fact], found: Mapping[str, tuple[str, tuple[str, ...]]]) -> Iterator[Fact]:
+def _gathered(background: Iterable[Fact], found: Mapping[Predicate, Made]) -> Iterator[Fact]:
     for fact in background:
         if fact.signature in found:
             signature, constants = found[fact.signature]
-            yield Fact(signature.rpartition("/")[0], (*fact.args, *constants))
+            yield Fact(signature.name, (*fact.args, *constants))

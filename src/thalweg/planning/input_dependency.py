@@ -16,10 +16,11 @@ from functools import cached_property
 from itertools import combinations, product
 
 from thalweg.ir.outline import Outline, strata_of
+from thalweg.model.predicate import Predicate
 from thalweg.planning.cliques import components, maximal_cliques, merged
 from thalweg.planning.keys import Keys, find_keys
 
-Edge = tuple[str, str]
+Edge = tuple[Predicate, Predicate]
 NON_DETERMINISTIC = ("choice", "disjunction")
 
 
@@ -31,7 +32,7 @@ class Part:
     """
 
     rules: tuple[int, ...]
-    inputs: tuple[str, ...]
+    inputs: tuple[Predicate, ...]
     deterministic: bool
 
 
@@ -43,7 +44,7 @@ class Piece:
     has none. Any other part is one piece.
     """
 
-    inputs: tuple[str, ...]
+    inputs: tuple[Predicate, ...]
     rules: tuple[int, ...]
     part: int
 
@@ -54,7 +55,7 @@ class Dependency:
 
     >>> from thalweg.ir.outline import outline
     >>> rules = outline("", "a/1", "p/1", "not q/1"), outline("", "b/1", "p/1", "r/1")
-    >>> found = Dependency(rules, ("p/1", "q/1", "r/1"))
+    >>> found = Dependency(rules, tuple(Predicate(name, 1) for name in "pqr"))
     >>> found.communities
     (('p/1', 'q/1'), ('p/1', 'r/1'))
     >>> [found.rules_of(community) for community in found.communities]
@@ -62,10 +63,10 @@ class Dependency:
     """
 
     outlines: tuple[Outline, ...]
-    inputs: tuple[str, ...]
+    inputs: tuple[Predicate, ...]
 
     @cached_property
-    def nodes(self) -> tuple[str, ...]:
+    def nodes(self) -> tuple[Predicate, ...]:
         return tuple(sorted({name for one in self.outlines for name in one.predicates} | set(self.inputs)))
 
     @cached_property
@@ -86,14 +87,14 @@ class Dependency:
         return tuple(sorted(found | {(name, name) for name in self.settled}))
 
     @cached_property
-    def settled(self) -> frozenset[str]:
+    def settled(self) -> frozenset[Predicate]:
         """The predicates that are negated, aggregated or chosen somewhere."""
         needed = {need.predicate for one in self.outlines for need in one.body if need.settled}
         chosen = {name for one in self.outlines if one.kind in NON_DETERMINISTIC for name in one.predicates}
         return frozenset(needed | chosen)
 
     @cached_property
-    def reaching(self) -> dict[str, frozenset[str]]:
+    def reaching(self) -> dict[Predicate, frozenset[Predicate]]:
         """The inputs that reach each predicate."""
         found = {name: ({name} if name in self.inputs else set()) for name in self.nodes}
         changed = True
@@ -118,16 +119,16 @@ class Dependency:
         return tuple(sorted((one, other) for one, other in self.meetings if one < other))
 
     @cached_property
-    def loops(self) -> tuple[str, ...]:
+    def loops(self) -> tuple[Predicate, ...]:
         """The inputs of which two facts may have to be looked at together."""
         return tuple(sorted(one for one, other in self.meetings if one == other))
 
     @cached_property
-    def communities(self) -> tuple[tuple[str, ...], ...]:
+    def communities(self) -> tuple[tuple[Predicate, ...], ...]:
         cliques = merged(maximal_cliques(self.inputs, self.edges))
         return tuple(sorted(tuple(sorted(clique)) for clique in cliques))
 
-    def rules_of(self, community: Iterable[str]) -> tuple[int, ...]:
+    def rules_of(self, community: Iterable[Predicate]) -> tuple[int, ...]:
         """The statements to evaluate in a community: all that can apply there, and whose settled atoms are complete."""
         inside = frozenset(community)
         waiting = {
@@ -142,11 +143,11 @@ class Dependency:
             known.update(head for number in ready for head in self.outlines[number].heads)
         return tuple(sorted(chosen))
 
-    def _applies(self, number: int, known: set[str]) -> bool:
+    def _applies(self, number: int, known: set[Predicate]) -> bool:
         return all(need.settled or need.predicate in known for need in self.outlines[number].body)
 
     @cached_property
-    def strata(self) -> list[list[str]] | None:
+    def strata(self) -> list[list[Predicate]] | None:
         """What must be settled before what; None where that runs in a circle."""
         return strata_of(self.outlines)
 
@@ -175,7 +176,7 @@ class Dependency:
         return tuple(sorted(found, key=lambda part: (part.rules, part.inputs)))
 
     @cached_property
-    def _plain(self) -> frozenset[str]:
+    def _plain(self) -> frozenset[Predicate]:
         """Predicates that have facts in the program and nothing else."""
         facts = {head for one in self.outlines if one.is_fact for head in one.heads}
         return frozenset(facts - {head for one in self.outlines if not one.is_fact for head in one.heads}) - set(
@@ -183,16 +184,16 @@ class Dependency:
         )
 
     @cached_property
-    def _facts(self) -> dict[str, list[int]]:
+    def _facts(self) -> dict[Predicate, list[int]]:
         """The facts of each predicate that has nothing else."""
-        found: dict[str, list[int]] = {}
+        found: dict[Predicate, list[int]] = {}
         for number, one in enumerate(self.outlines):
             for head in self._plain.intersection(one.heads):
                 found.setdefault(head, []).append(number)
         return found
 
     @property
-    def _weak_links(self) -> list[Edge]:
+    def _weak_links(self) -> list[tuple[str, str]]:
         """The same penalty counts once, whoever demands it: weak constraints belong together."""
         weak = [_node(number) for number, one in enumerate(self.outlines) if one.kind == "weak"]
         return [(weak[0], other) for other in weak[1:]]
@@ -202,7 +203,7 @@ class Dependency:
         known = {number for name in needed for number in self._facts.get(name, ())}
         own = [self.outlines[number] for number in rules]
         one_answer = all(one.kind not in NON_DETERMINISTIC for one in own) and strata_of(own) is not None
-        return Part(tuple(sorted(known.union(rules))), tuple(sorted(group & set(self.inputs))), one_answer)
+        return Part(tuple(sorted(known.union(rules))), tuple(sorted(set(self.inputs) & group)), one_answer)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -227,7 +228,7 @@ class Dependency:
         ]
 
 
-def analyse(outlines: Sequence[Outline], inputs: Iterable[str]) -> Dependency:
+def analyse(outlines: Sequence[Outline], inputs: Iterable[Predicate]) -> Dependency:
     """The dependency graphs of a program."""
     return Dependency(tuple(outlines), tuple(sorted(set(inputs))))
 

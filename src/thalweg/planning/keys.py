@@ -11,26 +11,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from thalweg.ir.outline import Outline
+from thalweg.model.predicate import Predicate
 
-Keys = Mapping[str, int]
+Keys = Mapping[Predicate, int]
 _MOST_STEPS = 10_000
 
 
-def find_keys(outlines: Sequence[Outline], carried: frozenset[str]) -> Keys | None:
+def find_keys(outlines: Sequence[Outline], carried: frozenset[Predicate]) -> Keys | None:
     """The place of the key in each predicate that is joined and depends on inputs (`carried`), from 0.
 
     The facts of an input that is not among them may go anywhere. None where the facts cannot be spread.
 
     >>> from thalweg.ir.outline import Occurrence
-    >>> join = Outline(("a/1",), (Occurrence("p/2", args=("X", "Y")), Occurrence("q/1", "negative", ("Y",))))
-    >>> find_keys([join], frozenset({"p/2", "q/1", "a/1"}))
+    >>> a, p, q = Predicate("a", 1), Predicate("p", 2), Predicate("q", 1)
+    >>> join = Outline((a,), (Occurrence(p, args=("X", "Y")), Occurrence(q, "negative", ("Y",))))
+    >>> find_keys([join], frozenset({a, p, q}))
     {'p/2': 1, 'q/1': 0}
     """
     return _Search(outlines, carried).run()
 
 
 class _Search:
-    def __init__(self, outlines: Sequence[Outline], carried: frozenset[str]) -> None:
+    def __init__(self, outlines: Sequence[Outline], carried: frozenset[Predicate]) -> None:
         self.outlines = [one for one in outlines if one.kind != "weak"]
         self.carried = carried
         self.joined = {name for one in self.outlines if self.joins(one) for name, _ in self.body(one)}
@@ -52,13 +54,13 @@ class _Search:
         """Whether a rule derives something that has to be in its place."""
         return bool(self.joined & set(one.heads))
 
-    def body(self, one: Outline) -> list[tuple[str, tuple[str | None, ...]]]:
+    def body(self, one: Outline) -> list[tuple[Predicate, tuple[str | None, ...]]]:
         return [(need.predicate, need.args) for need in one.body if need.predicate in self.carried]
 
     def extend(self, rules: list[Outline]) -> Keys | None:
         """One choice for each rule such that all agree; the last that can be changed is tried again."""
-        chosen: list[dict[str, int]] = [{}]
-        open_choices: list[Iterator[dict[str, int]]] = []
+        chosen: list[dict[Predicate, int]] = [{}]
+        open_choices: list[Iterator[dict[Predicate, int]]] = []
         for _ in range(_MOST_STEPS + 2 * len(rules)):
             if len(chosen) > len(rules):
                 return chosen[-1]
@@ -74,7 +76,7 @@ class _Search:
                 return None
         return None
 
-    def options(self, rule: Outline, keys: Keys) -> Iterator[dict[str, int]]:
+    def options(self, rule: Outline, keys: Keys) -> Iterator[dict[Predicate, int]]:
         """The places that make a rule local, one choice for each variable that could be its key."""
         positive = [need for need in rule.body if not need.settled and need.predicate in self.carried]
         heads = zip(rule.heads, rule.head_args, strict=False)
@@ -85,6 +87,6 @@ class _Search:
                 for predicate, args in atoms
             ]
             for chosen in product(*places):
-                more: dict[str, int] = {}
+                more: dict[Predicate, int] = {}
                 if all(more.setdefault(atom[0], place) == place for atom, place in zip(atoms, chosen, strict=True)):
                     yield more

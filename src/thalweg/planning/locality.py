@@ -39,7 +39,8 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.ir.text import show
-from thalweg.model.triples import ANY_TRIPLE
+from thalweg.model.predicate import Predicate
+from thalweg.model.triples import TRIPLES
 
 _TRIED = 16
 """How many ways to locate a component are compared; a few are as good as all."""
@@ -50,10 +51,10 @@ Places = tuple[int | None, ...]
 IN_PARTS: Final = -2
 """In place of an argument: what is found in a bucket, whatever brought it there."""
 
-Role = tuple[str, int | None]
+Role = tuple[Predicate, int | None]
 """A signature hashed by one of its arguments, or sent to every bucket, or in parts."""
 
-Domains = dict[str, frozenset[int]]
+Domains = dict[Predicate, frozenset[int]]
 """The arguments that predicates may be located at."""
 
 
@@ -66,7 +67,7 @@ class Use:
     hidden: frozenset[str] = frozenset()
 
     @property
-    def signature(self) -> str:
+    def signature(self) -> Predicate:
         return self.formula.atom.signature
 
     @property
@@ -109,7 +110,7 @@ class Fit:
     """Rules that are local together, and the argument that each of their heads is located at."""
 
     rules: tuple[Keyed, ...]
-    located: Mapping[str, int | None]
+    located: Mapping[Predicate, int | None]
 
 
 def uses(body: Iterable[Literal], positive: bool = True, hidden: frozenset[str] = frozenset()) -> Iterator[Use]:
@@ -126,12 +127,12 @@ def uses(body: Iterable[Literal], positive: bool = True, hidden: frozenset[str] 
                 yield Use(literal, positive, hidden)
 
 
-def rests_on(rule: Rule, derived: Iterable[str]) -> list[str]:
+def rests_on(rule: Rule, derived: Iterable[Predicate]) -> list[Predicate]:
     """The derived signatures that a rule reads; with `from` only what is streamed is read."""
     return [use.signature for use in uses(rule.body) if use.formula.stream is None and use.signature in derived]
 
 
-def options(rule: Rule, static: frozenset[str], copied: bool = False) -> list[Option]:
+def options(rule: Rule, static: frozenset[Predicate], copied: bool = False) -> list[Option]:
     """The variables that a rule can be keyed by, those of the head first; `static` names what only the background has.
 
     Where facts may be `copied`, every bucket gets all of those that lack the key, whatever their predicate is.
@@ -153,7 +154,7 @@ def _positive(found: Iterable[Use]) -> Iterator[Formula]:
     return (use.formula for use in found if use.positive)
 
 
-def _option(key: str, found: Sequence[Use], static: frozenset[str], copied: bool) -> Option | None:
+def _option(key: str, found: Sequence[Use], static: frozenset[Predicate], copied: bool) -> Option | None:
     places = tuple(use.places(key) for use in found)
     if not any(use.positive and where for use, where in zip(found, places, strict=True)):
         return None
@@ -167,7 +168,7 @@ def counts_everything(rule: Rule) -> bool:
     return any(isinstance(window, TupleWindow) and window.of is None for window in windows)
 
 
-def in_order(program: Program) -> list[list[str]]:
+def in_order(program: Program) -> list[list[Predicate]]:
     """The derived signatures, those that rest on each other together, and each after what it rests on.
 
     >>> from thalweg.ir.nodes import Atom
@@ -175,18 +176,18 @@ def in_order(program: Program) -> list[list[str]]:
     >>> in_order(Program((Rule(c.atom, (b,)), Rule(b.atom, (a,)), Rule(a.atom, (b,)))))
     [['a/0', 'b/0'], ['c/0']]
     """
-    needs: dict[str, dict[str, None]] = {rule.head.signature: {} for rule in program.rules}
+    needs: dict[Predicate, dict[Predicate, None]] = {rule.head.signature: {} for rule in program.rules}
     for rule in program.rules:
         needs[rule.head.signature] |= dict.fromkeys(rests_on(rule, needs))
     return [sorted(component) for component in _strongly_connected(needs)]
 
 
-def _strongly_connected(after: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
+def _strongly_connected(after: Mapping[Predicate, Iterable[Predicate]]) -> Iterator[list[Predicate]]:
     """Tarjan's algorithm without recursion, because chains of predicates can be long."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    path: list[str] = []
-    closed: set[str] = set()
+    index: dict[Predicate, int] = {}
+    low: dict[Predicate, int] = {}
+    path: list[Predicate] = []
+    closed: set[Predicate] = set()
     for root in after:
         if root in index:
             continue
@@ -219,7 +220,7 @@ def _strongly_connected(after: Mapping[str, Iterable[str]]) -> Iterator[list[str
 class Component:
     """The rules of predicates that rest on each other, looking for keys under which all of them are local."""
 
-    def __init__(self, rules: Sequence[Rule], static: frozenset[str]) -> None:
+    def __init__(self, rules: Sequence[Rule], static: frozenset[Predicate]) -> None:
         self.rules = rules
         self.uses = [list(uses(rule.body)) for rule in rules]
         self.arities = {rule.head.signature: len(rule.head.args) for rule in rules}
@@ -229,7 +230,7 @@ class Component:
             # A closure is larger than what it is made from: copying that is a fair price for splitting it.
             self.options = [options(rule, static, copied=True) for rule in rules]
 
-    def fit(self, beside: Mapping[str, int | None], roles: Container[Role] = ()) -> Fit | None:
+    def fit(self, beside: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
         """Keys for the rules in a stage that derives some predicates already, each at its argument, and has some roles.
 
         What rests on itself must be located; for other predicates it is the better choice.
@@ -237,17 +238,17 @@ class Component:
         fit = self.located(beside, roles)
         return self._scattered(self._fixed(beside), roles) if fit is None and not self.recursive else fit
 
-    def located(self, beside: Mapping[str, int | None], roles: Container[Role] = ()) -> Fit | None:
+    def located(self, beside: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
         """The same with an argument for each head."""
         free = {name: frozenset(range(arity)) for name, arity in self.arities.items()}
         fits = [self._located(found) for found in islice(self._locations(self._fixed(beside) | free), _TRIED)]
         return min(fits, key=lambda fit: _cost(fit.rules, roles), default=None)
 
-    def _fixed(self, beside: Mapping[str, int | None]) -> Domains:
+    def _fixed(self, beside: Mapping[Predicate, int | None]) -> Domains:
         places = {name: beside[name] for found in self.uses for use in found if (name := use.signature) in beside}
         return {name: frozenset(() if place is None else (place,)) for name, place in places.items()}
 
-    def carried(self, beside: Mapping[str, int | None], roles: Container[Role] = ()) -> Fit | None:
+    def carried(self, beside: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
         """The rules in a stage where each follows the facts that it reads, all heads in parts."""
         near = {**beside, **dict.fromkeys(self.arities)}
         found = [self._following(number, near, roles) for number in range(len(self.rules))]
@@ -255,7 +256,7 @@ class Component:
         fits = len(known) == len(found) and all(self.arities.values())
         return Fit(known, dict.fromkeys(self.arities)) if fits else None
 
-    def _following(self, number: int, near: Mapping[str, int | None], roles: Container[Role]) -> Keyed | None:
+    def _following(self, number: int, near: Mapping[Predicate, int | None], roles: Container[Role]) -> Keyed | None:
         """A rule that takes one fact of its stage from the bucket; one that takes none may have any key."""
         rule, found = self.rules[number], self.uses[number]
         here = [use for use in found if use.formula.stream is None and use.signature in near]
@@ -273,7 +274,7 @@ class Component:
         """The rules that no key can split."""
         return [rule for rule, known in zip(self.rules, self.options, strict=True) if not known]
 
-    def reads(self, streamed: frozenset[str]) -> set[str]:
+    def reads(self, streamed: frozenset[Predicate]) -> set[Predicate]:
         """The signatures that come to it from elsewhere; of its own those that are `streamed`."""
         return {use.signature for found in self.uses for use in found} - (self.arities.keys() - streamed)
 
@@ -292,7 +293,7 @@ class Component:
                 return f"`{show(rule)}` has no variable in a positive atom to be keyed by"
             if not known:
                 return f"`{show(rule)}` has no variable that stands in all of its atoms"
-        if f"{ANY_TRIPLE}/3" in self.arities:
+        if TRIPLES in self.arities:
             return "rules over triples join them by subject, by predicate and by object, and rest on each other"
         heads = " and ".join(f"`{signature}`" for signature in self.arities)
         verb = "rests on itself" if len(self.arities) == 1 else "rest on each other"

@@ -33,14 +33,15 @@ from thalweg.ir.nodes import (
     is_anonymous,
     variables,
 )
+from thalweg.model.predicate import Predicate
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """The predicate `value` holds the `function` of the rows of `elements`, grouped by its first `width` arguments."""
 
-    elements: str
-    value: str
+    elements: Predicate
+    value: Predicate
     function: str
     width: int
 
@@ -62,11 +63,11 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
     rest = tuple(literal for literal in rule.body if literal is not found)
     keys = tuple(Variable(key) for key in sorted(global_names(rule, found) - {found.result.name}))
     width = len(keys)
-    groups.append(Group(f"{name}/{width + len(found.terms)}", f"{name}v/{width + 1}", found.function, width))
+    elements, value = Predicate(name, width + len(found.terms)), Predicate(f"{name}v", width + 1)
+    groups.append(Group(elements, value, found.function, width))
     bound = bound_by_formulas(found.body) >= {key.name for key in keys}
     inner = found.body if bound else (*_positive(rest), *found.body)
-    elements = Rule(Atom(name, (*keys, *found.terms)), inner, span=rule.span)
-    yield from _split_aggregates(elements, groups)
+    yield from _split_aggregates(Rule(Atom(name, (*keys, *found.terms)), inner, span=rule.span), groups)
     yield from _split_aggregates(replace(rule, body=_with_value(found, name, keys, rest)), groups)
     if found.function in ("count", "sum"):
         # Not "no value": a sum that is too large for a number has none either, and is not 0.

@@ -6,6 +6,7 @@ always something that a user knows: a stream, the background, a predicate that r
 
 from dataclasses import dataclass
 
+from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import Plan, Relation
 from thalweg.planning.wording import Wording
 
@@ -93,7 +94,7 @@ class Origins:
         """The relations whose rows it is filled from, rules apart."""
         return [self.relations[number] for number in self._before.get(relation.number, ())]
 
-    def derives(self, relation: Relation) -> str | None:
+    def derives(self, relation: Relation) -> Predicate | None:
         """The signature that a relation holds the conclusions of."""
         signature = self.heads.get(relation.number)
         return None if signature is None or self.words.invents(relation) else signature
@@ -114,5 +115,5 @@ class Origins:
         return tuple(found)
 
 
-def _on(signature: str, stream: str | None) -> str:
+def _on(signature: Predicate, stream: str | None) -> str:
     return signature if stream is None else f"{signature} from {stream}"

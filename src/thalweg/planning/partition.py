@@ -40,8 +40,9 @@ from thalweg.ir.nodes import (
     Variable,
 )
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate, interned
 from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything, uses
-from thalweg.planning.placing import Draft, name_of, parts_of, place_rules, signature_of
+from thalweg.planning.placing import Draft, name_of, place_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Route:
     many buckets derive one. Of others, in a `union` the number of the deriving bucket is one more last argument.
     """
 
-    signature: str
+    signature: Predicate
     name: str
     key: int | None
     stage: int | None = None
@@ -63,9 +64,9 @@ class Route:
     lasting: bool = False
 
     @property
-    def arity(self) -> int:
-        """How many arguments its facts have in the world."""
-        return parts_of(self.signature)[1]
+    def called(self) -> Predicate:
+        """What the program of the stage calls its facts."""
+        return interned(self.name, self.signature.arity + self.union)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ class Stage:
     keys: tuple[str | None, ...]
     split: bool
     routes: tuple[Route, ...]
-    outputs: tuple[tuple[str, str], ...]
-    supplies: tuple[tuple[str, str, bool], ...]
-    in_parts: frozenset[str]
+    outputs: tuple[tuple[Predicate, Predicate], ...]
+    supplies: tuple[tuple[Predicate, Predicate, bool], ...]
+    in_parts: frozenset[Predicate]
     counts_everything: bool = False
     why: str = ""
 
@@ -137,7 +138,7 @@ class _Writer:
         self.program = program = replace(program, rules=(*program.rules, *self.stand_ins))
         self.placing = place_rules(program)
         self.order = {id(rule): number for number, rule in enumerate(program.rules)}
-        self.background: dict[str, list[Fact]] = {}
+        self.background: dict[Predicate, list[Fact]] = {}
         for fact in program.background:
             self.background.setdefault(fact.signature, []).append(fact)
         self.lasting = _lasting(program)
@@ -166,11 +167,11 @@ class _Writer:
             suffix = ("t" if timed else "u") if union else ""
             yield Route(signature, name_of(role) + suffix, place, home.number, timed, union, lasting)
 
-    def stage(self, draft: Draft, routes: tuple[Route, ...], wanted: list[tuple[int | None, str, bool]]) -> Stage:
+    def stage(self, draft: Draft, routes: tuple[Route, ...], wanted: list[tuple[int | None, Predicate, bool]]) -> Stage:
         rules = [one for one in draft.rules if not any(one.rule is each for each in self.stand_ins)]
         keyed = sorted(rules, key=lambda one: self.order[id(one.rule)])
         supplies = tuple(
-            (signature_of(draft.head(signature), signature), signature, timed)
+            (signature.renamed(draft.head(signature)), signature, timed)
             for stage, signature, timed in wanted
             if stage == draft.number
         )
@@ -186,16 +187,12 @@ class _Writer:
                 ]
             ),
             told=frozenset(draft.told),
-            static=frozenset(
-                signature_of(name_of(role), role[0]) for role in draft.roles if role[0] in self.program.static
-            ),
+            static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in self.program.static),
             gathered=frozenset(
-                signature_of(draft.head(name), name) for name in self.program.gathered & draft.located.keys()
+                signature.renamed(draft.head(signature)) for signature in self.program.gathered & draft.located.keys()
             ),
             streamed=frozenset(
-                f"{route.name}/{route.arity}"
-                for route in routes
-                if route.stage is None and route.signature in self.program.streamed
+                route.called for route in routes if route.stage is None and route.signature in self.program.streamed
             ),
             equality=self.equality(draft),
         )
@@ -219,8 +216,8 @@ class _Writer:
         if known is None or not ((known.links, None) in draft.roles or known.links in draft.located):
             return None
         edges, alike, links = (
-            None if name is None else signature_of(name_of((name, None)), name)
-            for name in (known.edges, known.alike, known.links)
+            None if signature is None else signature.renamed(name_of((signature, None)))
+            for signature in (known.edges, known.alike, known.links)
         )
         assert links is not None
         here = known.links in draft.located
@@ -242,16 +239,17 @@ def _stand_ins(equality: Equality | None) -> Iterator[Rule]:
     """Rules in the place of what finds representatives: it needs to see all edges at once."""
     if equality is not None and equality.edges is not None:
         x, y, z, r = map(Variable, "XYZR")
-        pair = Atom(parts_of(equality.links)[0], (x, r))
-        edges, alike = (parts_of(name)[0] for name in (equality.edges, equality.alike or "/3"))
+        pair = Atom(equality.links.name, (x, r))
+        edges = equality.edges.name
         yield Rule(pair, (Now(Atom(edges, (x, y))), Now(Atom(edges, (z, r)))))
         yield Rule(Atom(edges, (x, r)), (Now(pair),))
         if equality.alike is not None:
+            alike = equality.alike.name
             yield Rule(pair, (Now(Atom(alike, (y, z, x))), Now(Atom(alike, (z, y, r)))))
             yield Rule(Atom(alike, (x, x, r)), (Now(pair),))
 
 
-def _lasting(program: Program) -> frozenset[str]:
+def _lasting(program: Program) -> frozenset[Predicate]:
     """The predicates whose facts nothing can take back before their horizon, and are not prolonged tick by tick."""
     uncertain = {
         rule.head.signature
@@ -267,7 +265,7 @@ def _lasting(program: Program) -> frozenset[str]:
 
 def _merging(route: Route) -> Rule:
     """The rule that forgets which bucket derived a fact."""
-    row = tuple(Variable(f"X{number}") for number in range(route.arity))
+    row = tuple(Variable(f"X{number}") for number in range(route.signature.arity))
     parts, time = Atom(route.name, (*row, Variable("_'bucket"))), Variable("U")
     head = Atom(route.name[:-1], row)
     return Rule(head, (At(parts, time),), time) if route.timed else Rule(head, (Now(parts),))
@@ -289,17 +287,17 @@ def _renamed(literal: Literal, called: Iterator[str]) -> Literal:
 def _renamed_formula(formula: Formula, name: str) -> Formula:
     atom = replace(formula.atom, predicate=name)
     match formula:
-        case At(window=TupleWindow(of=str(of)) as window) | InWindow(window=TupleWindow(of=str(of)) as window):
-            return replace(formula, atom=atom, window=_counting(window, of))
-        case Always(window=TupleWindow(of=str(of)) as window):
-            return replace(formula, atom=atom, window=_counting(window, of))
+        case At(window=TupleWindow() as window) | InWindow(window=TupleWindow() as window):
+            return replace(formula, atom=atom, window=_counting(window))
+        case Always(window=TupleWindow() as window):
+            return replace(formula, atom=atom, window=_counting(window))
     return replace(formula, atom=atom)
 
 
-def _counting(window: TupleWindow, of: str) -> TupleWindow:
+def _counting(window: TupleWindow) -> TupleWindow:
     """Only a stage that is not split has tuple windows, so what it counts has one name."""
-    return replace(window, of=signature_of(name_of((of, None)), of))
+    return window if window.of is None else replace(window, of=window.of.renamed(name_of((window.of, None))))
 
 
-def _given(route: Route) -> tuple[str, bool]:
-    return f"{route.name}/{route.arity + route.union}", route.timed
+def _given(route: Route) -> tuple[Predicate, bool]:
+    return route.called, route.timed

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from thalweg.ir.nodes import Program, Rule
+from thalweg.model.predicate import Predicate
 from thalweg.planning.cliques import components
 from thalweg.planning.locality import IN_PARTS, Component, Fit, Keyed, Role, counts_everything, in_order, rests_on
 
@@ -34,10 +35,10 @@ class Draft:
     split: bool
     rules: list[Keyed] = field(default_factory=list)
     roles: dict[Role, bool] = field(default_factory=dict)
-    located: dict[str, int | None] = field(default_factory=dict)
-    apart: set[str] = field(default_factory=set)
+    located: dict[Predicate, int | None] = field(default_factory=dict)
+    apart: set[Predicate] = field(default_factory=set)
     merged: dict[Role, None] = field(default_factory=dict)
-    told: dict[str, str] = field(default_factory=dict)
+    told: dict[Predicate, Predicate] = field(default_factory=dict)
     why: dict[str, None] = field(default_factory=dict)
 
     def add(self, fit: Fit) -> None:
@@ -47,19 +48,18 @@ class Draft:
             for use, role in one.roles():
                 self.roles[role] = self.roles.get(role, False) or use.formula.stream is None
 
-    def has_all(self, component: Component, streamed: frozenset[str]) -> bool:
+    def has_all(self, component: Component, streamed: frozenset[Predicate]) -> bool:
         """Whether all that a component reads is in its one bucket."""
         needed = component.reads(streamed)
         return not self.split and all(self.roles.get((name, None)) or name in self.located for name in needed)
 
-    def is_in_parts(self, signature: str) -> bool:
+    def is_in_parts(self, signature: Predicate) -> bool:
         """Whether other buckets, of this stage or another, may derive the same facts."""
         return signature in self.apart or (self.split and self.located[signature] is None)
 
-    def head(self, signature: str) -> str:
+    def head(self, signature: Predicate) -> str:
         """What it calls the conclusions of its own rules."""
-        predicate, _ = parts_of(signature)
-        return f"{predicate}'part" if self.is_in_parts(signature) else name_of((signature, self.located[signature]))
+        return name_of((signature, IN_PARTS if self.is_in_parts(signature) else self.located[signature]))
 
 
 class Placing:
@@ -69,16 +69,16 @@ class Placing:
     has the stages of rules whose conclusions come to its home from before. `carried` is what follows facts, in parts.
     """
 
-    def __init__(self, program: Program, together: frozenset[str]) -> None:
+    def __init__(self, program: Program, together: frozenset[Predicate]) -> None:
         self.program = program
         self.together = together
         self.drafts: list[Draft] = []
-        self.home: dict[str, Draft] = {}
-        self.early: dict[str, Draft] = {}
+        self.home: dict[Predicate, Draft] = {}
+        self.early: dict[Predicate, Draft] = {}
         self.pinned = dict(program.pinned)
-        self.carried: set[str] = set()
-        self.reasons: dict[str, str] = {}
-        self.rules: dict[str, list[Rule]] = {}
+        self.carried: set[Predicate] = set()
+        self.reasons: dict[Predicate, str] = {}
+        self.rules: dict[Predicate, list[Rule]] = {}
         for rule in program.rules:
             self.rules.setdefault(rule.head.signature, []).append(rule)
         self.static = frozenset(fact.signature for fact in program.background) - program.derived
@@ -180,7 +180,7 @@ class Placing:
             home.merged[signature, home.located[signature]] = None
         return True
 
-    def gathered(self) -> frozenset[str]:
+    def gathered(self) -> frozenset[Predicate]:
         """What is in parts and must be put together in one bucket all the same."""
         read = (name for draft in self.drafts if not draft.split for name, _ in draft.roles)
         return frozenset(name for name in read if name in self.carried)
@@ -200,18 +200,18 @@ class Placing:
         if draft.number == len(self.drafts):
             self.drafts.append(draft)
 
-    def tell(self, signature: str) -> None:
+    def tell(self, signature: Predicate) -> None:
         """Decides which stage tells the world: one where each fact is in one bucket."""
         home = self.home[signature]
         if not home.is_in_parts(signature):
-            home.told[signature_of(home.head(signature), signature)] = signature
+            home.told[signature.renamed(home.head(signature))] = signature
             return
         draft, place = self.gathering(signature)
         if not draft.split and not draft.why:
             draft.why[f"`{signature}` has no argument to be keyed by"] = None
         self.keep(draft)
         draft.merged[signature, place] = None
-        draft.told[signature_of(name_of((signature, place)), signature)] = signature
+        draft.told[signature.renamed(name_of((signature, place)))] = signature
 
     def divide(self) -> None:
         """Gives communities that share one bucket a stage each."""
@@ -232,7 +232,7 @@ class Placing:
         found = components([*draft.located, *shared], links)
         return [self.community(draft, group) for group in found] if len(found) > 1 else [draft]
 
-    def community(self, draft: Draft, names: frozenset[str]) -> Draft:
+    def community(self, draft: Draft, names: frozenset[Predicate]) -> Draft:
         part = Draft(draft.number, split=False)
         rules = tuple(one for one in draft.rules if one.rule.head.signature in names)
         located = {name: place for name, place in draft.located.items() if name in names}
@@ -250,15 +250,14 @@ class Placing:
             if equality and home and draft.told and draft.number > home.number:
                 draft.roles[equality.links, None] = True
 
-    def gathering(self, signature: str) -> tuple[Draft, int | None]:
+    def gathering(self, signature: Predicate) -> tuple[Draft, int | None]:
         """A stage that puts the parts of a predicate together anyway, or else one that might as well."""
         later = self.home[signature].number + 1
         for draft in self.drafts[later:]:
             for (name, place), derived in draft.roles.items():
                 if name == signature and derived and (place is not None or not draft.split):
                     return draft, place
-        _, arity = parts_of(signature)
-        return self.at_or_after(later, split=arity > 0), 0 if arity else None
+        return self.at_or_after(later, split=signature.arity > 0), 0 if signature.arity else None
 
 
 def place_rules(program: Program) -> Placing:
@@ -267,11 +266,12 @@ def place_rules(program: Program) -> Placing:
     >>> from thalweg.ir.nodes import Atom, Now, Variable
     >>> x, y = Variable("X"), Variable("Y")
     >>> knows = Rule(Atom("knows", (y, x)), (Now(Atom("knows", (x, y))),))
-    >>> everyone = Program((knows,), told=frozenset({"knows/2"}), streamed=frozenset({"knows/2"}))
+    >>> known = frozenset({knows.head.signature})
+    >>> everyone = Program((knows,), told=known, streamed=known)
     >>> [[draft.split for draft in place_rules(each).drafts] for each in (Program((knows,)), everyone)]
     [[False], [True, True]]
     """
-    together: frozenset[str] = frozenset()
+    together: frozenset[Predicate] = frozenset()
     while True:
         placing = Placing(program, together)
         # To spread what one bucket gets all of in the end would only cost stages. What is named once is never carried
@@ -285,19 +285,9 @@ def place_rules(program: Program) -> Placing:
 def name_of(role: Role) -> str:
     """What the program of a stage calls a role. Nobody can type an apostrophe in a name.
 
-    >>> name_of(("p/2", 0)), name_of(("p/2", None)), name_of(("p/2", IN_PARTS))
+    >>> p = Predicate("p", 2)
+    >>> name_of((p, 0)), name_of((p, None)), name_of((p, IN_PARTS))
     ("p'0", "p'all", "p'part")
     """
-    predicate, _ = parts_of(role[0])
-    return f"{predicate}'{'all' if role[1] is None else 'part' if role[1] == IN_PARTS else role[1]}"
-
-
-def signature_of(name: str, of: str) -> str:
-    """A name with the number of arguments of another signature."""
-    return f"{name}/{parts_of(of)[1]}"
-
-
-def parts_of(signature: str) -> tuple[str, int]:
-    """The predicate of a signature, and the number of its arguments."""
-    predicate, _, arity = signature.rpartition("/")
-    return predicate, int(arity)
+    signature, place = role
+    return f"{signature.name}'{'all' if place is None else 'part' if place == IN_PARTS else place}"

@@ -37,6 +37,7 @@ from thalweg.ir.nodes import (
     Window,
 )
 from thalweg.ir.text import show
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 from thalweg.planning.normalise import normalise
 
@@ -106,7 +107,7 @@ class TupleFeed:
 
     window: TupleWindow
     stream: str | None
-    relations: dict[str, Relation]
+    relations: dict[Predicate, Relation]
     ticks: Relation | None
 
 
@@ -138,16 +139,16 @@ class Plan:
     program: Program
     relations: list[Relation] = field(default_factory=list)
     rules: list[PlanRule] = field(default_factory=list)
-    feeds: dict[tuple[str, str | None], list[Feed]] = field(default_factory=dict)
+    feeds: dict[tuple[Predicate, str | None], list[Feed]] = field(default_factory=dict)
     tuples: list[TupleFeed] = field(default_factory=list)
     counts: list[Count] = field(default_factory=list)
     groupings: list[Grouping] = field(default_factory=list)
-    background: list[tuple[Relation, str]] = field(default_factory=list)
+    background: list[tuple[Relation, Predicate]] = field(default_factory=list)
     clocks: dict[int, Relation] = field(default_factory=dict)
     beats: dict[int, Relation] = field(default_factory=dict)
-    outputs: dict[str, Relation] = field(default_factory=dict)
-    given: dict[tuple[str, bool], Relation] = field(default_factory=dict)
-    handed_on: dict[tuple[str, bool], Relation] = field(default_factory=dict)
+    outputs: dict[Predicate, Relation] = field(default_factory=dict)
+    given: dict[tuple[Predicate, bool], Relation] = field(default_factory=dict)
+    handed_on: dict[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
     edges: Relation | None = None
     alike: Relation | None = None
@@ -161,7 +162,7 @@ class Plan:
         return max(self.strata, default=0) + 1
 
 
-def make_plan(program: Program, mixed: frozenset[str] = frozenset()) -> Plan:
+def make_plan(program: Program, mixed: frozenset[Predicate] = frozenset()) -> Plan:
     """The plan of a program; `mixed` names the derived signatures that the streams carry as well."""
     planner = _Planner(program, mixed)
     planner.lower()
@@ -170,7 +171,7 @@ def make_plan(program: Program, mixed: frozenset[str] = frozenset()) -> Plan:
 
 
 class _Planner:
-    def __init__(self, program: Program, mixed: frozenset[str]) -> None:
+    def __init__(self, program: Program, mixed: frozenset[Predicate]) -> None:
         self.plan = Plan(program)
         self.rules, self.groups = normalise(program.rules)
         self.mixed = mixed
@@ -195,18 +196,18 @@ class _Planner:
         self.plan.memories[name] = made
         return made, True
 
-    def derived(self, signature: str) -> Relation:
-        return self.relation(f"{signature} derived", _arity(signature))[0]
+    def derived(self, signature: Predicate) -> Relation:
+        return self.relation(f"{signature} derived", signature.arity)[0]
 
-    def derived_at(self, signature: str) -> Relation:
-        return self.relation(f"{signature} derived at", _arity(signature) + 1)[0]
+    def derived_at(self, signature: Predicate) -> Relation:
+        return self.relation(f"{signature} derived at", signature.arity + 1)[0]
 
-    def is_input(self, signature: str, stream: str | None) -> bool:
+    def is_input(self, signature: Predicate, stream: str | None) -> bool:
         derived = signature in self.heads_now or signature in self.heads_at or signature in self.values
         known = derived or signature in self.plan.program.static
         return stream is not None or not known or signature in self.mixed
 
-    def feed(self, signature: str, stream: str | None, feed: Feed) -> None:
+    def feed(self, signature: Predicate, stream: str | None, feed: Feed) -> None:
         self.plan.feeds.setdefault((signature, stream), []).append(feed)
 
     def copy(
@@ -222,11 +223,11 @@ class _Planner:
             made = self.plan.clocks[size] = self.relation(f"clock [{size}]", 1)[0]
         return RelationAtom(made, (TICK,))
 
-    def always_background(self, signature: str, stream: str | None) -> bool:
+    def always_background(self, signature: Predicate, stream: str | None) -> bool:
         return stream is None and signature in self.background
 
-    def background_rows(self, signature: str) -> Relation:
-        made, new = self.relation(f"{signature} background", _arity(signature))
+    def background_rows(self, signature: Predicate) -> Relation:
+        made, new = self.relation(f"{signature} background", signature.arity)
         if new:
             self.plan.background.append((made, signature))
         return made
@@ -261,11 +262,11 @@ class _Planner:
                 return float(FOREVER)
         return float(known + 1)
 
-    def some(self, signature: str, window: Window, stream: str | None) -> Relation:
+    def some(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """`p(X) in W`."""
         if signature in self.values:
             return self.value(signature)
-        row, timed_row = _columns(_arity(signature))
+        row, timed_row = _columns(signature.arity)
         derived_now = stream is None and signature in self.heads_now
         derived_at = stream is None and signature in self.heads_at
         background = self.always_background(signature, stream)
@@ -294,9 +295,9 @@ class _Planner:
             self.copy(made, RelationAtom(self.derived(signature), row), *beat, head=row)
         return made
 
-    def at(self, signature: str, window: Window, stream: str | None, counted: bool = False) -> Relation:
+    def at(self, signature: Predicate, window: Window, stream: str | None, counted: bool = False) -> Relation:
         """`p(X) at U in W`; to be counted, it has a relation of its own and leaves the background out."""
-        row, timed_row = _columns(_arity(signature))
+        row, timed_row = _columns(signature.arity)
         derived_now = stream is None and signature in self.heads_now
         derived_at = stream is None and signature in self.heads_at
         background = not counted and self.always_background(signature, stream)
@@ -334,9 +335,9 @@ class _Planner:
             self.copy(made, always, self.clock_in(window), head=timed_row)
         return made
 
-    def always(self, signature: str, window: Window, stream: str | None) -> Relation:
+    def always(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """`p(X) always in W`."""
-        arity = _arity(signature)
+        arity = signature.arity
         made, new = self.relation(_name(signature, stream, f"always in {show(window)}"), arity)
         if not new:
             return made
@@ -355,7 +356,7 @@ class _Planner:
         return made
 
     def hop_source(
-        self, signature: str, window: Window, stream: str | None, timed_row: tuple[Variable, ...]
+        self, signature: Predicate, window: Window, stream: str | None, timed_row: tuple[Variable, ...]
     ) -> RelationAtom:
         """The streamed rows (X,U) that a hopping window may still show."""
         assert isinstance(window, TimeWindow)
@@ -392,12 +393,12 @@ class _Planner:
         self.copy(memory, RelationAtom(made, row), head=row)
         return made
 
-    def show_background(self, memory: Relation, signature: str, alone: bool) -> None:
+    def show_background(self, memory: Relation, signature: Predicate, alone: bool) -> None:
         """Background holds in every window; beside derived rows it has rows of its own."""
         if alone:
             self.plan.background.append((memory, signature))
         else:
-            row, _ = _columns(_arity(signature))
+            row, _ = _columns(signature.arity)
             self.copy(memory, RelationAtom(self.background_rows(signature), row), head=row)
 
     def tuple_feed(self, window: TupleWindow, stream: str | None) -> int:
@@ -407,11 +408,11 @@ class _Planner:
         self.plan.tuples.append(TupleFeed(window, stream, {}, None))
         return len(self.plan.tuples) - 1
 
-    def tuple_rows(self, signature: str, window: Window, stream: str | None) -> Relation:
+    def tuple_rows(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """The rows (X,U) of a tuple window."""
         assert isinstance(window, TupleWindow)
         feed = self.plan.tuples[self.tuple_feed(window, stream)]
-        made, new = self.relation(_name(signature, stream, f"at U in {show(window)}"), _arity(signature) + 1)
+        made, new = self.relation(_name(signature, stream, f"at U in {show(window)}"), signature.arity + 1)
         if new:
             feed.relations[signature] = made
         return made
@@ -424,16 +425,16 @@ class _Planner:
         self.plan.tuples[number] = TupleFeed(feed.window, feed.stream, feed.relations, made)
         return RelationAtom(made, (TICK,))
 
-    def value(self, signature: str) -> Relation:
+    def value(self, signature: Predicate) -> Relation:
         """The rows of an aggregate."""
         group = self.values[signature]
-        made, new = self.relation(f"{signature} value", _arity(signature))
+        made, new = self.relation(f"{signature} value", signature.arity)
         if new:
             elements = self.some(group.elements, TimeWindow(0), None)
             self.plan.groupings.append(Grouping(elements, made, group.function, group.width))
         return made
 
-    def never_clips(self, signature: str, window: Window) -> bool:
+    def never_clips(self, signature: Predicate, window: Window) -> bool:
         """Whether every row derived `at U` ends by itself before U leaves the window, and never starts before U."""
         assert isinstance(window, TimeWindow)
         return (signature, True) not in self.plan.program.given and all(
@@ -497,11 +498,11 @@ class _Planner:
             self.plan.truth = self.relation("true", 0)[0]
         return self.plan.truth
 
-    def output(self, signature: str) -> Relation:
+    def output(self, signature: Predicate) -> Relation:
         """What is derived for the tick of evaluation."""
         if signature not in self.heads_at:
             return self.derived(signature)
-        row, timed_row = _columns(_arity(signature))
+        row, timed_row = _columns(signature.arity)
         made, _ = self.relation(f"{signature} output", len(row))
         self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=row, window=TimeWindow(0))
         if signature in self.heads_now:
@@ -545,14 +546,10 @@ def _least(count: int, edges: Iterable[tuple[int, int, int]]) -> list[int]:
     return level
 
 
-def _arity(signature: str) -> int:
-    return int(signature.rpartition("/")[2])
-
-
 def _columns(arity: int) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
     row = tuple(Variable(f"'{number}") for number in range(arity))
     return row, (*row, TICK)
 
 
-def _name(signature: str, stream: str | None, rest: str) -> str:
-    return f"{signature} {rest}" if stream is None else f"{signature} from {stream} {rest}"
+def _name(what: str, stream: str | None, rest: str) -> str:
+    return f"{what} {rest}" if stream is None else f"{what} from {stream} {rest}"

@@ -12,6 +12,7 @@ from itertools import combinations, product
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.ir.outline import Outline
+from thalweg.model.predicate import Predicate
 from thalweg.planning.cliques import components, maximal_cliques, merged
 from thalweg.planning.input_dependency import Dependency, Edge
 
@@ -35,7 +36,7 @@ class Published:
 
     >>> from thalweg.ir.outline import outline
     >>> rules = outline("a :- p, not q.", "a/1", "p/1", "not q/1"), outline("b :- p, r.", "b/1", "p/1", "r/1")
-    >>> found = Published(Dependency(rules, ("p/1", "q/1", "r/1")))
+    >>> found = Published(Dependency(rules, tuple(Predicate(name, 1) for name in "pqr")))
     >>> found.communities
     (('p/1', 'q/1'), ('p/1', 'r/1'))
     >>> [doubt.reason for doubt in found.doubts]
@@ -66,7 +67,7 @@ class Published:
         return tuple(sorted(found))
 
     @cached_property
-    def communities(self) -> tuple[tuple[str, ...], ...]:
+    def communities(self) -> tuple[tuple[Predicate, ...], ...]:
         """Connected components; of a graph that is connected, its merged cliques."""
         groups = components(self.dependency.inputs, self.edges)
         if len(groups) == 1:
@@ -88,7 +89,7 @@ class Published:
                     f"{where} the rule `{rule.written}` is evaluated without {', '.join(sorted(missing))}", rule.span
                 )
 
-    def _can_apply(self, rule: Outline, inside: set[str]) -> bool:
+    def _can_apply(self, rule: Outline, inside: set[Predicate]) -> bool:
         """Whether every positive atom may have facts there: by inputs, or without any."""
         reaching = self.dependency.reaching
         return all(
@@ -103,7 +104,7 @@ class Published:
             names = ", ".join(sorted(clique))
             yield Doubt(f"{names} meet in `{rule.written}`, and no community has all of them", rule.span)
 
-    def _meeting_rule(self, clique: frozenset[str]) -> Outline:
+    def _meeting_rule(self, clique: frozenset[Predicate]) -> Outline:
         """The first rule in which two inputs meet that no community has together."""
         reaching = self.dependency.reaching
         apart = [

@@ -23,14 +23,14 @@ def keep_reasons(program: Program) -> Program:
     >>> from thalweg.ir.text import show
     >>> broken = Atom("inconsistent", (_X, _X, _X))
     >>> seen = Rule(Atom("both'0", (_X,)), (Now(Atom("<A>", (_X,))),))
-    >>> found = Program((seen,), told=frozenset({"inconsistent/3"}), pinned=frozenset({("both'0/1", 0)}))
+    >>> found = Program((seen,), told=frozenset({broken.signature}), pinned=frozenset({(seen.head.signature, 0)}))
     >>> print(show(keep_reasons(replace(found, reasons=Program())).rules[-1]))
     reason'(X) :- inconsistent(_,X,_), <A>(X).
     """
     if program.reasons is None or not program.pinned or program.told is None:
         return program
     (told,) = program.told
-    clash = Now(Atom(told.rpartition("/")[0], (_ANY, _X, _OTHER)))
+    clash = Now(Atom(told.name, (_ANY, _X, _OTHER)))
     kept = [Rule(Atom(REASON, (_X,)), (clash, formula)) for formula in dict.fromkeys(_about(program))]
     return replace(program, rules=(*program.rules, *kept))
 

@@ -12,19 +12,20 @@ from thalweg.diagnostics import Diagnostic, Span
 from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program, Rule, global_names
+from thalweg.model.predicate import Predicate
 
 
 class Need(NamedTuple):
     """`head` needs `needed`, in words such as `not b/1`; settled first, or growing together with it."""
 
-    head: str
-    needed: str
+    head: Predicate
+    needed: Predicate
     settled: bool
     words: str
     span: Span
 
 
-def stratify(program: Program) -> list[list[str]]:
+def stratify(program: Program) -> list[list[Predicate]]:
     """The derived signatures of each stratum, lowest first.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
@@ -62,7 +63,7 @@ def _needs(program: Program) -> Iterator[Need]:
         yield from (Need(rule.head.signature, *need) for need in _needed_for_groups(rule))
 
 
-def _needed_for_groups(rule: Rule) -> Iterator[tuple[str, bool, str, Span]]:
+def _needed_for_groups(rule: Rule) -> Iterator[tuple[Predicate, bool, str, Span]]:
     """What says which groups there are, where an aggregate leaves that to the rest of the body."""
     for found in rule.body:
         if isinstance(found, Aggregate) and not bound_by_formulas(found.body) >= global_names(rule, found) - {
@@ -74,7 +75,7 @@ def _needed_for_groups(rule: Rule) -> Iterator[tuple[str, bool, str, Span]]:
                     yield signature, True, f"{found.function} for each {signature}", found.span
 
 
-def _needed(body: tuple[Literal, ...], function: str) -> Iterator[tuple[str, bool, str, Span]]:
+def _needed(body: tuple[Literal, ...], function: str) -> Iterator[tuple[Predicate, bool, str, Span]]:
     """What a body needs; inside an aggregate, in the words of its function."""
     for literal in body:
         match literal:

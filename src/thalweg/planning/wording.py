@@ -8,6 +8,7 @@ The names on the left cannot be typed, so nothing that a user wrote is ever mist
 
 from thalweg.ir.nodes import Literal, Not, Now, Rule
 from thalweg.ir.text import show
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 from thalweg.planning.plan import Grouping, Plan, Relation
 from thalweg.planning.stratify import stratify
@@ -18,7 +19,7 @@ class Wording:
 
     def __init__(self, plan: Plan) -> None:
         self.strata = stratify(plan.program)
-        self._rules: dict[str, Rule] = {}
+        self._rules: dict[Predicate, Rule] = {}
         self._made: dict[int, Rule] = {}
         for rule in plan.rules:
             if rule.origin is not None and rule.origin.head.signature not in plan.program.derived:

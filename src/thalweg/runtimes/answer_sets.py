@@ -21,6 +21,7 @@ from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.runtimes.emit import Piece, Solution
 from thalweg.runtimes.numbers import Numbers
 from thalweg.runtimes.windows import Frame
@@ -39,7 +40,7 @@ class Share:
     What nobody can tell is None: where pieces are evaluated together, how long each took, and who forbids an answer.
     """
 
-    inputs: tuple[str, ...]
+    inputs: tuple[Predicate, ...]
     facts: int
     seconds: float | None
     answers: int | None
@@ -103,8 +104,8 @@ class Inputs:
         self._inputs = frozenset(program.inputs)
         self._names = replace(program.names, signatures=program.mentioned)
         self._report = report
-        self._taken: dict[str, bool] = {}
-        self._strays: set[str] = set()
+        self._taken: dict[Predicate, bool] = {}
+        self._strays: set[Predicate] = set()
 
     def only(self, batch: Batch) -> Batch:
         """A batch without what is no input."""
@@ -116,7 +117,7 @@ class Inputs:
             self._numbers.look(batch)
         return batch
 
-    def _learn(self, signatures: Iterable[str]) -> None:
+    def _learn(self, signatures: Iterable[Predicate]) -> None:
         found = {signature: self._names.known_as(signature) for signature in signatures}
         self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
         # A class may be an input, and so may `rdf_type`: a fact that comes in as one of them is no stray.
@@ -321,7 +322,7 @@ def singles(batches: Sequence[Batch]) -> Iterator[Batch]:
     """The facts of a tick one by one, in the order of arrival; on one stream each counts once.
 
     >>> batch = Batch()
-    >>> for word in (5, 9, 5): batch.add("p/1", [word])
+    >>> for word in (5, 9, 5): batch.add(Predicate("p", 1), [word])
     >>> [single.rows for single in singles([batch])]
     [{'p/1': [5]}, {'p/1': [9]}]
     """

@@ -39,6 +39,5 @@ def frequencies(streams: Iterable[str | Path | Source], clock: Clock) -> dict[st
 
 def _count(batch: Batch, counts: dict[str, float]) -> None:
     for signature, words in batch.rows.items():
-        predicate, _, arity = signature.rpartition("/")
-        for concept in concepts_of(predicate, int(arity)):
-            counts[concept] = counts.get(concept, 0) + len(words) / int(arity)
+        for concept in concepts_of(signature):
+            counts[concept] = counts.get(concept, 0) + len(words) / signature.arity

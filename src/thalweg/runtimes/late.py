@@ -59,10 +59,11 @@ def summary(count: int, first: str) -> Diagnostic | None:
 def facts(batch: Batch, words: Dictionary) -> Iterator[Fact]:
     """The facts of a batch, in the order of arrival where the batch knows it.
 
+    >>> from thalweg.model.predicate import Predicate
     >>> words, batch = Dictionary(), Batch()
-    >>> batch.add("a/1", [words.code("x")]); batch.add("b/0", [])
+    >>> batch.add(Predicate("a", 1), [words.code("x")]); batch.add(Predicate("b", 0), [])
     >>> [str(fact) for fact in facts(batch, words)]
     ['a(x)', 'b']
     """
     for signature, codes in batch.in_order():
-        yield words.fact(signature.rpartition("/")[0], codes)
+        yield words.fact(signature.name, codes)

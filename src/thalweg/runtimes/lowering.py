@@ -20,6 +20,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
+from thalweg.model.predicate import Predicate
 from thalweg.planning.copies import set_aside
 from thalweg.runtimes.answer_sets import Answered, Share
 from thalweg.runtimes.windows import Frame
@@ -32,7 +33,7 @@ class Lowered:
         self,
         rules: Program,
         frame: Frame,
-        inputs: tuple[str, ...],
+        inputs: tuple[Predicate, ...],
         background: Iterable[Fact] = (),
         limit: float | None = None,
         tally: "Tally | None" = None,
@@ -113,15 +114,18 @@ class Tally:
     """How many facts come to each piece of a program; `known_as` tells which inputs facts of a signature are.
 
     >>> from thalweg.model.event import Batch
-    >>> tally = Tally([("p/1", "q/1"), ("p/1", "r/1")], lambda signature: {signature})
-    >>> tally.count([Batch({"p/1": [1, 2], "q/1": [3]})])
+    >>> p, q, r = (Predicate(name, 1) for name in "pqr")
+    >>> tally = Tally([(p, q), (p, r)], lambda signature: {signature})
+    >>> tally.count([Batch({p: [1, 2], q: [3]})])
     [3, 2]
     """
 
-    def __init__(self, pieces: Sequence[tuple[str, ...]], known_as: Callable[[str], set[str]]) -> None:
+    def __init__(
+        self, pieces: Sequence[tuple[Predicate, ...]], known_as: Callable[[Predicate], set[Predicate]]
+    ) -> None:
         self._pieces = pieces
         self._known_as = known_as
-        self._takers: dict[str, list[int]] = {}
+        self._takers: dict[Predicate, list[int]] = {}
 
     def count(self, batches: Sequence[Batch]) -> list[int]:
         """How many of the facts come to each piece."""
@@ -131,7 +135,7 @@ class Tally:
                 counts[piece] += size
         return counts
 
-    def _learn(self, signature: str) -> list[int]:
+    def _learn(self, signature: Predicate) -> list[int]:
         known = self._known_as(signature)
         found = [number for number, inputs in enumerate(self._pieces) if not known.isdisjoint(inputs)]
         self._takers[signature] = found
@@ -165,8 +169,7 @@ def _distinct(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return rows[differs]
 
 
-def _sizes(batch: Batch) -> Iterator[tuple[str, int]]:
+def _sizes(batch: Batch) -> Iterator[tuple[Predicate, int]]:
     """How many facts there are of each signature."""
     for signature, words in batch.rows.items():
-        arity = int(signature.rpartition("/")[2])
-        yield signature, np.size(words) // arity if arity else 1
+        yield signature, np.size(words) // signature.arity if signature.arity else 1

@@ -12,6 +12,7 @@ from thalweg.languages.asp.terms import GREATEST, LEAST, Names, is_text_to_cling
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 # A stream that has brought so many other literals is not looked at any longer.
 _MOST_LITERALS: Final = 100_000
@@ -22,7 +23,7 @@ class Numbers:
 
     >>> from thalweg.model.event import Batch
     >>> dictionary, batch = Dictionary(), Batch()
-    >>> for term in ("7", "20.5"): batch.add("speed/1", [dictionary.code(term)])
+    >>> for term in ("7", "20.5"): batch.add(Predicate("speed", 1), [dictionary.code(term)])
     >>> Numbers(dictionary, lambda found: print(found.code, found.message)).look(batch)
     W508 `20.5` in `speed/1` is no number of clingo: it is compared as text
     """
@@ -55,7 +56,8 @@ class Numbers:
 def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
     """Tells of the first such number in facts that the program speaks of.
 
-    >>> [found.message for found in in_facts([Fact("limit", ("7.5",))], Names({}, frozenset({"limit/1"})))]
+    >>> limit = Fact("limit", ("7.5",))
+    >>> [found.message for found in in_facts([limit], Names({}, frozenset({limit.signature})))]
     ['`7.5` in `limit/1` is no number of clingo: it is compared as text']
     """
     mattering = (fact for fact in facts if names.known_as(fact.signature))
@@ -63,7 +65,7 @@ def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
     yield from (_no_number(*one) for one in islice(found, 1))
 
 
-def _no_number(term: str, signature: str) -> Diagnostic:
+def _no_number(term: str, signature: Predicate) -> Diagnostic:
     return Diagnostic("W508", f"`{term}` in `{signature}` is no number of clingo: it is compared as text", help=_HELP)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.owl.vocabulary import is_schema_class, is_schema_predicate, short
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 
 
 class SchemaWatch:
@@ -12,8 +13,9 @@ class SchemaWatch:
 
     >>> found = []
     >>> watch = SchemaWatch(found.append)
+    >>> below, other = Predicate("<http://www.w3.org/2000/01/rdf-schema#subClassOf>", 2), Predicate("<p>", 2)
     >>> for _ in range(2):
-    ...     watch.look(Batch({"<http://www.w3.org/2000/01/rdf-schema#subClassOf>/2": [4, 8], "<p>/2": [4, 8]}))
+    ...     watch.look(Batch({below: [4, 8], other: [4, 8]}))
     >>> [one.message for one in found]
     ['a stream brings `rdfs:subClassOf`, which speaks about the schema: it changes nothing']
     """
@@ -21,13 +23,13 @@ class SchemaWatch:
     def __init__(self, report: Callable[[Diagnostic], None], may_stream: bool = True) -> None:
         self._report = report
         self._help = "give it with the ontology" + (", or run with `--schema-stream`" if may_stream else "")
-        self._seen: set[str] = set()
+        self._seen: set[Predicate] = set()
 
     def look(self, batch: Batch) -> None:
         """Looks at what a batch is about."""
         for signature in batch.rows.keys() - self._seen:
             self._seen.add(signature)
-            name, _, arity = signature.rpartition("/")
-            if (arity == "2" and is_schema_predicate(name)) or (arity == "1" and is_schema_class(name)):
+            name, arity = signature.name, signature.arity
+            if (arity == 2 and is_schema_predicate(name)) or (arity == 1 and is_schema_class(name)):
                 message = f"a stream brings `{short(name)}`, which speaks about the schema: it changes nothing"
                 self._report(Diagnostic("W303", message, help=self._help))

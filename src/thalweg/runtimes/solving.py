@@ -22,6 +22,7 @@ from thalweg.languages.asp import AspProgram, Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
@@ -91,7 +92,7 @@ class Solving:
         self._symbol = lru_cache(maxsize=65_536)(program.names.as_symbol_text)
         self._spelled = Spelling(program.names)
         self._background = self._symbols(background)
-        self._held: deque[tuple[int, dict[str, list[Symbols]]]] = deque()
+        self._held: deque[tuple[int, dict[Predicate, list[Symbols]]]] = deque()
         self._last: list[dict[str, Solved]] = [{} for _ in self._pieces]
 
     def add(self, position: int, batches: Sequence[Batch]) -> None:
@@ -99,11 +100,11 @@ class Solving:
         if found:
             self._held.append((position, found))
 
-    def _symbols(self, facts: Iterable[Fact]) -> dict[str, list[Symbols]]:
-        found: dict[str, list[Symbols]] = {}
+    def _symbols(self, facts: Iterable[Fact]) -> dict[Predicate, list[Symbols]]:
+        found: dict[Predicate, list[Symbols]] = {}
         for fact in facts:
             for name, terms in self._atoms(fact):
-                signature = f"{name}/{len(terms)}"
+                signature = interned(name, len(terms))
                 if signature in self._inputs:
                     args = tuple(map(self._symbol, terms))
                     text = f"{name}({','.join(args)})." if args else f"{name}."

@@ -6,9 +6,10 @@ from typing import Any
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.languages.asp import AspProgram, calls, read, take_out, unused
 from thalweg.model.nesting import TOO_DEEP, WAY_OUT, too_deep
+from thalweg.model.predicate import Predicate
 
 
-def read_program(source: Source, inputs: Sequence[str] = ()) -> tuple[AspProgram, list[Diagnostic]]:
+def read_program(source: Source, inputs: Sequence[Predicate] = ()) -> tuple[AspProgram, list[Diagnostic]]:
     """A program as far as it can be read, and what is wrong with it.
 
     Its inputs are those that the user names, else those that it names itself and all without rules and facts.

@@ -38,14 +38,17 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 TERMS: Final = ("1", "1", "a", "2", "1.0", "a", "2.0", "0.5", '"a"')
 KINDS: Final = ("literal", "resource", "integer", "non_integer")
 NUMBERS: Final = ("1", "2", "0.5", "3", "0")
 TICKS: Final = ("0", "2", "4", "6", "9", "12")
 STREAMS: Final = (None, None, None, "s", "r")
-INPUTS: Final = ("p/1", "e/2", "k/0")
-LAYERS: Final = (("a/1", "b/2"), ("c/1", "d/2"), ("f/1", "g/0"))
+_P, _E = Predicate("p", 1), Predicate("e", 2)
+_A, _C = Predicate("a", 1), Predicate("c", 1)
+INPUTS: Final = (_P, _E, Predicate("k", 0))
+LAYERS: Final = ((_A, Predicate("b", 2)), (_C, Predicate("d", 2)), (Predicate("f", 1), Predicate("g", 0)))
 VARIABLES: Final = ("X", "Y", "Z")
 TIMES: Final = ("T", "U")
 FUNCTIONS: Final = ("count", "sum", "min", "max", "avg")
@@ -80,7 +83,7 @@ class _Writer:
 
     draw: st.DrawFn
     level: int
-    derived: dict[str, int]
+    derived: dict[Predicate, int]
     tuples: bool
     bound: list[str] = field(default_factory=list)
     fresh: int = 0
@@ -99,15 +102,15 @@ class _Writer:
         self.fresh += 1
         return f"{kind}{self.fresh}"
 
-    def signature(self, below: int) -> str:
+    def signature(self, below: int) -> Predicate:
         """A predicate of a layer up to `below`."""
         options = dict.fromkeys(INPUTS, -1) | self.derived
         usable = [found for found, level in options.items() if level <= below]
-        signature = self.pick([*usable, "p/1", "e/2"]) if {"p/1", "e/2"} <= set(usable) else self.pick(usable)
+        signature = self.pick([*usable, _P, _E]) if {_P, _E} <= set(usable) else self.pick(usable)
         self.recursive |= self.derived.get(signature, -1) == self.level
         return signature
 
-    def window(self, signature: str, longest: int = 6) -> Window:
+    def window(self, signature: Predicate, longest: int = 6) -> Window:
         kind = self.pick(("time", "time", "hop", "tuples", "own tuples"))
         if kind == "hop":
             return TimeWindow(self.pick(range(longest)), self.pick((1, 2, 3, 5)))
@@ -120,8 +123,7 @@ class _Writer:
     ) -> Formula:
         """Any formula over a predicate of a layer up to `below`, its arguments chosen by the caller."""
         signature = self.signature(below)
-        predicate, arity = signature[:-2], int(signature[-1])
-        atom = Atom(predicate, tuple(argument() for _ in range(arity)))
+        atom = Atom(signature.name, tuple(argument() for _ in range(signature.arity)))
         stream = self.pick(STREAMS) if self.chance(25) else None
         match self.pick(("now", "in", "in", "in", "always", "always", "at", "at in", "at in")):
             case "now":
@@ -253,12 +255,12 @@ class _Writer:
         literals += [self.negated() for _ in range(self.pick((0, 0, 0, 1, 1, 2)))]
         return literals or [self.positive()]
 
-    def rule(self, signature: str) -> Rule:
+    def rule(self, signature: Predicate) -> Rule:
         body = self.body()
         if self.chance(30):
             body = self.draw(st.permutations(body))
-        args = tuple(self.head_argument() for _ in range(int(signature[-1])))
-        return Rule(Atom(signature[:-2], args), tuple(body), self.head_time())
+        args = tuple(self.head_argument() for _ in range(signature.arity))
+        return Rule(Atom(signature.name, args), tuple(body), self.head_time())
 
 
 @st.composite
@@ -266,20 +268,20 @@ def programs(draw: st.DrawFn, max_rules: int = 6, tuples: bool = True) -> Progra
     """A safe, stratified program over a small signature; `tuples=False` leaves tuple windows out."""
     heads = [(signature, level) for level, layer in enumerate(LAYERS) for signature in layer]
     # An input predicate that is derived as well takes a layer like any other head.
-    heads += [("p/1", draw(st.integers(0, 1))), ("e/2", draw(st.integers(0, 1)))]
+    heads += [(_P, draw(st.integers(0, 1))), (_E, draw(st.integers(0, 1)))]
     chosen = draw(st.lists(st.sampled_from(heads), min_size=1, max_size=max_rules))
     derived = dict(chosen)
     rules = [_Writer(draw, level, derived, tuples).rule(signature) for signature, level in chosen]
-    background = draw(st.lists(facts(("p/1", "e/2", "k/0", "a/1", "c/1")), max_size=2, unique=True))
+    background = draw(st.lists(facts((*INPUTS, _A, _C)), max_size=2, unique=True))
     return Program(tuple(rules), tuple(background) if draw(st.booleans()) else ())
 
 
 @st.composite
-def facts(draw: st.DrawFn, signatures: Sequence[str] = (*INPUTS, *INPUTS, "a/1", "c/1")) -> Fact:
+def facts(draw: st.DrawFn, signatures: Sequence[Predicate] = (*INPUTS, *INPUTS, _A, _C)) -> Fact:
     """A fact over the small signature."""
     signature = draw(st.sampled_from(signatures))
-    arity = int(signature[-1])
-    return Fact(signature[:-2], tuple(draw(st.lists(st.sampled_from(TERMS), min_size=arity, max_size=arity))))
+    arity = signature.arity
+    return Fact(signature.name, tuple(draw(st.lists(st.sampled_from(TERMS), min_size=arity, max_size=arity))))
 
 
 @st.composite
@@ -323,7 +325,7 @@ class _Large:
     def pick(self, options: Sequence[Value]) -> Value:
         return self.draw(st.sampled_from(options))
 
-    def window(self, signature: str) -> Window:
+    def window(self, signature: Predicate) -> Window:
         if self.pick((True, False, False)):
             return TupleWindow(self.pick(range(1, 9)), self.pick((None, signature)))
         return TimeWindow(self.pick(range(9)), self.pick((None, None, 2, 3)))
@@ -370,7 +372,7 @@ class _Large:
         """Many rules over one predicate, each with a window of its own."""
         for each in range(self.pick(MANY)):
             atom = Atom("p", (Variable("X"),))
-            yield Rule(Atom(f"many{number}_{each}", (Variable("X"),)), (InWindow(atom, self.window("p/1")),))
+            yield Rule(Atom(f"many{number}_{each}", (Variable("X"),)), (InWindow(atom, self.window(_P)),))
 
     def indexes(self, number: int) -> Iterator[Rule]:
         """Many ways to look up the same rows."""

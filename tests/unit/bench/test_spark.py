@@ -33,6 +33,7 @@ from thalweg.diagnostics import Source
 from thalweg.engine import Engine
 from thalweg.languages import lars
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.planning.partition import partition
 
 HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
@@ -83,10 +84,10 @@ def test_every_program_is_split(stream: Stream) -> None:
 @pytest.mark.parametrize("idle", [Silent, Echo])
 def test_an_idle_engine_is_restored_as_one(idle: type[Engine]) -> None:
     engine = idle(lars.read(Source(DENSE.name, DENSE.rules)), first=3)
-    changes = engine.advance(5, [Batch(rows={"p/2": np.array([5, 9, 9, 13])})])
+    changes = engine.advance(5, [Batch(rows={Predicate("p", 2): np.array([5, 9, 9, 13])})])
     again = idle.restore(engine.program, engine.snapshot())
     assert (type(again), again.now, len(again.facts())) == (idle, 5, 0)
-    assert [change.columns(engine.plan.outputs["q0/2"])[0].tolist() for change in changes] == (
+    assert [change.columns(engine.plan.outputs[Predicate("q0", 2)])[0].tolist() for change in changes] == (
         [] if idle is Silent else [[[5, 9], [9, 13]]]
     )
 

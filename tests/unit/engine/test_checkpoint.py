@@ -10,6 +10,7 @@ from thalweg.engine import Engine, Given
 from thalweg.engine.checkpoint import MismatchError, save, shed
 from thalweg.model.arrow import encode
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.testing.evaluators import told
 
 
@@ -94,14 +95,14 @@ def test_what_leaves_with_the_present_tick_is_not_shed():
 
 def test_a_part_that_is_given_less_draws_no_conclusion_from_it():
     """As between the stages of Spark: what another part lacks is unknown here too."""
-    program = replace(api.load("a(X) :- r(X) in [50], not q(X)."), given=frozenset({("q/1", False)}))
+    program = replace(api.load("a(X) :- r(X) in [50], not q(X)."), given=frozenset({(Predicate("q", 1), False)}))
     engine = Engine(program)
     x = engine.dictionary.code("x")
     rows, none = np.array([[x]]), np.zeros((0, 1), dtype=np.int64)
-    engine.advance(0, [fact("r(x)")], [Given("q/1", False, rows, none)])
+    engine.advance(0, [fact("r(x)")], [Given(Predicate("q", 1), False, rows, none)])
     engine.advance(3)
-    engine.doubt({("q/1", False): ("p/1",)})
-    assert engine.advance(4, given=[Given("q/1", False, none, rows)])[0].shed == ("p/1",)
+    engine.doubt({(Predicate("q", 1), False): (Predicate("p", 1),)})
+    assert engine.advance(4, given=[Given(Predicate("q", 1), False, none, rows)])[0].shed == (Predicate("p", 1),)
     assert not engine.facts()
     assert told(engine.advance(7)) == {}
     engine.doubt({})

@@ -8,6 +8,7 @@ from thalweg.engine import Engine
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 
 def integers(*rows: tuple[int, ...]) -> np.ndarray:
@@ -20,8 +21,8 @@ def reached(engine: Engine) -> set[str]:
 
 def test_one_tick_may_derive_far_more_than_there_is_room_for():
     engine = Engine(api.load("q(X,Y) :- p(X) in [3], r(Y) in [3]. n(N) :- N = count{X,Y : q(X,Y)}."))
-    engine.advance(0, Batch(rows={"p/1": integers(*((each,) for each in range(300)))}))
-    (change,) = engine.advance(1, Batch(rows={"r/1": integers(*((each,) for each in range(300)))}))
+    engine.advance(0, Batch(rows={Predicate("p", 1): integers(*((each,) for each in range(300)))}))
+    (change,) = engine.advance(1, Batch(rows={Predicate("r", 1): integers(*((each,) for each in range(300)))}))
     assert len(change.begin) == 300 * 300 + 1
     assert Fact("n", ("90000",)) in change.begin
     assert [(change.tick, len(change.begin), len(change.end)) for change in engine.advance(9)] == [(4, 1, 90001)]
@@ -30,8 +31,8 @@ def test_one_tick_may_derive_far_more_than_there_is_room_for():
 def test_a_long_chain_closes_and_falls_apart():
     engine = Engine(api.load("path(X,Y) :- edge(X,Y) in [5]. path(X,Z) :- path(X,Y), edge(Y,Z) in [5]."))
     length = 150
-    engine.advance(0, Batch(rows={"edge/2": integers(*((each, each + 1) for each in range(length)))}))
-    engine.advance(2, Batch(rows={"edge/2": integers((length, 0))}))
+    engine.advance(0, Batch(rows={Predicate("edge", 2): integers(*((each, each + 1) for each in range(length)))}))
+    engine.advance(2, Batch(rows={Predicate("edge", 2): integers((length, 0))}))
     assert len(engine.facts()) == (length + 1) ** 2
     engine.advance(6)
     assert engine.facts() == [Fact("path", (str(length), "0"))]

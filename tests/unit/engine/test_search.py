@@ -11,6 +11,7 @@ from thalweg.engine import Engine
 from thalweg.engine.search import Search
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.testing.evaluators import feed
 from thalweg.testing.strategies import Scenario, scenarios
 
@@ -47,7 +48,7 @@ def test_why_of_a_join_looks_through_nothing(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_does_not_hold_is_not_found() -> None:
     engine = Engine(lars.read(Source("a", "a(X) :- p(X) in [1].")))
     engine.advance(0, [Fact("p", ("x",))])
-    word, relation = engine.dictionary.code("x"), engine.plan.outputs["a/1"].number
+    word, relation = engine.dictionary.code("x"), engine.plan.outputs[Predicate("a", 1)].number
     assert Search(engine).find(relation, (word,)) is not None
     engine.advance(2)
     assert Search(engine).find(relation, (word,)) is None

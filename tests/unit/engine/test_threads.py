@@ -8,6 +8,7 @@ from thalweg.diagnostics import Source
 from thalweg.engine import BusyError, Engine
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 CROSS = "h(X) :- p(X), p(Y), p(Z), X + Y + Z < 0."
 
@@ -35,9 +36,9 @@ def test_a_second_call_in_the_same_tick_gets_an_error() -> None:
         """A fact that looks at the engine while it is taken in."""
 
         @property
-        def signature(self) -> str:
+        def signature(self) -> Predicate:
             engine.facts()
-            return "p/1"
+            return Predicate("p", 1)
 
     with pytest.raises(BusyError, match="another thread"):
         engine.advance(0, [Curious("p", ("1",))])

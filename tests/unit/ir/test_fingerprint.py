@@ -11,23 +11,24 @@ from thalweg.ir.fingerprint import fingerprint
 from thalweg.ir.nodes import Atom, Constant, Door, Equality, Program, Rule
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.runtimes.spark.job import Job
 
 PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X,_).\nt(a)."))
 CHANGED = {
     "rules": PROGRAM.rules[:1],
     "background": (Fact("t", ("b",)),),
-    "given": frozenset({("p/1", False)}),
-    "handed_on": frozenset({("q/1", True)}),
-    "lasting": frozenset({("q/1", True)}),
-    "told": frozenset({"r/1"}),
-    "streamed": frozenset({"q/1"}),
+    "given": frozenset({(Predicate("p", 1), False)}),
+    "handed_on": frozenset({(Predicate("q", 1), True)}),
+    "lasting": frozenset({(Predicate("q", 1), True)}),
+    "told": frozenset({Predicate("r", 1)}),
+    "streamed": frozenset({Predicate("q", 1)}),
     "door": Door(stand_ins=True),
     "fixed": True,
-    "equality": Equality("e/2", None, "l/2"),
-    "pinned": frozenset({("q/1", 1)}),
-    "gathered": frozenset({"p/1"}),
-    "static": frozenset({"t/1"}),
+    "equality": Equality(Predicate("e", 2), None, Predicate("l", 2)),
+    "pinned": frozenset({(Predicate("q", 1), 1)}),
+    "gathered": frozenset({Predicate("p", 1)}),
+    "static": frozenset({Predicate("t", 1)}),
     "reasons": Program(),
 }
 
@@ -47,11 +48,17 @@ def test_every_field_counts(field: str) -> None:
         (Door(stand_ins=True), Door()),
         (Door(restrictions=("_:a",)), Door()),
         *(
-            (Equality("e/2", "a/3", "l/2"), each)
-            for each in (Equality("f/2", "a/3", "l/2"), Equality("e/2", None, "l/2"))
+            (Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2)), each)
+            for each in (
+                Equality(Predicate("f", 2), Predicate("a", 3), Predicate("l", 2)),
+                Equality(Predicate("e", 2), None, Predicate("l", 2)),
+            )
         ),
-        (Equality("e/2", None, "l/2"), Equality("e/2", None, "k/2")),
-        (Equality("e/2", None, "l/2"), Equality("e/2", None, "l/2", frozenset({"<a>"}))),
+        (Equality(Predicate("e", 2), None, Predicate("l", 2)), Equality(Predicate("e", 2), None, Predicate("k", 2))),
+        (
+            Equality(Predicate("e", 2), None, Predicate("l", 2)),
+            Equality(Predicate("e", 2), None, Predicate("l", 2), frozenset({"<a>"})),
+        ),
     ],
 )
 def test_every_field_of_a_field_counts(one: Door | Equality, other: Door | Equality) -> None:
@@ -74,4 +81,4 @@ def test_a_snapshot_of_other_outputs_is_refused() -> None:
     engine.advance(0, [Fact("p", ("a",))])
     assert Engine.restore(PROGRAM, engine.snapshot()).now == 0
     with pytest.raises(MismatchError):
-        Engine.restore(replace(PROGRAM, told=frozenset({"r/1"})), engine.snapshot())
+        Engine.restore(replace(PROGRAM, told=frozenset({Predicate("r", 1)})), engine.snapshot())

@@ -8,22 +8,23 @@ from thalweg.diagnostics import Rejected
 from thalweg.ir.merge import MERGED, merge
 from thalweg.ir.nodes import Atom, Door, Equality, Program, Rule
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 P, Q = Rule(Atom("p")), Rule(Atom("q"))
 WHOLE = {
     "rules": (P,),
     "background": (Fact("t", ("b",)),),
-    "given": frozenset({("g/1", False)}),
-    "handed_on": frozenset({("q/1", True)}),
-    "lasting": frozenset({("q/1", True)}),
-    "told": frozenset({"p/0"}),
-    "streamed": frozenset({"p/0"}),
+    "given": frozenset({(Predicate("g", 1), False)}),
+    "handed_on": frozenset({(Predicate("q", 1), True)}),
+    "lasting": frozenset({(Predicate("q", 1), True)}),
+    "told": frozenset({Predicate("p", 0)}),
+    "streamed": frozenset({Predicate("p", 0)}),
     "door": Door(("<a>", "<b>"), True, ("_:r",)),
     "fixed": True,
-    "equality": Equality("e/2", "a/3", "l/2", frozenset({"<n>"})),
-    "pinned": frozenset({("p/0", 1)}),
-    "gathered": frozenset({"g/1"}),
-    "static": frozenset({"t/1"}),
+    "equality": Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<n>"})),
+    "pinned": frozenset({(Predicate("p", 0), 1)}),
+    "gathered": frozenset({Predicate("g", 1)}),
+    "static": frozenset({Predicate("t", 1)}),
     "reasons": Program((P,)),
 }
 
@@ -57,11 +58,14 @@ def test_doors_ask_for_all_that_one_of_them_asks_for() -> None:
 
 
 def test_equality_is_merged_where_the_names_agree() -> None:
-    one, other = Equality("e/2", None, "l/2", frozenset({"<a>"})), Equality(None, "a/3", "l/2", frozenset({"<b>"}))
+    one, other = (
+        Equality(Predicate("e", 2), None, Predicate("l", 2), frozenset({"<a>"})),
+        Equality(None, Predicate("a", 3), Predicate("l", 2), frozenset({"<b>"})),
+    )
     merged = merge([Program(equality=one), Program(equality=other)]).equality
-    assert merged == Equality("e/2", "a/3", "l/2", frozenset({"<a>", "<b>"}))
+    assert merged == Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<a>", "<b>"}))
     with pytest.raises(Rejected, match="E411"):
-        merge([Program(equality=one), Program(equality=Equality("e/2", None, "k/2"))])
+        merge([Program(equality=one), Program(equality=Equality(Predicate("e", 2), None, Predicate("k", 2)))])
 
 
 def test_checks_of_consistency_do_not_go_with_other_rules() -> None:

@@ -28,10 +28,9 @@ def _facts(dictionary: Dictionary, tick: int, batch: Batch) -> list[Told]:
     taken = dict.fromkeys(batch.rows, 0)
     facts: list[Told] = []
     for signature in batch.order:
-        predicate, _, arity = signature.rpartition("/")
         start = taken[signature]
-        taken[signature] += int(arity)
-        facts.append((tick, dictionary.fact(predicate, list(batch.rows[signature])[start : taken[signature]])))
+        taken[signature] += signature.arity
+        facts.append((tick, dictionary.fact(signature.name, list(batch.rows[signature])[start : taken[signature]])))
     assert all(taken[signature] == len(row) for signature, row in batch.rows.items())
     return facts
 

@@ -29,6 +29,7 @@ from thalweg.ir.text import show
 from thalweg.languages.lars import parse, read
 from thalweg.languages.lars.parser import Plain, statements
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 TICKER = Path(__file__).parents[4] / "shared" / "data" / "lars" / "ticker"
 
@@ -86,8 +87,8 @@ def test_formulas(text: str, formula: Formula) -> None:
         ("[1 d step 1 h]", TimeWindow(86_400, 3_600)),
         ("[3 #]", TupleWindow(3)),
         ("[3#]", TupleWindow(3)),
-        ("[3 # p/2]", TupleWindow(3, "p/2")),
-        ("[3 # <http://e.org/p>/2]", TupleWindow(3, "<http://e.org/p>/2")),
+        ("[3 # p/2]", TupleWindow(3, Predicate("p", 2))),
+        ("[3 # <http://e.org/p>/2]", TupleWindow(3, Predicate("<http://e.org/p>", 2))),
     ],
 )
 def test_windows(text: str, window: TimeWindow | TupleWindow) -> None:
@@ -339,6 +340,8 @@ def test_a_forgotten_dot_costs_neither_statement() -> None:
         ("a :- p in [3 step -2 sec].", "E206"),
         ("a(1/0).", "E207"),
         ("a(1+b).", "E207"),
+        ("a :- p in [3 # p/1.5].", "E208"),
+        (f"a :- p in [3 # p/{'1' * 5000}].", "E208"),
     ],
 )
 def test_rejected(text: str, code: str) -> None:

@@ -25,6 +25,7 @@ from thalweg.ir.text import show
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 from thalweg.model.number import OPERATORS
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
 from thalweg.testing.strategies import programs
 
@@ -52,7 +53,9 @@ def atoms(args: st.SearchStrategy[object]) -> st.SearchStrategy[Atom]:
 
 windows = st.one_of(
     st.builds(TimeWindow, st.integers(0, 99), st.one_of(st.none(), st.integers(1, 9))),
-    st.builds(TupleWindow, st.integers(1, 99), st.sampled_from([None, "p/2", "<http://e.org/p#x>/1"])),
+    st.builds(
+        TupleWindow, st.integers(1, 99), st.sampled_from([None, Predicate("p", 2), Predicate("<http://e.org/p#x>", 1)])
+    ),
 )
 streams = st.sampled_from([None, "s", "<http://e.org/s>"])
 formulas = st.one_of(

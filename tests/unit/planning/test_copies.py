@@ -7,6 +7,7 @@ import pytest
 
 from thalweg import Asking, run
 from thalweg.diagnostics import Source
+from thalweg.model.predicate import Predicate
 from thalweg.planning.copies import Copies, Copy, set_aside
 from thalweg.solvers.programs import read_program
 
@@ -22,12 +23,12 @@ def copies(text: str) -> Copies:
 
 
 def test_a_predicate_with_its_arguments_in_another_order() -> None:
-    assert copies(DERIVED + "s(Y,X) :- t(X,Y). #show s/2.") == {"s/2": (Copy("t/2", (1, 0)),)}
+    assert copies(DERIVED + "s(Y,X) :- t(X,Y). #show s/2.") == {Predicate("s", 2): (Copy(Predicate("t", 2), (1, 0)),)}
 
 
 def test_several_sources() -> None:
     text = DERIVED + "u(X,Y) :- q(X,Y), X != Y. s(X,Y) :- t(X,Y). s(X,Y) :- u(Y,X). #show s/2."
-    assert copies(text) == {"s/2": (Copy("t/2", (0, 1)), Copy("u/2", (1, 0)))}
+    assert copies(text) == {Predicate("s", 2): (Copy(Predicate("t", 2), (0, 1)), Copy(Predicate("u", 2), (1, 0)))}
 
 
 @pytest.mark.parametrize(

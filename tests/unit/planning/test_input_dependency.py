@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.diagnostics import Source
+from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Dependency, analyse
 from thalweg.planning.published import Published
 from thalweg.solvers.clingo import solve_once
@@ -19,12 +20,12 @@ give_notification(X) :- traffic_jam(X).
 give_notification(X) :- car_fire(X).
 """
 R7 = "traffic_jam(X) :- car_fire(X), many_cars(X)."
-JAM = ("average_speed/2", "car_number/2", "traffic_light/1")
-FIRE = ("car_in_smoke/2", "car_location/2", "car_speed/2")
+JAM = (Predicate("average_speed", 2), Predicate("car_number", 2), Predicate("traffic_light", 1))
+FIRE = (Predicate("car_in_smoke", 2), Predicate("car_location", 2), Predicate("car_speed", 2))
 STREAMRULE = Path(__file__).parents[4] / "shared" / "data" / "streamrule"
 
 
-def dependency(text: str, *inputs: str) -> Dependency:
+def dependency(text: str, *inputs: Predicate) -> Dependency:
     program, wrong = read_program(Source("x.lp", text), inputs)
     assert not wrong
     return analyse(program.outlines, program.inputs)
@@ -152,6 +153,6 @@ def test_universities_in_pieces() -> None:
     assert len(found.communities) == 3
     answers = set[str]()
     for piece in found.pieces:
-        own = [fact for fact in facts if f"{fact.partition('(')[0]}/2" in piece.inputs]
+        own = [fact for fact in facts if Predicate(fact.partition("(")[0], 2) in piece.inputs]
         answers |= set(solve_once(program.text(piece.rules), "\n".join(own)))
     assert sorted(answers) == sorted(fact.rstrip(".") for fact in expected if fact)

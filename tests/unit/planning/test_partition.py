@@ -20,6 +20,7 @@ from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.program import over_triples, specialised
 from thalweg.languages.owl.specialise import EQUAL
 from thalweg.languages.owl.vocabulary import OWL, RDFS, SAME_AS
+from thalweg.model.predicate import Predicate
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.explain import Explanation, explain
 from thalweg.planning.locality import in_order, rests_on, uses
@@ -44,8 +45,8 @@ def stages(text: str) -> tuple[Stage, ...]:
 
 def stages_of_facts(text: str, told: str = "", streamed: str = "") -> tuple[Stage, ...]:
     """Those of a program that says which of its predicates are told and streamed, besides being derived."""
-    named = replace(program(text), told=frozenset(told.split()), streamed=frozenset(streamed.split()))
-    return partition(named).stages
+    known, brought = (frozenset(map(Predicate.read, names.split())) for names in (told, streamed))
+    return partition(replace(program(text), told=known, streamed=brought)).stages
 
 
 def keys(text: str) -> list[list[str | None]]:
@@ -136,7 +137,7 @@ def test_recursion_that_keeps_its_key_is_split() -> None:
     text = "reach(X,Y) :- edge(X,Y). reach(X,Z) :- reach(X,Y), next(Y,Z). next(a,b)."
     (only,) = stages(text)
     assert only.keys == ("X", "X")
-    assert Route("next/2", "next'all", None) in only.routes
+    assert Route(Predicate("next", 2), "next'all", None) in only.routes
 
 
 def test_recursion_over_several_predicates_agrees_on_places() -> None:
@@ -157,20 +158,20 @@ def test_a_conclusion_in_the_wrong_place_is_sent_on() -> None:
     first, second = stages("a(X,Y) :- p(X,Y), q(X). b(Y) :- a(X,Y), r(Y).")
     assert (first.keys, second.keys) == (("X",), ("Y",))
     assert first.supplies == (("a'0/2", "a/2", False),)
-    assert Route("a/2", "a'1", 1, stage=0, lasting=True) in second.routes
+    assert Route(Predicate("a", 2), "a'1", 1, stage=0, lasting=True) in second.routes
     assert second.program.given == {("a'1/2", False)}
     assert first.program.handed_on == {("a'0/2", False)}
 
 
 def test_a_conclusion_that_everyone_needs_is_sent_to_everyone() -> None:
     second = stages("alarm :- p(X) in [3]. b(X) :- q(X), not alarm.")[1]
-    assert Route("alarm/0", "alarm'all", None, stage=0, lasting=True) in second.routes
+    assert Route(Predicate("alarm", 0), "alarm'all", None, stage=0, lasting=True) in second.routes
     assert rules(second) == ["b'0(X) :- q'0(X), not alarm'all."]
 
 
 def test_its_parts_may_be_taken_back_one_by_one() -> None:
     second = stages("alarm :- p(X) in [3], not off(X). b(X) :- q(X), not alarm.")[1]
-    assert Route("alarm/0", "alarm'allu", None, stage=0, union=True) in second.routes
+    assert Route(Predicate("alarm", 0), "alarm'allu", None, stage=0, union=True) in second.routes
     assert rules(second) == ["alarm'all :- alarm'allu(_).", "b'0(X) :- q'0(X), not alarm'all."]
 
 
@@ -193,8 +194,8 @@ def test_a_stage_that_gets_the_parts_anyway_tells_of_them() -> None:
 def test_conclusions_at_a_tick_and_now_are_sent_apart() -> None:
     _, second = stages("a(X) at T :- p(X,Y) at T in [5], q(Y). a(X) :- r(X,Y), q(Y). b(X) :- a(X) in [3].")
     assert from_others(second) == [
-        Route("a/1", "a'0", 0, stage=0, lasting=True),
-        Route("a/1", "a'0", 0, stage=0, timed=True, lasting=True),
+        Route(Predicate("a", 1), "a'0", 0, stage=0, lasting=True),
+        Route(Predicate("a", 1), "a'0", 0, stage=0, timed=True, lasting=True),
     ]
     assert second.program.given == second.program.lasting == {("a'0/1", False), ("a'0/1", True)}
     assert rules(second) == ["b'0(X) :- a'0(X) in [3]."]
@@ -203,8 +204,8 @@ def test_conclusions_at_a_tick_and_now_are_sent_apart() -> None:
 def test_parts_at_a_tick_and_now_are_merged_apart() -> None:
     _, second = stages("a(X) at T :- p(X,Y) at T in [5], not q(Y). a(X) :- r(X,Y), q(Y). b(X) :- a(X) in [3].")
     assert from_others(second) == [
-        Route("a/1", "a'0u", 0, stage=0, union=True),
-        Route("a/1", "a'0t", 0, stage=0, timed=True, union=True),
+        Route(Predicate("a", 1), "a'0u", 0, stage=0, union=True),
+        Route(Predicate("a", 1), "a'0t", 0, stage=0, timed=True, union=True),
     ]
     assert second.program.given == {("a'0u/2", False), ("a'0t/2", True)}
     assert rules(second)[:2] == ["a'0(X0) :- a'0u(X0,_).", "a'0(X0) at U :- a'0t(X0,_) at U."]
@@ -212,19 +213,21 @@ def test_parts_at_a_tick_and_now_are_merged_apart() -> None:
 
 def test_conclusions_of_one_bucket_are_not_in_parts() -> None:
     _, second = stages("a(X) at T :- p(X) at T in [3 #]. b(X) :- a(X) in [3], q(X).")
-    assert Route("a/1", "a'0", 0, stage=0, timed=True) in second.routes
+    assert Route(Predicate("a", 1), "a'0", 0, stage=0, timed=True) in second.routes
     assert second.program.given == {("a'0/1", True)}
 
 
 def test_a_predicate_that_is_derived_may_be_streamed_too() -> None:
     first, second = stages("p(X,Y) :- e(X,Y), q(X). a(X) :- p(X,Y). b(Y) :- p(X,Y), r(Y).")
-    assert Route("p/2", "p'0", 0) in first.routes
-    assert {Route("p/2", "p'1", 1), Route("p/2", "p'1", 1, stage=0, lasting=True)} <= set(second.routes)
+    assert Route(Predicate("p", 2), "p'0", 0) in first.routes
+    assert {Route(Predicate("p", 2), "p'1", 1), Route(Predicate("p", 2), "p'1", 1, stage=0, lasting=True)} <= set(
+        second.routes
+    )
 
 
 def test_what_nobody_reads_is_not_sent() -> None:
     (only,) = stages("a(X) :- p(X). b(1).")
-    assert only.routes == (Route("p/1", "p'0", 0),)
+    assert only.routes == (Route(Predicate("p", 1), "p'0", 0),)
     assert only.program.background == ()
 
 
@@ -330,7 +333,7 @@ def test_long_chains() -> None:
 )
 def test_what_nothing_can_take_back_needs_no_merging(body: str) -> None:
     first, second = stages(f"a(X) :- {body}. c(Y) :- r(Y,Z).")
-    assert from_others(second) == [Route("a/1", "a'0", 0, stage=0, lasting=True)]
+    assert from_others(second) == [Route(Predicate("a", 1), "a'0", 0, stage=0, lasting=True)]
     assert first.program.lasting == first.program.handed_on == {("a'part/1", False)}
     assert second.program.lasting == second.program.given == {("a'0/1", False)}
     assert second.program.told == frozenset({"a'0/1"})
@@ -349,14 +352,14 @@ def test_what_nothing_can_take_back_needs_no_merging(body: str) -> None:
 )
 def test_what_may_be_taken_back_is_merged(body: str) -> None:
     first, second = stages(f"a(X) :- {body}. c(Y) :- d(Y), r(Y). d(Y) :- r(Y), not q(Y).")
-    assert from_others(second) == [Route("a/1", "a'0u", 0, stage=0, union=True)]
+    assert from_others(second) == [Route(Predicate("a", 1), "a'0u", 0, stage=0, union=True)]
     assert first.program.lasting == second.program.lasting == set()
     assert rules(second) == ["a'0(X0) :- a'0u(X0,_)."]
 
 
 def test_one_rule_is_enough_to_take_back_a_predicate() -> None:
     _, second = stages("a(X) :- p(X,Y), q(Y). a(X) :- p(X,Y), not r(Y).")
-    assert from_others(second) == [Route("a/1", "a'0u", 0, stage=0, union=True)]
+    assert from_others(second) == [Route(Predicate("a", 1), "a'0u", 0, stage=0, union=True)]
 
 
 def test_counting_may_take_back_what_it_counted() -> None:
@@ -376,7 +379,7 @@ def test_what_nobody_is_told_is_not_gathered() -> None:
 
 def test_what_nobody_is_told_may_come_in_parts() -> None:
     text = "a(X) :- p(X,Y), q(Y). b(X) :- a(X), r(X)."
-    named = replace(program(text), told=frozenset({"b/1"}))
+    named = replace(program(text), told=frozenset({Predicate("b", 1)}))
     _, second = explain(named, partitions=2).stages or ()
     assert [(each.signature, each.merged) for each in second.arrivals if each.stage is not None] == [("a/1", True)]
 
@@ -385,7 +388,7 @@ def test_every_stage_knows_what_streams_bring_besides() -> None:
     text = "p(X,Y) :- e(X,Y), q(X). a(X) :- p(X,Y). b(Y) :- p(X,Y), r(Y)."
     first, second = stages_of_facts(text, told="a/1 b/1", streamed="p/2")
     assert (first.program.streamed, second.program.streamed) == ({"p'0/2"}, {"p'1/2"})
-    expected = explain(replace(program(text), streamed=frozenset({"p/2"})), partitions=2).stages or ()
+    expected = explain(replace(program(text), streamed=frozenset({Predicate("p", 2)})), partitions=2).stages or ()
     assert [[each.signature for each in one.arrivals if each.kind == "stream"] for one in expected] == [
         ["e/2", "q/1", "p/2"],
         ["p/2", "r/1"],
@@ -406,9 +409,9 @@ KNOWS = "knows(Y,X) :- knows(X,Y) in [5]."
 def test_recursion_follows_the_facts_that_streams_bring() -> None:
     first, second = stages_of_facts(KNOWS, told="knows/2", streamed="knows/2")
     assert (first.split, first.keys, rules(first)) == (True, (None,), ["knows'part(Y,X) :- knows'part(X,Y) in [5]."])
-    assert first.routes == (Route("knows/2", "knows'part", 0),)
+    assert first.routes == (Route(Predicate("knows", 2), "knows'part", 0),)
     assert first.why == "rules without a key follow each fact within its bucket"
-    assert second.routes == (Route("knows/2", "knows'0", 0, stage=0, lasting=True),)
+    assert second.routes == (Route(Predicate("knows", 2), "knows'0", 0, stage=0, lasting=True),)
     assert second.outputs == (("knows'0/2", "knows/2"),)
 
 
@@ -455,7 +458,7 @@ def test_a_rule_without_a_key_does_not_keep_the_others_from_theirs() -> None:
     first, second = stages("bad(X) :- p(X), q(X). bad(X) :- r(X), s(Y).")
     assert (first.split, rules(first), first.outputs) == (False, ["bad'part(X) :- r'all(X), s'all(Y)."], ())
     assert (second.split, second.keys, rules(second)) == (True, ("X",), ["bad'0(X) :- p'0(X), q'0(X)."])
-    assert from_others(second) == [Route("bad/1", "bad'0", 0, stage=0, lasting=True)]
+    assert from_others(second) == [Route(Predicate("bad", 1), "bad'0", 0, stage=0, lasting=True)]
     assert second.outputs == (("bad'0/1", "bad/1"),)
 
 
@@ -579,11 +582,11 @@ def test_every_bucket_has_what_its_rules_read(program: Program) -> None:
     found = partition(program).stages
     derived = {rule.head.signature: stage for stage in found for rule in stage.rules}
     for stage in found:
-        streamed = {(route.name, route.arity) for route in stage.routes if route.stage is None}
+        streamed = {route.called for route in stage.routes if route.stage is None}
         for rule, renamed in zip(stage.rules, stage.renamed, strict=True):
             for use, called in zip(uses(rule.body), uses(renamed.body), strict=True):
                 atom = called.formula.atom
-                assert (atom.predicate, len(atom.args)) in streamed
+                assert atom.signature in streamed
                 if use.formula.stream is None and use.signature in derived:
                     assert derived[use.signature].number <= stage.number
                     assert atom.signature in stage.program.derived | {name for name, _ in stage.program.given}
@@ -630,7 +633,7 @@ def test_what_is_in_parts_and_does_not_last_is_merged(program: Program) -> None:
         for route in from_others(stage):
             in_parts = route.signature not in {told for _, told in found[route.stage or 0].outputs}
             assert route.union == (in_parts and not route.lasting)
-            assert (f"{route.name}/{route.arity + route.union}", route.timed) in stage.program.given
+            assert (route.called, route.timed) in stage.program.given
 
 
 @given(programs(max_rules=8))

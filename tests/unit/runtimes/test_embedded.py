@@ -5,6 +5,7 @@ from naive import NaiveEngine
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.runtimes.embedded import Embedded, Settings
 
 
@@ -31,7 +32,7 @@ class Run:
         tick, *names = item
         batch = Batch(stream="s")
         for name in names:
-            batch.add("p/1", [self.engine.dictionary.code(name)])
+            batch.add(Predicate("p", 1), [self.engine.dictionary.code(name)])
         return tick, batch
 
     def lines(self):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Source, Span
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import UNITS
 
 _SIGNATURE: Final = r"-?[_']*[a-z][A-Za-z0-9_']*/[0-9]+"
@@ -62,7 +63,7 @@ class Directives:
 
     text: str
     prefixes: dict[str, str] = field(default_factory=dict)
-    inputs: list[str] = field(default_factory=list)
+    inputs: list[Predicate] = field(default_factory=list)
     said: list[tuple[str, str, Span]] = field(default_factory=list)
     includes: list[tuple[str, Span]] = field(default_factory=list)
     window: OwnWindow | None = None
@@ -118,7 +119,7 @@ def contradictions(directives: Iterable[Directives]) -> Iterator[Diagnostic]:
             )
 
 
-def signatures(text: str) -> list[str]:
+def signatures(text: str) -> list[Predicate]:
     """The signatures of a list; `ValueError` where it is none.
 
     >>> signatures("speed/2, light/1")
@@ -126,7 +127,7 @@ def signatures(text: str) -> list[str]:
     """
     if not _SIGNATURES.match(text):
         raise ValueError(f"`{text.strip()}` is not a list of predicates such as `speed/2,light/1`")
-    return [one.strip() for one in text.split(",")]
+    return [Predicate.read(one.strip()) for one in text.split(",")]
 
 
 def _note(found: Directives, text: str) -> None:

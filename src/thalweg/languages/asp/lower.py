@@ -25,6 +25,7 @@ from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.places import Places
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ class _Lowering(Predicates):
         self.streamed = inputs - self.copied
         self.known = inputs | derived | facts
 
-    def _is_named(self, name: str) -> bool:
-        return self.names.iri(name.rpartition("/")[0]) is not None
+    def _is_named(self, signature: Predicate) -> bool:
+        return self.names.iri(signature.name) is not None
 
     def run(self) -> None:
         if strata_of(self.source.outlines) is None:
@@ -146,49 +147,45 @@ class _Lowering(Predicates):
         """The background of what is derived has relations of its own, so that it can be told with the rest."""
         for name, terms in self.source.known:
             self.facts.append(Fact(f"'known {name}", terms))
-        for name, arity in dict.fromkeys((name, len(terms)) for name, terms in self.source.known):
-            args = tuple(Variable(f"X{number}") for number in range(arity))
-            self.rules.append(Rule(Atom(self.predicate(name, arity), args), (Now(Atom(f"'known {name}", args)),)))
+        for signature in dict.fromkeys(interned(name, len(terms)) for name, terms in self.source.known):
+            args = _variables(signature)
+            self.rules.append(Rule(Atom(self.name(signature), args), (Now(Atom(f"'known {signature.name}", args)),)))
 
     def exclusion(self, outline: Outline) -> Rule:
         atoms = [
-            Atom(self.predicate(*self.split(one.predicate)), tuple(Variable(arg or "_") for arg in one.args))
-            for one in outline.body
+            Atom(self.name(one.predicate), tuple(Variable(arg or "_") for arg in one.args)) for one in outline.body
         ]
         return Rule(Atom(INCONSISTENT.predicate), tuple(map(self.formula, atoms)))
 
     @cached_property
-    def told(self) -> frozenset[str]:
+    def told(self) -> frozenset[Predicate]:
         """The signatures that answers tell, in our spelling."""
-        return frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in map(self.split, self.source.shown))
-
-    @staticmethod
-    def split(signature: str) -> tuple[str, int]:
-        name, _, arity = signature.rpartition("/")
-        return name, int(arity)
+        return frozenset(map(self.spelled, self.source.shown))
 
     # What rules ask for ---------------------------------------------------------------------------------------------
 
-    def predicate(self, name: str, arity: int) -> str:
-        """Our spelling of a predicate.
+    def name(self, signature: Predicate) -> str:
+        """Our spelling of the name of a predicate.
 
         Nobody can type the name of one that is neither an input nor derived, which stays empty whatever streams bring;
         nor that of a copy, unless answers tell it: what is derived is then apart from what is streamed.
         """
-        signature = f"{name}/{arity}"
+        name = signature.name
         if signature not in self.known or signature in self.copied - self.source.shown:
             return f"'{name}"
         sign = "-" if name.startswith("-") else ""
         return f"{sign}{self.names.iri(name.removeprefix('-')) or name.removeprefix('-')}"
 
+    def spelled(self, signature: Predicate) -> Predicate:
+        return signature.renamed(self.name(signature))
+
     def formula(self, atom: Atom) -> Formula:
         """What is streamed is looked for in the window; what is derived holds now."""
         return InWindow(atom, self.window) if atom.signature in self.streamed else Now(atom)
 
-    def copies(self, signature: str) -> Iterator[Rule]:
-        name, arity = self.split(signature)
-        args = tuple(Variable(f"X{number}") for number in range(arity))
-        head = Atom(self.predicate(name, arity), args)
+    def copies(self, signature: Predicate) -> Iterator[Rule]:
+        name, args = signature.name, _variables(signature)
+        head = Atom(self.name(signature), args)
         for spelling in dict.fromkeys((self.names.iri(name) or name, name)):
             yield Rule(head, (InWindow(Atom(spelling, args), self.window),))
 
@@ -198,30 +195,29 @@ class _Lowering(Predicates):
             reason = f"`{signature}` is told, and its classes are predicates of their own; `#show` only others"
             self.obstacles.append(Obstacle(reason, self.place_told(signature)))
         name = self.names.type_name
-        if name is None or f"{name}/2" not in self.source.inputs:
+        if name is None or Predicate(name, 2) not in self.source.inputs:
             return
-        typed = self.predicate(name, 2)
+        typed = self.spelled(Predicate(name, 2))
         asked = [
             formula.atom.args[1]
             for rule in self.rules
             for formula, _ in formulas(rule.body)
-            if formula.atom.signature == f"{typed}/2" and isinstance(formula, Now)
+            if formula.atom.signature == typed and isinstance(formula, Now)
         ]
         if any(isinstance(one, Variable) for one in asked):
             self.obstacles.append(Obstacle(f"`{name}` is asked for any class"))
         for one in dict.fromkeys(one.term for one in asked if not isinstance(one, Variable)):  # type: ignore[union-attr]
             if one.startswith("<"):
                 body = InWindow(Atom(one, (Variable("X"),)), self.window)
-                self.rules.append(Rule(Atom(typed, (Variable("X"), Constant(one))), (body,)))
+                self.rules.append(Rule(Atom(typed.name, (Variable("X"), Constant(one))), (body,)))
 
-    def is_type(self, signature: str) -> bool:
-        name, arity = self.split(signature.removeprefix("-"))
-        return arity == 2 and self.names.iri(name) == RDF_TYPE
+    def is_type(self, signature: Predicate) -> bool:
+        return signature.arity == 2 and self.names.iri(signature.name.removeprefix("-")) == RDF_TYPE
 
-    def place_told(self, signature: str) -> Span:
+    def place_told(self, signature: Predicate) -> Span:
         """Where it is said that something is told: by `#show`, or by the first rule for it."""
         shows = (node for node in self.source.nodes if type_of(node) == "ShowSignature")
-        said = (self.places.of(node) for node in shows if signature.endswith(f"{node.name}/{node.arity}"))
+        said = (self.places.of(node) for node in shows if signature.endswith(Predicate(node.name, node.arity)))
         rules = (outline.span for outline in self.source.outlines if signature in outline.heads)
         return next(chain(said, rules), NOWHERE)
 
@@ -229,14 +225,13 @@ class _Lowering(Predicates):
         told = self.told
         if any(rule.head.predicate == INCONSISTENT.predicate for rule in self.rules):
             told |= {INCONSISTENT.signature}
-        shared = map(self.split, self.copied & self.source.shown)
-        streamed = frozenset(f"{self.predicate(name, arity)}/{arity}" for name, arity in shared)
+        streamed = frozenset(map(self.spelled, self.copied & self.source.shown))
         needed = self.needed(told)
         rules = tuple(rule for rule in self.rules if rule.head.signature in needed)
         facts = tuple(fact for fact in self.facts if fact.signature in needed)
         return Program(rules, facts, told=told, streamed=streamed & needed)
 
-    def needed(self, told: frozenset[str]) -> frozenset[str]:
+    def needed(self, told: frozenset[Predicate]) -> frozenset[Predicate]:
         """What answers rest on: nothing else has to be derived."""
         needed = set(told)
         while (
@@ -250,3 +245,7 @@ class _Lowering(Predicates):
         ):
             needed |= more
         return frozenset(needed)
+
+
+def _variables(signature: Predicate) -> tuple[Variable, ...]:
+    return tuple(Variable(f"X{number}") for number in range(signature.arity))

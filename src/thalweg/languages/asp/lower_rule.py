@@ -26,6 +26,7 @@ from thalweg.ir.nodes import (
 from thalweg.languages.asp.arithmetic import calculated, in_range, scales
 from thalweg.languages.asp.outlines import type_of
 from thalweg.languages.asp.terms import Names, is_integer
+from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 
 COMPARE: Final = (">", "<", "<=", ">=", "!=", "=")
@@ -51,7 +52,7 @@ class Predicates(Protocol):
     names: Names
     constants: dict[str, Any]
 
-    def predicate(self, name: str, arity: int) -> str: ...
+    def name(self, signature: Predicate) -> str: ...
 
     def formula(self, atom: Atom) -> Formula: ...
 
@@ -169,7 +170,7 @@ class LoweredRule:
                 self.tests.append(("=", place, term, literal))
                 term = place
             args.append(term)
-        return Atom(self.program.predicate(name, len(args)), tuple(args))
+        return Atom(self.program.name(interned(name, len(args))), tuple(args))
 
     def heads(self) -> Iterator[Atom]:
         """The head; one for each alternative of a fact such as `p(1..3).`"""
@@ -182,7 +183,7 @@ class LoweredRule:
         for symbol in self.alternative_atoms(literal.atom.symbol):
             name, terms = self.name_of(symbol)
             for args in product(*map(self.alternative_terms, terms)):
-                yield Atom(self.program.predicate(name, len(args)), args)
+                yield Atom(self.program.name(interned(name, len(args))), args)
 
     def alternative_atoms(self, symbol: Any) -> list[Any]:
         return list(symbol.arguments) if type_of(symbol) == "Pool" and not self.node.body else [symbol]

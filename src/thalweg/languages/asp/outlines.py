@@ -19,6 +19,8 @@ from typing import Any, Final
 
 from thalweg.ir.outline import How, Kind, Occurrence, Outline
 from thalweg.languages.asp.places import Places
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 _HEADS: Final[dict[str, Kind]] = {
     "Literal": "rule",
@@ -95,7 +97,7 @@ def _rule(node: Any, text: str, places: Places) -> Outline:
     )
 
 
-def _heads(head: Any) -> Iterator[tuple[str, tuple[str | None, ...]]]:
+def _heads(head: Any) -> Iterator[tuple[Predicate, tuple[str | None, ...]]]:
     match type_of(head):
         case "Literal":
             if head.sign == 0 and type_of(head.atom) == "SymbolicAtom":
@@ -147,7 +149,7 @@ def _literal(literal: Any, how: How) -> Iterator[Occurrence]:
             yield from _occurrences(atom.elements, "aggregate")
 
 
-def signatures(symbol: Any, sign: str = "") -> dict[str, tuple[str | None, ...]]:
+def signatures(symbol: Any, sign: str = "") -> dict[Predicate, tuple[str | None, ...]]:
     """The signatures of an atom, with the variables among their arguments; a pool `p(X;Y,Z)` may have several."""
     match type_of(symbol):
         case "UnaryOperation":
@@ -156,9 +158,9 @@ def signatures(symbol: Any, sign: str = "") -> dict[str, tuple[str | None, ...]]
             found = [signatures(one, sign) for one in symbol.arguments]
             return {name: (None,) * len(args) for one in found for name, args in one.items()}
         case "SymbolicTerm":
-            return {f"{sign}{symbol.symbol}/0": ()}
+            return {Predicate(f"{sign}{symbol.symbol}", 0): ()}
     args = tuple(one.name if type_of(one) == "Variable" and one.name != "_" else None for one in symbol.arguments)
-    return {f"{sign}{symbol.name}/{len(args)}": args}
+    return {Predicate(f"{sign}{symbol.name}", len(args)): args}
 
 
 def within(node: Any) -> Iterator[Any]:
@@ -202,11 +204,11 @@ def _is_boundless(node: Any) -> bool:
 
 def _exclusions(outlines: list[Outline]) -> Iterator[Outline]:
     """`a` and `-a` cannot both hold: the constraint that clingo keeps to itself."""
-    names = {name for one in outlines for name in one.predicates}
-    for name in sorted(names):
-        if name.startswith("-") and name[1:] in names:
-            predicate, _, arity = name[1:].rpartition("/")
-            args = tuple(f"X{number}" for number in range(int(arity)))
-            written = f"{predicate}({','.join(args)})" if args else predicate
-            body = Occurrence(name[1:], args=args), Occurrence(name, args=args)
+    predicates = {one for outline in outlines for one in outline.predicates}
+    for negative in sorted(predicates):
+        positive = negative.renamed(negative.name.removeprefix("-"))
+        if negative.startswith("-") and positive in predicates:
+            args = tuple(f"X{number}" for number in range(positive.arity))
+            written = str(Fact(positive.name, args))
+            body = Occurrence(positive, args=args), Occurrence(negative, args=args)
             yield Outline((), body, "constraint", f":- {written}, -{written}.")

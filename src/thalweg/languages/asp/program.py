@@ -14,6 +14,7 @@ from thalweg.languages.asp.outlines import EVERYWHERE, outlines_of, reckons, sig
 from thalweg.languages.asp.places import Places
 from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate, interned
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class AspProgram:
     source: Source
     outlines: tuple[Outline, ...]
     everywhere: tuple[str, ...]
-    inputs: tuple[str, ...]
-    shown: frozenset[str]
+    inputs: tuple[Predicate, ...]
+    shown: frozenset[Predicate]
     names: Names
     window: OwnWindow | None = None
     nodes: tuple[Any, ...] = field(default=(), repr=False, compare=False)
@@ -41,7 +42,7 @@ class AspProgram:
         return dict(self.names.prefixes)
 
     @cached_property
-    def mentioned(self) -> frozenset[str]:
+    def mentioned(self) -> frozenset[Predicate]:
         """The signatures that the program speaks of."""
         return self.shown.union(self.inputs, *(one.predicates for one in self.outlines))
 
@@ -50,20 +51,20 @@ class AspProgram:
         names = replace(self.names, signatures=self.mentioned)
         atoms = (atom for fact in background for atom in names.atoms(fact))
         known = tuple(dict.fromkeys(atom for atom in atoms if _signature(*atom) not in self.inputs))
-        texts: dict[str, list[str]] = {}
+        texts: dict[Predicate, list[str]] = {}
         for name, terms in known:
             args = f"({','.join(map(names.as_symbol_text, terms))})" if terms else ""
             texts.setdefault(_signature(name, terms), []).append(f"{name}{args}.")
         facts = (Outline((signature,), (), text=" ".join(some)) for signature, some in sorted(texts.items()))
         return replace(self, outlines=(*self.outlines, *facts), known=known)
 
-    def part(self, rules: Sequence[int], inputs: Sequence[str]) -> "AspProgram":
+    def part(self, rules: Sequence[int], inputs: Sequence[Predicate]) -> "AspProgram":
         """The program that has some of the outlines, and takes some of the inputs.
 
         >>> from thalweg.diagnostics import Source
         >>> from thalweg.solvers.programs import read_program
         >>> program, _ = read_program(Source("x.lp", "a(X) :- p(X), not q(X).  b(X) :- p(X), r(X)."))
-        >>> program.part([1], ["p/1", "r/1"]).text()
+        >>> program.part([1], [Predicate("p", 1), Predicate("r", 1)]).text()
         'b(X) :- p(X); r(X).'
         """
         chosen = set(rules)
@@ -103,7 +104,7 @@ class AspProgram:
         return () if isinstance(found, Program) else found
 
 
-def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[str] = ()) -> AspProgram:
+def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[Predicate] = ()) -> AspProgram:
     """The program that parsed statements stand for. `inputs` given by the user are all that there are."""
     nodes = of_base(nodes)
     outlines = tuple(outlines_of(nodes, Places(source)))
@@ -120,8 +121,8 @@ def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: S
     )
 
 
-def _signature(name: str, terms: tuple[str, ...]) -> str:
-    return f"{name}/{len(terms)}"
+def _signature(name: str, terms: tuple[str, ...]) -> Predicate:
+    return interned(name, len(terms))
 
 
 def of_base(nodes: Iterable[Any]) -> list[Any]:
@@ -135,24 +136,24 @@ def of_base(nodes: Iterable[Any]) -> list[Any]:
     return found
 
 
-def declared(nodes: Iterable[Any], directives: Directives) -> set[str]:
+def declared(nodes: Iterable[Any], directives: Directives) -> set[Predicate]:
     """The inputs that a program names, by `#input`, `%! input` or `#external`."""
     externals = {name for node in nodes if type_of(node) == "External" for name in signatures(node.atom.symbol)}
     return externals | set(directives.inputs)
 
 
-def undefined(outlines: Iterable[Outline]) -> set[str]:
+def undefined(outlines: Iterable[Outline]) -> set[Predicate]:
     """Predicates without rules and facts: what else should bring them than a stream?"""
     outlines = tuple(outlines)
     return {need.predicate for one in outlines for need in one.body} - {head for one in outlines for head in one.heads}
 
 
-def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[str]:
+def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[Predicate]:
     """What answers tell: what `#show` says; without it whatever the program has rules or facts for."""
     said = [node for node in nodes if type_of(node) == "ShowSignature"]
     if not said:
         return frozenset(head for one in outlines for head in one.heads)
-    return frozenset(f"{'' if node.positive else '-'}{node.name}/{node.arity}" for node in said if node.name)
+    return frozenset(Predicate(f"{'' if node.positive else '-'}{node.name}", node.arity) for node in said if node.name)
 
 
 def calls(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:

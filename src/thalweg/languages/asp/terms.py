@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Final
 
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE, XSD, fact_of
 from thalweg.model.term import BARE, is_number, is_term, quote, unquote
 
@@ -94,7 +95,7 @@ def term_of_content(text: str) -> str:
 class Names:
     """The spelling of a program: its prefixes, and the signatures that streams bring to it.
 
-    >>> names = Names({"ub": "http://example.org/ub#"}, frozenset({"ub_advisor/2", "ub_Dean/1"}))
+    >>> names = Names({"ub": "http://example.org/ub#"}, frozenset({Predicate("ub_advisor", 2)}))
     >>> names.as_symbol_text("<http://example.org/ub#Dean>"), names.as_symbol_text("<http://example.org/x>")
     ('ub_Dean', '"<http://example.org/x>"')
     >>> names.as_term("ub_Dean"), names.as_term('"<http://example.org/x>"')
@@ -102,7 +103,7 @@ class Names:
     """
 
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    signatures: frozenset[str] = frozenset()
+    signatures: frozenset[Predicate] = frozenset()
 
     @cached_property
     def _longest_first(self) -> list[tuple[str, str]]:
@@ -114,7 +115,7 @@ class Names:
     def type_name(self) -> str | None:
         """The name under which a program takes types, if it does."""
         name = self.name(RDF_TYPE)
-        return name if name is not None and f"{name}/2" in self.signatures else None
+        return name if name is not None and interned(name, 2) in self.signatures else None
 
     def iri(self, name: str) -> str | None:
         """The IRI that a name stands for, where it begins with a declared prefix.
@@ -174,24 +175,25 @@ class Names:
     def atoms(self, fact: Fact) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The names and terms under which a fact of a stream comes to the program; none where it is no input.
 
-        >>> names = Names({"ub": "http://ub#"}, frozenset({"ub_Dean/1", "near/2"}))
+        >>> names = Names({"ub": "http://ub#"}, frozenset({Predicate("ub_Dean", 1), Predicate("near", 2)}))
         >>> list(names.atoms(Fact("<http://ub#Dean>", ("<x>",)))), list(names.atoms(Fact("far", ("a", "b"))))
         ([('ub_Dean', ('<x>',))], [])
         """
         name = self.name(fact.predicate) if fact.predicate[0] == "<" else fact.predicate
-        if name is not None and f"{name}/{len(fact.args)}" in self.signatures:
+        if name is not None and interned(name, len(fact.args)) in self.signatures:
             yield name, fact.args
         if self.type_name and len(fact.args) == 1 and fact.predicate[0] == "<":
             yield self.type_name, (fact.args[0], fact.predicate)
 
-    def known_as(self, signature: str) -> set[str]:
+    def known_as(self, signature: Predicate) -> set[Predicate]:
         """The signatures under which facts of a stream come to the program.
 
-        >>> Names({"ub": "http://ub#"}, frozenset({"ub_Dean/1"})).known_as("<http://ub#Dean>/1")
+        >>> names = Names({"ub": "http://ub#"}, frozenset({Predicate("ub_Dean", 1)}))
+        >>> names.known_as(Predicate("<http://ub#Dean>", 1))
         {'ub_Dean/1'}
         """
-        predicate, _, arity = signature.rpartition("/")
-        return {f"{name}/{len(args)}" for name, args in self.atoms(Fact(predicate, ("x",) * int(arity)))}
+        some = Fact(signature.name, ("x",) * signature.arity)
+        return {interned(name, len(args)) for name, args in self.atoms(some)}
 
     def fact(self, name: str, args: tuple[str, ...]) -> Fact:
         """The fact of an atom in an answer, its arguments as clingo prints them.

@@ -21,6 +21,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number
+from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import BARE
 from thalweg.model.time import Clock
 
@@ -46,7 +47,7 @@ class _Stated(NamedTuple):
     """A fact as it was written, its terms in canonical spelling."""
 
     tick: int
-    predicate: str
+    name: str
     terms: tuple[str, ...]
 
 
@@ -114,7 +115,7 @@ class FactReader:
         self.stream = stream
         self.prefixes: dict[str, str] = {}
         self._words = _Words(dictionary, self.prefixes)
-        self._signatures: dict[tuple[str, int], str] = {}
+        self._signatures: dict[tuple[str, int], Predicate] = {}
         self._pending = ""
         self._line = 1
 
@@ -141,20 +142,20 @@ class FactReader:
         while position < len(text):
             run = _RUN.match(text, position) if position >= slowly else None
             if run is not None:
-                predicate, time = run.groups()
+                name, time = run.groups()
                 if time != written:
                     if order:
                         yield tick, batch
                         batch = Batch(stream=self.stream)
                         rows, order = batch.rows, batch.order
                     tick, written = int(time), time
-                if self._take_run(run.group(), predicate, time, batch):
+                if self._take_run(run.group(), name, time, batch):
                     position = run.end()
                     continue
                 slowly = run.end()
             found = simple(text, position)
             if found is not None:
-                predicate, args, time = found.groups()
+                name, args, time = found.groups()
                 try:
                     if time != written:
                         at = int(time) if time[0] != '"' else self._moment(time)
@@ -164,7 +165,7 @@ class FactReader:
                             rows, order = batch.rows, batch.order
                         tick, written = at, time
                     words = [known(arg) or words_of[arg] for arg in args.split(",")] if args else []
-                    signature = signatures.get((predicate, len(words))) or self._signature(predicate, len(words))
+                    signature = signatures.get((name, len(words))) or self._signature(name, len(words))
                     position = found.end()
                 except ReadingError:
                     found = None
@@ -180,7 +181,7 @@ class FactReader:
                     yield stated
                     continue
                 tick, written = stated.tick, ""
-                signature = self._signature(stated.predicate, len(stated.terms))
+                signature = self._signature(stated.name, len(stated.terms))
                 words = [self.dictionary.code(term) for term in stated.terms]
             order.append(signature)
             if signature in rows:
@@ -191,11 +192,11 @@ class FactReader:
             yield tick, batch
         self._line += text.count("\n")
 
-    def _take_run(self, run: str, predicate: str, time: str, batch: Batch) -> bool:
+    def _take_run(self, run: str, name: str, time: str, batch: Batch) -> bool:
         """Adds the facts of a run to a batch; False, and none is added, where one of them needs a closer look."""
         known, words_of = self.dictionary.words.get, self._words
         end = f") at {time}.\n"
-        facts = run[len(predicate) + 1 : -len(end)].split(f"{end}{predicate}(")
+        facts = run[len(name) + 1 : -len(end)].split(f"{end}{name}(")
         commas = facts[0].count(",")
         args = ",".join(facts).split(",")
         if any(fact.count(",") != commas for fact in facts):
@@ -204,7 +205,7 @@ class FactReader:
             words = [known(arg) or words_of[arg] for arg in args]
         except ReadingError:
             return False
-        signature = self._signatures.get((predicate, commas + 1)) or self._signature(predicate, commas + 1)
+        signature = self._signatures.get((name, commas + 1)) or self._signature(name, commas + 1)
         batch.order += [signature] * len(facts)
         row = batch.rows.setdefault(signature, words)
         if row is not words:
@@ -232,10 +233,10 @@ class FactReader:
         known, words_of, signatures = self.dictionary.words.get, self._words, self._signatures.get
         rows, order = batch.rows, batch.order
         for fact in facts:
-            predicate, bracket, args = fact.partition("(")
+            name, bracket, args = fact.partition("(")
             try:
                 words = [known(arg) or words_of[arg] for arg in args[:-1].split(",")] if bracket else []
-                signature = signatures((predicate, len(words))) or self._checked(predicate, len(words))
+                signature = signatures((name, len(words))) or self._checked(name, len(words))
                 if bracket and args[-1:] != ")":
                     raise _not_simple(fact)
             except ReadingError:
@@ -249,43 +250,43 @@ class FactReader:
 
     def _take_together(self, facts: list[str], batch: Batch) -> bool:
         """Adds simple facts, the terms of each predicate looked up together; False, and none is added, for others."""
-        predicates, facts_of = _by_predicate(facts)
-        signatures = dict[str, str]()
+        names, facts_of = _by_name(facts)
+        signatures = dict[str, Predicate]()
         try:
-            for predicate, some in facts_of.items():
-                signatures[predicate] = signature = self._one_signature(predicate, some)
-                batch.rows[signature] = self._words_of(predicate, some)
+            for name, some in facts_of.items():
+                signatures[name] = signature = self._one_signature(name, some)
+                batch.rows[signature] = self._words_of(name, some)
         except ReadingError:
             batch.rows.clear()
             return False
-        batch.order += map(signatures.__getitem__, predicates)
+        batch.order += map(signatures.__getitem__, names)
         return True
 
-    def _one_signature(self, predicate: str, facts: list[str]) -> str:
+    def _one_signature(self, name: str, facts: list[str]) -> Predicate:
         arity, *others = {*map(str.count, facts, repeat(","))}
         if others:
-            raise _not_simple(predicate)
-        return self._signatures.get((predicate, arity + 1)) or self._checked(predicate, arity + 1)
+            raise _not_simple(name)
+        return self._signatures.get((name, arity + 1)) or self._checked(name, arity + 1)
 
-    def _words_of(self, predicate: str, facts: list[str]) -> list[int]:
+    def _words_of(self, name: str, facts: list[str]) -> list[int]:
         """The words of the arguments of facts with one predicate, one after the other."""
-        text, between = "\n".join(facts), f")\n{predicate}("
+        text, between = "\n".join(facts), f")\n{name}("
         if text[-1:] != ")" or not len(facts) - 1 == text.count("\n") == text.count(between):
             raise _not_simple(text)
-        terms = text[len(predicate) + 1 : -1].replace(between, ",").split(",")
+        terms = text[len(name) + 1 : -1].replace(between, ",").split(",")
         words = [*map(self.dictionary.words.get, terms, map(self._words.get, terms))]
         if None not in words:
             return words  # type: ignore[return-value]
         return [self._words[term] if word is None else word for term, word in zip(terms, words, strict=True)]
 
-    def _checked(self, predicate: str, arity: int) -> str:
-        if not PREDICATE.fullmatch(predicate) or not is_unicode(predicate):
-            raise _not_simple(predicate)
-        return self._signature(predicate, arity)
+    def _checked(self, name: str, arity: int) -> Predicate:
+        if not PREDICATE.fullmatch(name) or not is_unicode(name):
+            raise _not_simple(name)
+        return self._signature(name, arity)
 
-    def _signature(self, predicate: str, arity: int) -> str:
-        signature = f"{canonical(predicate, self.prefixes)}/{arity}"
-        self._signatures[predicate, arity] = signature
+    def _signature(self, name: str, arity: int) -> Predicate:
+        signature = interned(canonical(name, self.prefixes), arity)
+        self._signatures[name, arity] = signature
         return signature
 
     def _look_closer(self, text: str, position: int) -> tuple[_Stated | Diagnostic | None, int]:
@@ -307,10 +308,10 @@ class FactReader:
                 pass
         return self._parse_line(text, start)
 
-    def _stated(self, predicate: str, args: str | None, time: str) -> _Stated:
+    def _stated(self, name: str, args: str | None, time: str) -> _Stated:
         terms = tuple(canonical(found.group(), self.prefixes) for found in TERM.finditer(args or ""))
         tick = int(time) if time[0] != '"' else self._moment(time)
-        return _Stated(tick, canonical(predicate, self.prefixes), terms)
+        return _Stated(tick, canonical(name, self.prefixes), terms)
 
     def _moment(self, time: str) -> int:
         """The tick of a quoted timestamp."""
@@ -359,16 +360,16 @@ class FactReader:
             return Diagnostic("E301", str(bad), rule.span, help=bad.way_out)
 
 
-def _by_predicate(facts: list[str]) -> tuple[Iterable[str], dict[str, list[str]]]:
-    """The predicate of each fact, up to its bracket, and the facts of each predicate."""
+def _by_name(facts: list[str]) -> tuple[Iterable[str], dict[str, list[str]]]:
+    """The name of each fact's predicate, up to its bracket, and the facts of each name."""
     first = facts[0].partition("(")[0]
     if all(map(str.startswith, facts, repeat(f"{first}("))):
         return repeat(first, len(facts)), {first: facts}
-    predicates = [fact.partition("(")[0] for fact in facts]
-    found: dict[str, list[str]] = {predicate: [] for predicate in predicates}
-    for predicate, fact in zip(predicates, facts, strict=True):
-        found[predicate].append(fact)
-    return predicates, found
+    heads = [fact.partition("(")[0] for fact in facts]
+    found: dict[str, list[str]] = {name: [] for name in heads}
+    for name, fact in zip(heads, facts, strict=True):
+        found[name].append(fact)
+    return heads, found
 
 
 def _not_simple(text: str) -> ReadingError:

@@ -37,6 +37,7 @@ from thalweg.ir.nodes import (
 from thalweg.languages.lars import windows
 from thalweg.languages.lars.parser import Statement
 from thalweg.languages.lars.terms import ReadingError, canonical
+from thalweg.model.predicate import Predicate
 
 Node = Tree[Token] | Token
 
@@ -200,9 +201,9 @@ class _RuleLowering:
         window = TupleWindow(windows.count("".join(tokens)), counted[0] if counted else None, span)
         return windows.check_tuple_window(window, self.text.written(span))
 
-    def signature(self, tree: Statement) -> str:
+    def signature(self, tree: Statement) -> Predicate:
         name, _, arity = tree.children
-        return f"{self.text.spell(str(name), self.text.span(name))}/{arity}"
+        return Predicate(self.text.spell(str(name), self.text.span(name)), windows.arity(str(arity)))
 
     def expression(self, node: Node) -> Expression:
         span = self.text.span(node)

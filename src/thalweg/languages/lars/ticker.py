@@ -13,6 +13,7 @@ from typing import Final
 
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Aggregate, Atom, Comparison, Constant, Expression, Literal, Not, Now, Operation, Program
+from thalweg.model.predicate import Predicate
 
 _ORDER: Final = {"leq/2": "<=", "lt/2": "<", "geq/2": ">=", "gt/2": ">", "eq/2": "=", "neq/2": "!="}
 _STEP: Final = {"incr/2": "+", "decr/2": "-"}
@@ -33,7 +34,7 @@ def replace_built_ins(program: Program) -> Program:
     return replace(program, rules=tuple(rules))
 
 
-def _sought(program: Program) -> set[str]:
+def _sought(program: Program) -> set[Predicate]:
     """What the program looks for in windows, at other times or in one stream."""
     every = (formula for rule in program.rules for formula, _ in formulas(rule.body))
     return {f.atom.signature for f in every if not isinstance(f, Now) or f.stream is not None}

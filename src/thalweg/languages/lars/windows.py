@@ -9,11 +9,15 @@ A duration that falls between two ticks is an error and not rounded: the answers
 
 from decimal import Decimal
 from math import gcd
+from typing import Final
 
 from thalweg.ir.nodes import TimeWindow, TupleWindow
 from thalweg.languages.lars.terms import ReadingError, number
 from thalweg.model.number import LARGEST_INTEGER
 from thalweg.model.time import UNITS
+
+# So many digits are enough for a number of arguments.
+_LONGEST: Final = 9
 
 
 def ticks(amount: str, unit: str | None, tick_length: int) -> int:
@@ -43,6 +47,13 @@ def count(amount: str) -> int:
         way_out = "a tuple window counts whole facts, as in `[3 #]`"
         raise ReadingError("E101", f"`{amount}` is not a number of facts", way_out)
     return int(value)
+
+
+def arity(amount: str) -> int:
+    """How many arguments the facts have that a tuple window counts."""
+    if not amount.isdigit() or len(amount) > _LONGEST:
+        raise ReadingError("E208", f"no fact has `{amount}` arguments", "write it as in `[3 # speed/2]`")
+    return int(amount)
 
 
 def check_time_window(window: TimeWindow, written: str) -> TimeWindow:

@@ -17,13 +17,14 @@ from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.negative import Negative, Taxonomy, close
 from thalweg.languages.owl.sides import by_sides
 from thalweg.languages.owl.vocabulary import Triple, is_schema, short
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
 
 LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
 """The bolts of a taxonomy; None where classes are told apart by the sides that they are on, and by nothing else."""
 
 _CORRECT = "correct one of these axioms, or leave it: each fact that breaks one will be told as a clash"
-TOLD = frozenset({f"{INCONSISTENT}/3"})
+TOLD = frozenset({Predicate(INCONSISTENT, 3)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _reasons(checks: Checks) -> Program:
     return Program(checks.rules, checks.background, told=TOLD, gathered=checks.gathered, static=_tables(checks))
 
 
-def _tables(checks: Checks) -> frozenset[str]:
+def _tables(checks: Checks) -> frozenset[Predicate]:
     return frozenset(fact.signature for fact in checks.background)
 
 

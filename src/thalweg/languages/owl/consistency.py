@@ -28,6 +28,7 @@ from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Var
 from thalweg.languages.owl.dl_lite import Role, Some
 from thalweg.languages.owl.negative import SELF, Negative, bits, name_of
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
 
 INCONSISTENT: Final = "inconsistent"
@@ -54,8 +55,8 @@ class Checks:
     back: tuple[Rule, ...]
     background: tuple[Fact, ...]
     source: Source
-    pinned: frozenset[tuple[str, int]] = frozenset()
-    gathered: frozenset[str] = frozenset()
+    pinned: frozenset[tuple[Predicate, int]] = frozenset()
+    gathered: frozenset[Predicate] = frozenset()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -75,15 +76,15 @@ def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> 
     return _Pipeline(found, bolts, name).checks()
 
 
-def concepts_of(predicate: str, arity: int) -> tuple[str, ...]:
+def concepts_of(signature: Predicate) -> tuple[str, ...]:
     """The names of the concepts that a fact puts things in.
 
-    >>> concepts_of("<Person>", 1), concepts_of("<likes>", 2)
+    >>> concepts_of(Predicate("<Person>", 1)), concepts_of(Predicate("<likes>", 2))
     (('<Person>',), ("some'<likes>", "some_inverse'<likes>"))
     """
-    if arity != 2:
-        return (predicate,) if arity == 1 else ()
-    return tuple(name_of(Some(Role(predicate, inverse=inverse))) for inverse in (False, True))
+    if signature.arity != 2:
+        return (signature.name,) if signature.arity == 1 else ()
+    return tuple(name_of(Some(Role(signature.name, inverse=inverse))) for inverse in (False, True))
 
 
 class Writer:
@@ -243,15 +244,15 @@ class _Pipeline(Writer):
         every = [rule for bolt in bolts for rule in bolt]
         roles = self.roles_pairwise() if len(bolts) == 1 else self.roles_upwards()
         front = self.front([*every, *back])
-        pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[str, int]]()
+        pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[Predicate, int]]()
         return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source, pinned)
 
-    def pinned(self) -> Iterator[tuple[str, int]]:
+    def pinned(self) -> Iterator[tuple[Predicate, int]]:
         """Classes come about in the last bolt that makes something a member; what is told is told by the last one."""
-        yield f"{INCONSISTENT}/3", len(self.bolts) - 1
-        yield from ((f"{name}/1", number) for (number, _), name in self.sets.items())
+        yield Predicate(INCONSISTENT, 3), len(self.bolts) - 1
+        yield from ((Predicate(name, 1), number) for (number, _), name in self.sets.items())
         last = {sup: number for number, (_, inferences, _) in enumerate(self.bolts) for _, sup in inferences}
-        yield from ((f"in'{sup}/1", number) for sup, number in last.items())
+        yield from ((Predicate(f"in'{sup}", 1), number) for sup, number in last.items())
 
     def operations(self, number: int, conjunctions: Iterable[Pair], inferences: Iterable[Pair]) -> Iterator[Rule]:
         for one, other in conjunctions:

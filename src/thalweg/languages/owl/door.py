@@ -15,34 +15,47 @@ from thalweg.languages.owl.vocabulary import SAME_AS
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import blank
 from thalweg.model.term import is_literal
+from thalweg.model.triples import TRIPLES
 
 EDGE: Final = "same'as"
 """What streams bring as `owl:sameAs`: equality itself is derived from it."""
 
+EDGES: Final = Predicate(EDGE, 2)
+
+LITERALS: Final = Predicate("'literal", 3)
 SUPPLIED: Final = frozenset(
-    {"'literal/3", "'outside/2", "'plain_literal/2", "'typed_literal/3", "'some_witness/3", f"{EDGE}/2"}
+    {
+        LITERALS,
+        Predicate("'outside", 2),
+        Predicate("'plain_literal", 2),
+        Predicate("'typed_literal", 3),
+        Predicate("'some_witness", 3),
+        EDGES,
+    }
 )
-"""The signatures of what is said at the door."""
+"""What is said at the door."""
 
-_SAME_AS: Final = f"{SAME_AS}/2"
+_SAME_AS: Final = Predicate(SAME_AS, 2)
 
 
-def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[str]) -> Batch:
+def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[Predicate]) -> Batch:
     """The batch, and what is to be known about its terms.
 
     >>> words = Dictionary()
-    >>> batch = Batch({"<p>/2": [words.code("a"), words.code('"x"')]})
-    >>> more = supply(batch, words, Door(stand_ins=True), {"'plain_literal/2"}).rows["'plain_literal/2"]
+    >>> batch = Batch({Predicate("<p>", 2): [words.code("a"), words.code('"x"')]})
+    >>> plain = Predicate("'plain_literal", 2)
+    >>> more = supply(batch, words, Door(stand_ins=True), {plain}).rows[plain]
     >>> [words.spell(word) for word in more]
     ['"x"', '_:literal_0__22_x_22_']
     """
     more = Batch({**batch.rows}, batch.order, batch.stream)
-    if f"{EDGE}/2" in wanted and _SAME_AS in more.rows:
-        more.rows[f"{EDGE}/2"] = more.rows.pop(_SAME_AS)
-        more.order = [f"{EDGE}/2" if signature == _SAME_AS else signature for signature in more.order]
-    if door == Door(datatypes=()) and "'literal/3" not in wanted:
+    if EDGES in wanted and _SAME_AS in more.rows:
+        more.rows[EDGES] = more.rows.pop(_SAME_AS)
+        more.order = [EDGES if signature == _SAME_AS else signature for signature in more.order]
+    if door == Door(datatypes=()) and LITERALS not in wanted:
         return more
     for fact in [fact for term in _terms(batch, words) for fact in _about(term, door) if fact.signature in wanted]:
         row = more.rows.setdefault(fact.signature, [])
@@ -51,13 +64,13 @@ def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[str])
     return more
 
 
-def as_streamed(signatures: Iterable[str]) -> set[str]:
+def as_streamed(signatures: Iterable[Predicate]) -> set[Predicate]:
     """The signatures as streams bring them, without those that are said at the door; all of them if it is only those.
 
-    >>> sorted(as_streamed({"<p>/2", "same'as/2", "'literal/3"})), as_streamed({"'literal/3"})
+    >>> sorted(as_streamed({Predicate("<p>", 2), EDGES, LITERALS})), as_streamed({LITERALS})
     (['<http://www.w3.org/2002/07/owl#sameAs>/2', '<p>/2'], {"'literal/3"})
     """
-    known = {_SAME_AS if each == f"{EDGE}/2" else each for each in signatures}
+    known = {_SAME_AS if each == EDGES else each for each in signatures}
     return known - SUPPLIED or known
 
 
@@ -71,8 +84,8 @@ def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
     """The subjects and objects of a batch, each once."""
     seen: set[int] = set()
     for signature, given in batch.rows.items():
-        arity = int(signature.rpartition("/")[2])
-        if arity and (signature[0] != "'" or signature == "'triple/3"):
+        arity = signature.arity
+        if arity and (signature[0] != "'" or signature == TRIPLES):
             flat: list[int] = given if isinstance(given, list) else given.reshape(-1).tolist()
             seen.update(flat[::arity])
             seen.update(flat[arity - 1 :: arity])

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Rule, Variable
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
 
 Binding = dict[str, str]
@@ -15,21 +16,21 @@ class Knowledge:
     """Facts, found by any of their arguments.
 
     >>> known = Knowledge([Fact("p", ("a", "b")), Fact("p", ("a", "c"))])
-    >>> sorted(known.rows("p/2", {1: "c"}))
+    >>> sorted(known.rows(Predicate("p", 2), {1: "c"}))
     [('a', 'c')]
     """
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         # In the order in which they were found, so that the same ontology always becomes the same program.
-        self.facts: dict[str, dict[Row, None]] = defaultdict(dict)
-        self._indexes: dict[str, dict[tuple[int, ...], dict[Row, list[Row]]]] = defaultdict(dict)
+        self.facts: dict[Predicate, dict[Row, None]] = defaultdict(dict)
+        self._indexes: dict[Predicate, dict[tuple[int, ...], dict[Row, list[Row]]]] = defaultdict(dict)
         for fact in facts:
             self.add(fact.signature, fact.args)
 
-    def __contains__(self, fact: tuple[str, Row]) -> bool:
+    def __contains__(self, fact: tuple[Predicate, Row]) -> bool:
         return fact[1] in self.facts[fact[0]]
 
-    def add(self, signature: str, row: Row) -> bool:
+    def add(self, signature: Predicate, row: Row) -> bool:
         """Whether the fact is new."""
         if row in self.facts[signature]:
             return False
@@ -38,7 +39,7 @@ class Knowledge:
             index.setdefault(tuple(row[place] for place in places), []).append(row)
         return True
 
-    def rows(self, signature: str, known: dict[int, str]) -> Iterable[Row]:
+    def rows(self, signature: Predicate, known: dict[int, str]) -> Iterable[Row]:
         """The facts with these arguments, by place."""
         if not known:
             return list(self.facts[signature])
@@ -102,12 +103,13 @@ def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Kn
     >>> from thalweg.diagnostics import Source
     >>> rules = read(Source("x.lars", "p(X,Z) :- p(X,Y), p(Y,Z). q(X) :- p(X,_).")).rules
     >>> known, marked = close([(rules[0], False), (rules[1], True)], [Fact("p", ("a", "b")), Fact("p", ("b", "c"))])
-    >>> ("p/2", ("a", "c")) in known, ("p/2", ("a", "c")) in marked, ("q/1", ("a",)) in marked
+    >>> p, q = Predicate("p", 2), Predicate("q", 1)
+    >>> (p, ("a", "c")) in known, (p, ("a", "c")) in marked, (q, ("a",)) in marked
     (True, False, True)
     """
     stated = list(facts)
     known, marked = Knowledge(stated), Knowledge(stated)
-    readers: dict[tuple[str, str | None], list[tuple[Rule, bool, Atom, list[Atom]]]] = defaultdict(list)
+    readers: dict[tuple[Predicate, str | None], list[tuple[Rule, bool, Atom, list[Atom]]]] = defaultdict(list)
     for rule, mark in rules:
         for atom in atoms_of(rule):
             rest = [other for other in atoms_of(rule) if other is not atom]

@@ -30,7 +30,7 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
-from thalweg.languages.owl.door import EDGE, SUPPLIED, about
+from thalweg.languages.owl.door import EDGE, EDGES, SUPPLIED, about
 from thalweg.languages.owl.literals import DATATYPES
 from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
@@ -45,8 +45,9 @@ from thalweg.languages.owl.vocabulary import (
     is_schema,
 )
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE, fact_of
-from thalweg.model.triples import ANY_TRIPLE
+from thalweg.model.triples import ANY_TRIPLE, TRIPLES
 
 _KEPT: Final = ("inconsistent",)
 
@@ -89,14 +90,14 @@ def specialised(
     found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, representatives), window))
     equality = None
     if representatives:
-        alike = f"{ALIKE}/3" if any(rule.head.predicate == ALIKE for rule in found) else None
-        equality = Equality(f"{EQUAL}/2", alike, f"{SAME_AS}/2", _names_of_axioms(found))
+        alike = Predicate(ALIKE, 3) if any(rule.head.predicate == ALIKE for rule in found) else None
+        equality = Equality(Predicate(EQUAL, 2), alike, Predicate(SAME_AS, 2), _names_of_axioms(found))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
     told |= {equality.links} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
     door = _door(triples, options)
     background = (*map(as_fact, data), *_about_data(data, door, found), *_names_in(found))
-    streamed = (frozenset(name for name in told if name[0] == "<") - {f"{SAME_AS}/2"}) | {f"{EDGE}/2"}
+    streamed = (frozenset(name for name in told if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
     return Program(
         found,
         tuple(dict.fromkeys(background)),
@@ -131,7 +132,7 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
     facts += _about_data(triples, door, rules)
     told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
-    streamed = frozenset({f"{ANY_TRIPLE}/3"})
+    streamed = frozenset({TRIPLES})
     return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), streamed=streamed, door=door)
 
 
@@ -163,19 +164,17 @@ def _formulas(body: Iterable[Literal]) -> Iterator[Formula]:
                 yield literal
 
 
-def _is_triple(signature: str) -> bool:
-    return signature.rpartition("/")[2] in ("1", "2")
+def _is_triple(signature: Predicate) -> bool:
+    return signature.arity in (1, 2)
 
 
-def _named(signature: str) -> Atom:
-    name, _, arity = signature.rpartition("/")
-    return Atom(name, (Variable("X"), Variable("Y"))[: int(arity)])
+def _named(signature: Predicate) -> Atom:
+    return Atom(signature.name, (Variable("X"), Variable("Y"))[: signature.arity])
 
 
-def _as_triple(signature: str) -> Atom:
-    name, _, arity = signature.rpartition("/")
-    x, y = Variable("X"), Variable("Y")
-    return Atom(ANY_TRIPLE, (x, Constant(name), y) if arity == "2" else (x, Constant(RDF_TYPE), Constant(name)))
+def _as_triple(signature: Predicate) -> Atom:
+    x, y, name = Variable("X"), Variable("Y"), Constant(signature.name)
+    return Atom(ANY_TRIPLE, (x, name, y) if signature.arity == 2 else (x, Constant(RDF_TYPE), name))
 
 
 def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: int = 0) -> Program:

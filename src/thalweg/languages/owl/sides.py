@@ -20,6 +20,7 @@ from thalweg.languages.owl.consistency import INCONSISTENT, KIND, Checks, Writer
 from thalweg.languages.owl.dl_lite import Some
 from thalweg.languages.owl.negative import Group, Negative, bits
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
 
 _MADE: Final = "made'"
@@ -48,7 +49,8 @@ def by_sides(found: Negative, name: str = "ontology") -> Checks:
     rules, background = writer.by_kind()
     bolt = (*writer.alone(), *rules)
     roles = tuple(writer.roles_upwards())
-    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=frozenset({f"{KIND}/3"}))
+    gathered = frozenset({Predicate(KIND, 3)})
+    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=gathered)
 
 
 class _Sides(Writer):

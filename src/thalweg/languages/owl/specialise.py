@@ -21,7 +21,7 @@ from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, No
 from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.knowledge import Binding, Knowledge, atoms_of, close, comparisons_of, ground, holds, solve
 from thalweg.languages.owl.tables import TRIPLE, Named, Table
-from thalweg.languages.owl.values import ABOUT_LITERALS, Specialised, sort_by_kind, without_detours
+from thalweg.languages.owl.values import ABOUT_LITERALS, HIDDEN_LITERALS, Specialised, sort_by_kind, without_detours
 from thalweg.languages.owl.vocabulary import (
     DATATYPE,
     DIFFERENT_FROM,
@@ -37,6 +37,7 @@ from thalweg.languages.owl.vocabulary import (
     short,
 )
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
 
 # Rules whose conclusions about the schema the rules for data reach by themselves, step by step.
@@ -72,10 +73,8 @@ _STATED_ONLY: Final = frozenset({"rdfp12a", "rdfp12b", "rdfp13a", "rdfp13b"})
 _TRIVIAL: Final = frozenset(["rdf1", "rdfs4a", "rdfs4b", "rdfp5a", "rdfp5b", "eq-ref", "dt-eq"])
 _TRIVIAL_CLASSES: Final = frozenset({THING, RESOURCE})
 
-_ABOUT_TERMS: Final = ABOUT_LITERALS | {"some_witness/3"}
-# What is known about terms by looking at them has names that nobody can type.
-_HIDDEN_LITERALS: Final = frozenset(f"'{signature}" for signature in ABOUT_LITERALS)
-_HIDDEN_TERMS: Final = frozenset(f"'{signature}" for signature in _ABOUT_TERMS)
+_ABOUT_TERMS: Final = ABOUT_LITERALS | {Predicate("some_witness", 3)}
+_HIDDEN_TERMS: Final = HIDDEN_LITERALS | {Predicate("'some_witness", 3)}
 
 _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 _EQUALITY: Final = (
@@ -117,7 +116,7 @@ class Schema:
 
     known: Knowledge
     needed: Knowledge
-    static: frozenset[str]
+    static: frozenset[Predicate]
     properties: tuple[str, ...]
     classes: tuple[str, ...]
     datatypes: frozenset[str]
@@ -290,7 +289,7 @@ def _by_known_names(rule: Rule) -> Rule:
     return Rule(head, tuple(map(renamed, body)))
 
 
-def static_predicates(table: Table) -> frozenset[str]:
+def static_predicates(table: Table) -> frozenset[Predicate]:
     """The auxiliary predicates that depend on the schema alone."""
     heads = {each.rule.head.signature for each in table.rules}
     static = {fact.signature for fact in table.facts} - heads
@@ -308,11 +307,11 @@ def static_predicates(table: Table) -> frozenset[str]:
     return frozenset(static)
 
 
-def _is_open(signature: str) -> bool:
-    return signature == TRIPLE or signature in _ABOUT_TERMS or signature.startswith("inconsistent/")
+def _is_open(signature: Predicate) -> bool:
+    return signature == TRIPLE or signature in _ABOUT_TERMS or signature.name == "inconsistent"
 
 
-def _is_static(atom: Atom, static: Iterable[str]) -> bool:
+def _is_static(atom: Atom, static: Iterable[Predicate]) -> bool:
     """Whether an atom looks at the schema."""
     if atom.signature != TRIPLE:
         return atom.signature in static
@@ -465,7 +464,7 @@ def _instances(each: Named, schema: Schema) -> Iterator[Specialised]:
 
 def _is_odd(rule: Rule) -> bool:
     """Whether a class is taken for a literal."""
-    return any(a.signature in _HIDDEN_LITERALS and isinstance(a.args[0], Constant) for a in atoms_of(rule))
+    return any(a.signature in HIDDEN_LITERALS and isinstance(a.args[0], Constant) for a in atoms_of(rule))
 
 
 def _names_of_predicates(rule: Rule) -> frozenset[str]:
@@ -574,14 +573,14 @@ def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
         rules = kept
 
 
-def _wanted(rules: list[Specialised], schema: Schema) -> set[str]:
+def _wanted(rules: list[Specialised], schema: Schema) -> set[Predicate]:
     """What users are told, and what is needed for it."""
-    sources: dict[str, set[str]] = {}
+    sources: dict[Predicate, set[Predicate]] = {}
     for each in rules:
         sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
     # Equality is told, too, whoever finds out what it comes to.
-    sources.setdefault(f"{SAME_AS}/2", set()).update((f"{EQUAL}/2", f"{ALIKE}/3"))
-    waiting = [name for name in sources if is_told(name.rpartition("/")[0], schema)]
+    sources.setdefault(Predicate(SAME_AS, 2), set()).update((Predicate(EQUAL, 2), Predicate(ALIKE, 3)))
+    waiting = [signature for signature in sources if is_told(signature.name, schema)]
     wanted = set(waiting)
     while waiting:
         more = sources.get(waiting.pop(), set()) - wanted
@@ -590,18 +589,16 @@ def _wanted(rules: list[Specialised], schema: Schema) -> set[str]:
     return wanted
 
 
-def _can_come(atom: Atom, made: set[str], schema: Schema) -> bool:
+def _can_come(atom: Atom, made: set[Predicate], schema: Schema) -> bool:
     """Whether data can bring what an atom asks for: of values and lists only what rules make."""
     if atom.signature in made or atom.signature in _HIDDEN_TERMS or atom.predicate == EDGE:
         return True
     return atom.predicate[0] == "<" and atom.predicate not in schema.datatypes
 
 
-def is_told(predicate: str, schema: Schema) -> bool:
-    """Whether users hear of a predicate: named classes and properties, and contradictions.
+def is_told(name: str, schema: Schema) -> bool:
+    """Whether users hear of predicates of a name: named classes and properties, and contradictions.
 
     Classes without a name and what rules use among themselves are left out.
     """
-    return predicate == "inconsistent" or (
-        predicate[0] == "<" and predicate not in schema.datatypes and predicate not in _TRIVIAL_CLASSES
-    )
+    return name == "inconsistent" or (name[0] == "<" and name not in schema.datatypes and name not in _TRIVIAL_CLASSES)

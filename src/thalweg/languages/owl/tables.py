@@ -16,8 +16,9 @@ from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Rule
 from thalweg.languages.lars.program import read
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
-TRIPLE: Final = "triple/3"
+TRIPLE: Final = Predicate("triple", 3)
 _NAME: Final = re.compile(r"^% ([a-z][\w-]*)$", re.MULTILINE)
 
 

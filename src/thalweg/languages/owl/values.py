@@ -21,12 +21,15 @@ from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, No
 from thalweg.languages.owl.knowledge import atoms_of, comparisons_of
 from thalweg.languages.owl.literals import describe
 from thalweg.languages.owl.vocabulary import LITERAL, SAME_AS
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
 
-ABOUT_LITERALS: Final = frozenset({"literal/3", "outside/2", "plain_literal/2", "typed_literal/3"})
+ABOUT_LITERALS: Final = frozenset(
+    {Predicate("literal", 3), Predicate("outside", 2), Predicate("plain_literal", 2), Predicate("typed_literal", 3)}
+)
 """What is known about literals by looking at them."""
-# It has names that nobody can type.
-_HIDDEN: Final = frozenset(f"'{signature}" for signature in ABOUT_LITERALS)
+HIDDEN_LITERALS: Final = frozenset(each.renamed(f"'{each.name}") for each in ABOUT_LITERALS)
+"""The same under names that nobody can type."""
 _SAME_LITERAL: Final = "same'literal"
 _OF_VALUE: Final = "value'"
 _IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
@@ -205,7 +208,7 @@ def _may_be_literal(arg: Expression, rule: Rule, places: Collection[Place], data
 
 def _is_open(atom: Atom, number: int, datatypes: frozenset[str]) -> bool:
     """Whether data bring literals here: as values, and where they are looked at."""
-    if atom.signature in _HIDDEN or atom.predicate in datatypes:
+    if atom.signature in HIDDEN_LITERALS or atom.predicate in datatypes:
         return True
     return number == 1 and _speaks(atom.predicate, datatypes)
 
@@ -232,7 +235,7 @@ class _Kinds:
         """The rule with its head for resources, for literals, or both, each with the tests that it needs."""
         head = rule.head
         known = self._is_resource
-        looks = any(atom.signature in _HIDDEN for atom in atoms_of(rule))
+        looks = any(atom.signature in HIDDEN_LITERALS for atom in atoms_of(rule))
         if head.predicate == SAME_AS:
             one, other = head.args
             if not looks and one not in values and other not in values:
@@ -276,7 +279,7 @@ class _Kinds:
         elif atom.predicate.startswith(_OF_VALUE):
             literal = True
         else:
-            literal = atom.signature not in _HIDDEN and (atom.predicate, number) in self.places
+            literal = atom.signature not in HIDDEN_LITERALS and (atom.predicate, number) in self.places
         arg = atom.args[number]
         return literal and (not isinstance(arg, Constant) or is_literal(arg.term))
 

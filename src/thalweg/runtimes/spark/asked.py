@@ -19,6 +19,7 @@ from thalweg.ir.nodes import Program
 from thalweg.languages.asp import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.planning.partition import Partitioning, Stage
@@ -50,7 +51,7 @@ class AskedJob(Job):
     """What every process must know to answer windows. clingo's syntax trees stay at home, so each reads the program."""
 
     source: Source = NOWHERE.source
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[Predicate, ...] = ()
     background: tuple[Fact, ...] = ()
     names: Names = field(default_factory=Names)
     asking: Asking = Asking()
@@ -86,14 +87,14 @@ class AskedJob(Job):
         """The piece that a bucket is a cell of."""
         return next(spread for spread in self.spreads if spread.start <= bucket < spread.start + spread.cells)
 
-    def routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
+    def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
         """Pieces are the routes; the number of a piece is that of its route."""
         known = self.names.known_as(signature)
         for number in self._takers(signature):
             keys = self.spreads[number].keys
             yield 0, number, next((keys[name] for name in sorted(known) if name in keys), None)
 
-    def _takers(self, signature: str) -> list[int]:
+    def _takers(self, signature: Predicate) -> list[int]:
         """The pieces that need facts of a signature; a window of so many facts counts all of them."""
         if self.frame.tuples:
             return list(range(len(self.spreads)))
@@ -112,7 +113,7 @@ class AskedJob(Job):
         cells = np.array([crc32(symbol.encode()) % spread.cells for symbol in symbols], dtype=np.int64)
         return spread.start + cells[places]
 
-    def is_first(self, signature: str, stage: int, route: int, bucket: int) -> bool:
+    def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
         takers = self._takers(signature)
         return route == takers[0] if takers else bucket == 0
 
@@ -125,7 +126,7 @@ class AskedJob(Job):
         """The background of all cells, found once: many of them may be in one process."""
         words = Dictionary()
         found: dict[int, list[Fact]] = {}
-        alike: dict[str, list[Fact]] = {}
+        alike: dict[Predicate, list[Fact]] = {}
         for fact in self.background:
             alike.setdefault(fact.signature, []).append(fact)
         for signature, facts in alike.items():
@@ -166,12 +167,13 @@ def asked_job(
 
 def _spreads(program: "AspProgram", partitions: int) -> Iterator[Spread]:
     found = analyse(program.outlines, program.inputs)
-    typed = f"{program.names.type_name}/2"
+    name = program.names.type_name
+    typed = None if name is None else Predicate(name, 2)
     start = 0
     for piece in found.pieces or (Piece((), (), 0),):
         keys = found.keys(piece) if found.parts else None
         # The class of a fact `C(s)` is no argument that it could be sent by.
-        split = keys is not None and piece.inputs and partitions > 1 and not keys.get(typed)
+        split = keys is not None and piece.inputs and partitions > 1 and not (typed and keys.get(typed))
         cells = partitions if split else 1
         yield Spread(piece, keys if split and keys else {}, start, cells)
         start += cells

@@ -19,6 +19,7 @@ from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
 from thalweg.runtimes.answer_sets import Answered, Evaluator, Inputs, Windowed
 from thalweg.runtimes.asking import evaluator
@@ -81,7 +82,9 @@ class Held:
         words = inbox.recoded(lists)
         for place, position in enumerate(lists["positions"].tolist()):
             part = words[ends[place] - int(lists["lengths"][place]) : ends[place]]
-            self.add(position, [Batch({header["signatures"][place]: part}, stream=header["streams"][place])])
+            self.add(
+                position, [Batch({Predicate.read(header["signatures"][place]): part}, stream=header["streams"][place])]
+            )
 
 
 class Cell:
@@ -212,5 +215,5 @@ def _crew() -> Crew:
 
 
 @lru_cache(maxsize=4)
-def _program(source: Source, inputs: tuple[str, ...], background: tuple[Fact, ...]) -> AspProgram:
+def _program(source: Source, inputs: tuple[Predicate, ...], background: tuple[Fact, ...]) -> AspProgram:
     return read_program(source, inputs)[0].knowing(background)

@@ -24,6 +24,7 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.door import Arrivals
 from thalweg.runtimes.spark.pack import gather
@@ -118,14 +119,14 @@ def _streams(batch: Any, shape: Shape) -> Iterator[tuple[str | None, Words | sli
 
 def _facts(
     batch: Any, shape: Shape, words: Dictionary, which: Words | slice
-) -> Iterator[tuple[str, Words | slice, Words]]:
+) -> Iterator[tuple[Predicate, Words | slice, Words]]:
     columns = [batch.column(name) for name in shape.columns]
     if shape.predicate is not None:
         coded = [_coded(column, words)[which] for column in columns]
         rows = np.stack(coded, axis=1) if coded else np.zeros((len(batch.column(TIME)), 0), dtype=np.int64)[which]
-        yield f"{shape.predicate}/{len(columns)}", which, rows
+        yield Predicate(shape.predicate, len(columns)), which, rows
         return
-    found: dict[str, tuple[list[int], list[int]]] = {}
+    found: dict[Predicate, tuple[list[int], list[int]]] = {}
     for place in np.arange(batch.num_rows)[which].tolist():
         signature, args = _stated([column[place].as_py() for column in columns])
         places, flat = found.setdefault(signature, ([], []))
@@ -136,7 +137,7 @@ def _facts(
         yield signature, np.array(places, dtype=np.int64), rows
 
 
-def _stated(cells: list[Any]) -> tuple[str, tuple[str, ...]]:
+def _stated(cells: list[Any]) -> tuple[Predicate, tuple[str, ...]]:
     if len(cells) == 1:
         fact = read_fact(cells[0])
         return fact.signature, fact.args

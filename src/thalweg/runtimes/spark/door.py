@@ -6,24 +6,22 @@ engine that stands alone does for itself must be done here, before facts go to b
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.triples import ANY_TRIPLE, as_triples
+from thalweg.model.predicate import Predicate
+from thalweg.model.triples import TRIPLES, as_triples
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Words
-
-TRIPLES: Final = f"{ANY_TRIPLE}/3"
 
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
     """Facts of one signature on one stream: a row of words and a tick each, and their places among all that came."""
 
-    signature: str
+    signature: Predicate
     stream: str | None
     ticks: Words
     rows: Words
@@ -52,7 +50,7 @@ def _about_terms(arrivals: Arrivals, job: Job, words: Dictionary) -> Iterator[Ar
     """What is known of subjects and objects, at the ticks at which they came, at the place of the first of them."""
     from thalweg.languages.owl.door import about
 
-    found: dict[str, tuple[list[int], list[list[int]], list[int]]] = {}
+    found: dict[Predicate, tuple[list[int], list[list[int]], list[int]]] = {}
     for word, tick, place in _occurrences(arrivals):
         for fact in about([words.spell(word)], job.program.door):
             if fact.signature in job.supplied:

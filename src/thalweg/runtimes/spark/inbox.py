@@ -8,8 +8,8 @@ import numpy as np
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.triples import as_facts
-from thalweg.runtimes.spark.door import TRIPLES
+from thalweg.model.predicate import Predicate
+from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.timeline import Timeline
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, terms_of, wrap
@@ -20,7 +20,7 @@ class Run:
     """Facts of one route on one stream, in the order of arrival, each with its tick."""
 
     route: int
-    signature: str
+    signature: Predicate
     group: int
     stream: str | None
     ticks: Words
@@ -38,7 +38,7 @@ class Inbox:
     called inside.
     """
 
-    def __init__(self, job: Job, stage: int, bucket: int, words: Dictionary, name: Callable[[Run], str]) -> None:
+    def __init__(self, job: Job, stage: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]) -> None:
         settings = job.settings
         self.timeline = Timeline(job.groups, settings.delay, settings.first, settings.last)
         self.words = words
@@ -66,7 +66,7 @@ class Inbox:
 
     def waiting(self) -> list[Batch]:
         """All words that are still needed."""
-        return [Batch(rows={"": run.rows.reshape(-1)}) for run in self._waiting]
+        return [Batch(rows={run.signature: run.rows.reshape(-1)}) for run in self._waiting]
 
     def _take(self, content: Content, out: list[Parcel]) -> None:
         """Keeps the facts of a parcel until their ticks are decided; those that are late go to the late channel."""
@@ -85,12 +85,12 @@ class Inbox:
         place = 0
         for route, signature, stream, count in zip(
             lists["routes"].tolist(),
-            header["signatures"],
+            map(Predicate.read, header["signatures"]),
             lists["streams"].tolist(),
             lists["counts"].tolist(),
             strict=True,
         ):
-            arity = arity_of(signature)
+            arity = signature.arity
             part = slice(place, place + count)
             rows = words[: count * arity].reshape(count, arity)
             words = words[count * arity :]
@@ -120,10 +120,10 @@ class Inbox:
         lists = {"ticks": run.ticks[wanted], "watermarks": watermarks[wanted], "facts": texts}
         out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": run.stream}, lists))
 
-    def _spelled(self, signature: str, rows: Words) -> list[str]:
+    def _spelled(self, signature: Predicate, rows: Words) -> list[str]:
         spell = self.words.spell_rows
         if signature != TRIPLES:
-            return spell(self._job.renamed.get(signature, signature).rpartition("/")[0], rows)
+            return spell(self._job.renamed.get(signature, signature).name, rows)
         single = (as_facts(row.reshape(1, -1), self.words) for row in rows)
         return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
 
@@ -134,7 +134,7 @@ class Inbox:
         self._waiting = [run for run in waiting if len(run.ticks)]
         if in_order:
             return self._in_order(decided, first)
-        found: dict[int, dict[str | None, dict[str, list[Words]]]] = {}
+        found: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
         for run in decided:
             name = self._name(run)
             for tick, part in by_tick(run.ticks):
@@ -190,7 +190,8 @@ class Inbox:
         self._arrived = header["arrived"]  # type: ignore[assignment]
         for data in runs:
             about, columns = decode(data)
-            rows = self.recoded(columns).reshape(len(columns["ticks"]), arity_of(about["signature"]))
+            about["signature"] = signature = Predicate.read(about["signature"])
+            rows = self.recoded(columns).reshape(len(columns["ticks"]), signature.arity)
             self._waiting.append(Run(**about, ticks=columns["ticks"], rows=rows, places=columns["places"]))
 
 
@@ -212,15 +213,6 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
     found, starts = np.unique(ticks[order], return_index=True)
     for tick, part in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
         yield tick, part
-
-
-def arity_of(signature: str) -> int:
-    """How many arguments the facts of a signature have.
-
-    >>> arity_of("speed/2")
-    2
-    """
-    return int(signature.rpartition("/")[2])
 
 
 def _flat(parts: list[Words]) -> Words:

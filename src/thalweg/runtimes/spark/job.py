@@ -10,6 +10,7 @@ from thalweg.ir.fingerprint import fingerprint
 from thalweg.ir.nodes import Door, Program
 from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.predicate import Predicate
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
@@ -62,16 +63,16 @@ class Job:
         return (replace(parcel, bucket=self.labels[parcel.bucket]) for parcel in parcels)
 
     @cached_property
-    def streamed(self) -> dict[str, list[tuple[int, int, Route]]]:
+    def streamed(self) -> dict[Predicate, list[tuple[int, int, Route]]]:
         """For each signature that streams bring: the stage, the route's number in it, and the route."""
-        found: dict[str, list[tuple[int, int, Route]]] = {}
+        found: dict[Predicate, list[tuple[int, int, Route]]] = {}
         for stage in self.stages:
             for number, route in enumerate(stage.routes):
                 if route.stage is None:
                     found.setdefault(route.signature, []).append((stage.number, number, route))
         return found
 
-    def routes(self, signature: str) -> Iterator[tuple[int, int, int | None]]:
+    def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
         """Where facts of a signature go: stages, the number of the route in each, and the argument that matters."""
         known = self.streamed.get(signature, ())
         yield from ((stage, number, route.key) for stage, number, route in known)
@@ -83,7 +84,7 @@ class Job:
         """The bucket of each fact of a route; None where all get all of them."""
         return None if key is None else buckets_of(rows[:, key], words, self.buckets(stage))
 
-    def is_first(self, signature: str, stage: int, route: int, bucket: int) -> bool:
+    def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
         """Whether nobody gets facts of a signature before this bucket does; so it may speak for all."""
         known = self.streamed.get(signature)
         if not known:
@@ -97,7 +98,7 @@ class Job:
         return frozenset(stage.number for stage in self.stages if stage.counts_everything)
 
     @cached_property
-    def supplied(self) -> frozenset[str]:
+    def supplied(self) -> frozenset[Predicate]:
         """What the rules want to know about the terms of each fact; most want to know nothing."""
         if self.program.door == Door():
             return frozenset()
@@ -106,14 +107,14 @@ class Job:
         return (SUPPLIED & self.streamed.keys()) - self.renamed.keys()
 
     @cached_property
-    def renamed(self) -> dict[str, str]:
+    def renamed(self) -> dict[Predicate, Predicate]:
         """The signatures of what streams bring, by those that the rules know it by; most are the same."""
         if self.program.door == Door():
             return {}
-        from thalweg.languages.owl.door import EDGE
+        from thalweg.languages.owl.door import EDGES
         from thalweg.languages.owl.vocabulary import SAME_AS
 
-        return {f"{EDGE}/2": f"{SAME_AS}/2"} if f"{EDGE}/2" in self.streamed else {}
+        return {EDGES: Predicate(SAME_AS, 2)} if EDGES in self.streamed else {}
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.runtimes.spark.door import Arrivals, admitted
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, terms_of, wrap
@@ -31,7 +32,7 @@ class _Box:
     """What is to go into one parcel."""
 
     routes: list[int] = field(default_factory=list)
-    signatures: list[str] = field(default_factory=list)
+    signatures: list[Predicate] = field(default_factory=list)
     streams: list[str | None] = field(default_factory=list)
     runs: list[tuple[Words, Words, Words]] = field(default_factory=list)
 
@@ -146,16 +147,16 @@ def _events(arrivals: list[Arrivals]) -> Events:
 
 def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]:
     """The facts of coded batches, by signature and stream; where a batch knows the order of its facts it is kept."""
-    found: dict[tuple[str, str | None], tuple[list[Words], list[Words], list[Words]]] = {}
+    found: dict[tuple[Predicate, str | None], tuple[list[Words], list[Words], list[Words]]] = {}
     place = start
     for tick, batch in items:
         total = 0
         counts = _counts(batch)
         for signature, words in batch.rows.items():
             ticks, rows, places = found.setdefault((signature, batch.stream), ([], [], []))
-            count, arity = counts[signature], int(signature.rpartition("/")[2])
+            count = counts[signature]
             ticks.append(np.full(count, tick, dtype=np.int64))
-            rows.append(np.asarray(words, dtype=np.int64).reshape(count, arity))
+            rows.append(np.asarray(words, dtype=np.int64).reshape(count, signature.arity))
             places.append(_places(batch, signature, place, total, count))
             total += count
         place += total
@@ -165,18 +166,19 @@ def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]
     ]
 
 
-def _counts(batch: Batch) -> dict[str, int]:
+def _counts(batch: Batch) -> dict[Predicate, int]:
     if batch.order:
         counts = dict.fromkeys(batch.rows, 0)
         for signature in batch.order:
             counts[signature] += 1
         return counts
-    return {name: len(words) // max(1, int(name.rpartition("/")[2])) for name, words in batch.rows.items()}
+    return {signature: len(words) // max(1, signature.arity) for signature, words in batch.rows.items()}
 
 
-def _places(batch: Batch, signature: str, place: int, total: int, count: int) -> Words:
+def _places(batch: Batch, signature: Predicate, place: int, total: int, count: int) -> Words:
     if len(batch.rows) > 1 and batch.order:
-        return place + np.flatnonzero(np.array(batch.order) == signature)
+        same = np.fromiter(map(signature.__eq__, batch.order), dtype=bool, count=len(batch.order))
+        return place + np.flatnonzero(same)
     return np.arange(place + total, place + total + count, dtype=np.int64)
 
 

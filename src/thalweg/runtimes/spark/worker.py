@@ -15,14 +15,14 @@ from thalweg.engine.about import Dated, facts_about
 from thalweg.ir.nodes import Door, Program
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
-from thalweg.model.triples import as_facts
+from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.blame import Judge
 from thalweg.runtimes.clashes import Tracker
 from thalweg.runtimes.spark.answers import Missing, Telling, told_by
-from thalweg.runtimes.spark.door import TRIPLES
-from thalweg.runtimes.spark.inbox import Inbox, Run, arity_of, by_tick
+from thalweg.runtimes.spark.inbox import Inbox, Run, by_tick
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import (
     ANSWERS,
@@ -46,7 +46,7 @@ from thalweg.runtimes.spark.wire import (
 _EMPTY = np.zeros(0, dtype=np.int64)
 _NO_LISTS: Lists = {"ticks": _EMPTY}
 
-Turn = tuple[int, int, tuple[str, ...]]
+Turn = tuple[int, int, tuple[Predicate, ...]]
 """A route, the bucket that it comes from, and the predicates of which that one lacks facts from now on."""
 
 Turns = dict[int, list[Turn]]
@@ -71,8 +71,8 @@ class Worker:
         self._reached = -1
         self._supplied = _supplied(job, stage)
         self._missing = Missing(lasting=settings.emit == "intervals")
-        self._doubts: dict[tuple[int, int], tuple[str, ...]] = {}
-        self._unsure: list[tuple[str, ...]] = [()] * len(self._supplied)
+        self._doubts: dict[tuple[int, int], tuple[Predicate, ...]] = {}
+        self._unsure: list[tuple[Predicate, ...]] = [()] * len(self._supplied)
         self.must_save = False
 
     # Taking in ------------------------------------------------------------------------------------------------------
@@ -112,15 +112,13 @@ class Worker:
         found: dict[int, list[Given]] = {}
         for content in contents:
             lists, route = content.lists, self.stage.routes[content.header["route"]]
-            signature = _signature(route)
-            width = arity_of(route.signature) + route.union + route.timed
-            rows = self.inbox.recoded(lists).reshape(len(lists["ticks"]), width)
+            rows = self.inbox.recoded(lists).reshape(len(lists["ticks"]), route.called.arity + route.timed)
             if route.lasting:
                 rows = np.hstack((rows, lists["until"].reshape(-1, 1)))
             ticks, ended = lists["ticks"], lists["ended"] != 0
             for tick, part in by_tick(ticks):
                 gone = ended[part]
-                found.setdefault(tick, []).append(Given(signature, route.timed, rows[part][~gone], rows[part][gone]))
+                found.setdefault(tick, []).append(Given(route.called, route.timed, rows[part][~gone], rows[part][gone]))
         return found
 
     # Going on -------------------------------------------------------------------------------------------------------
@@ -178,17 +176,17 @@ class Worker:
             self._tell(engine.advance(tick - 1), supplies)
         for number, sender, names in turns:
             self._doubts[number, sender] = names
-        found: dict[tuple[str, bool], tuple[str, ...]] = {}
+        found: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
         for (number, _), names in self._doubts.items():
             route = self.stage.routes[number]
-            key = _signature(route), route.timed
+            key = route.called, route.timed
             if names:
                 found[key] = tuple(sorted({*found.get(key, ()), *names}))
         engine.doubt(found)
 
-    def _world(self, predicates: Iterable[str]) -> tuple[str, ...]:
+    def _world(self, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
         """Predicates of the stage's program as the world calls them."""
-        names = {_signature(route): route.signature for route in self.stage.routes}
+        names = {route.called: route.signature for route in self.stage.routes}
         found = {names.get(each, each) for each in predicates}
         if self.job.program.door != Door():
             from thalweg.languages.owl.door import as_streamed
@@ -209,11 +207,11 @@ class Worker:
             header |= {"missing": missing, "unsure": sorted(names[each] for each in self.engine.unsure)}
         return wrap(OUT, self.bucket, header, lists)
 
-    def _name(self, run: Run) -> str:
+    def _name(self, run: Run) -> Predicate:
         """What the stage's program calls a fact."""
         if run.route == UNKNOWN:
             return run.signature
-        return f"{self.stage.routes[run.route].name}/{arity_of(run.signature)}"
+        return run.signature.renamed(self.stage.routes[run.route].name)
 
     def _tell(self, changes: list[Change], supplies: "_Supplies") -> None:
         plan = self.engine.plan
@@ -227,7 +225,7 @@ class Worker:
                 if signature == TRIPLES:
                     self._tell_triples(change.tick, found)
                 else:
-                    self.telling.take(change.tick, signature.rpartition("/")[0], *found)
+                    self.telling.take(change.tick, signature.name, *found)
             if any(plan.outputs[name].number in change.incomplete for name, _ in self.stage.outputs):
                 self._missing.see(change.tick, self._world(change.shed))
             else:
@@ -242,7 +240,7 @@ class Worker:
 
     def _about(self, terms: Sequence[str]) -> Iterator[Dated]:
         """The facts that speak of some things, as the world calls them."""
-        names = {route.name: route.signature.rpartition("/")[0] for route in self.stage.routes}
+        names = {route.name: route.signature.name for route in self.stage.routes}
         for dated in facts_about(self.engine, terms):
             yield dated._replace(fact=dated.fact._replace(predicate=names[dated.fact.predicate]))
 
@@ -270,9 +268,9 @@ class Worker:
             self.engine = type(self.engine).restore(self.engine.program, engine, self.job.settings.memory)
             self.telling.words = self.inbox.words = self.engine.dictionary
         self.inbox.load(header, runs)
-        self._doubts = {(route, sender): tuple(names) for route, sender, names in header["doubts"]}
+        self._doubts = {(route, sender): _read(names) for route, sender, names in header["doubts"]}
         self._missing.load(header["missing"])
-        self._unsure = [tuple(names) for names in header["unsure"]]
+        self._unsure = list(map(_read, header["unsure"]))
 
 
 class _Supplies:
@@ -281,7 +279,7 @@ class _Supplies:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._found: list[tuple[list[int], list[Words], list[Words]]] = [([], [], []) for _ in worker._supplied]
-        self._turns: list[list[tuple[int, tuple[str, ...]]]] = [[] for _ in worker._supplied]
+        self._turns: list[list[tuple[int, tuple[Predicate, ...]]]] = [[] for _ in worker._supplied]
 
     def take(self, change: Change) -> None:
         plan = self._worker.engine.plan
@@ -355,16 +353,15 @@ def _turns(contents: Iterable[Content]) -> Turns:
     found: Turns = {}
     for header in (content.header for content in contents):
         for tick, names in header["turns"]:
-            found.setdefault(tick, []).append((header["route"], header["from"], tuple(names)))
+            found.setdefault(tick, []).append((header["route"], header["from"], _read(names)))
     return found
 
 
-def _signature(route: Route) -> str:
-    """What the stage's program calls the facts of a route."""
-    return f"{route.name}/{arity_of(route.signature) + route.union}"
+def _read(texts: Iterable[str]) -> tuple[Predicate, ...]:
+    return tuple(map(Predicate.read, texts))
 
 
-def _supplied(job: Job, stage: int) -> list[tuple[str, bool, int, int, Route]]:
+def _supplied(job: Job, stage: int) -> list[tuple[Predicate, bool, int, int, Route]]:
     """For each later stage that takes facts from this one: what it is called here, and where it goes."""
     names = {(signature, timed): name for name, signature, timed in job.stages[stage].supplies}
     return [
@@ -379,10 +376,10 @@ def _share(stage: Stage, bucket: int, buckets: range) -> Program:
     """The stage's program with the bucket's share of the background."""
     from thalweg.model.dictionary import Dictionary
 
-    keys = {f"{route.name}/{arity_of(route.signature)}": route.key for route in stage.routes if route.key is not None}
+    keys = {route.signature.renamed(route.name): route.key for route in stage.routes if route.key is not None}
     words = Dictionary()
 
-    def belongs(signature: str, args: tuple[str, ...]) -> bool:
+    def belongs(signature: Predicate, args: tuple[str, ...]) -> bool:
         key = keys.get(signature)
         return key is None or int(buckets_of(np.array([words.code(args[key])]), words, buckets)[0]) == bucket
 

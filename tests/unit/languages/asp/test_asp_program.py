@@ -6,13 +6,14 @@ from thalweg.diagnostics import Source
 from thalweg.ir.outline import Occurrence
 from thalweg.languages.asp import AspProgram, Names, OwnWindow, take_out
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.solvers.programs import read_program
 
 UB = "http://example.org/ub#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 
-def read(text: str, *inputs: str) -> AspProgram:
+def read(text: str, *inputs: Predicate) -> AspProgram:
     program, wrong = read_program(Source("x.lp", text), inputs)
     assert [found.render() for found in wrong] == []
     return program
@@ -39,7 +40,7 @@ def test_inputs_can_be_named() -> None:
 
 
 def test_what_the_user_says_is_all() -> None:
-    assert read("#input p/1. a(X) :- p(X), q(X).", "q/1").inputs == ("q/1",)
+    assert read("#input p/1. a(X) :- p(X), q(X).", Predicate("q", 1)).inputs == ("q/1",)
 
 
 def test_what_is_shown() -> None:
@@ -128,7 +129,8 @@ def test_a_statement_is_text_that_clingo_reads_back() -> None:
 
 
 def test_variables_are_kept_by_argument() -> None:
-    assert read("a(X) :- p(X,_,1,Y).").outlines[0].body == (Occurrence("p/4", "positive", ("X", None, None, "Y")),)
+    (occurrence,) = read("a(X) :- p(X,_,1,Y).").outlines[0].body
+    assert occurrence == Occurrence(Predicate("p", 4), "positive", ("X", None, None, "Y"))
 
 
 def test_what_is_wrong_comes_at_once_and_in_its_place() -> None:
@@ -154,7 +156,9 @@ def test_directives_that_are_none(text: str) -> None:
     assert wrong(f"{text}\na.") == [("E101", text.split()[0])]
 
 
-NAMES = Names({"ub": UB, "rdf": RDF}, frozenset({"ub_advisor/2", "rdf_type/2", "near/2"}))
+NAMES = Names(
+    {"ub": UB, "rdf": RDF}, frozenset({Predicate("ub_advisor", 2), Predicate("rdf_type", 2), Predicate("near", 2)})
+)
 
 
 def test_facts_of_rdf_have_names() -> None:

@@ -11,13 +11,14 @@ from thalweg.languages.asp import AspProgram
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.solvers.programs import read_program
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
 UB = "#prefix ub: <http://example.org/ub#>. #prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. "
 
 
-def read(text: str, *inputs: str) -> AspProgram:
+def read(text: str, *inputs: Predicate) -> AspProgram:
     program, wrong = read_program(Source("x.lp", text), inputs)
     assert not wrong
     return program
@@ -88,7 +89,7 @@ def test_inputs_that_are_derived_or_told_are_copied() -> None:
 
 
 def test_what_is_neither_derived_nor_an_input_stays_empty() -> None:
-    program = read("a(X) :- p(X). b(X) :- q(X), not p(X).", "q/1")
+    program = read("a(X) :- p(X). b(X) :- q(X), not p(X).", Predicate("q", 1))
     assert answers(program, Fact("p", ("1",)), Fact("q", ("1",))) == ["b(1)"]
 
 
@@ -105,8 +106,8 @@ def test_what_no_answer_rests_on_is_left_out() -> None:
 def test_names_with_a_prefix_are_iris_or_themselves() -> None:
     program = read(
         UB + "ub_helps(Y,X) :- ub_advisor(X,Y). dean(X) :- rdf_type(X,ub_Dean). -ub_dean(X) :- ub_helps(X,c).",
-        "ub_advisor/2",
-        "rdf_type/2",
+        Predicate("ub_advisor", 2),
+        Predicate("rdf_type", 2),
     )
     facts = ["<http://example.org/ub#advisor>(<a>,<b>)", "ub_advisor(c,d)", "<http://example.org/ub#Dean>(<a>)"]
     assert answers(program, *map(read_fact, facts)) == [

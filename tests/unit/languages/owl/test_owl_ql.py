@@ -16,6 +16,7 @@ from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, O
 from thalweg.languages.owl.kinds import OBJECT
 from thalweg.languages.owl.ql import INCONSISTENT, is_auxiliary, rewrite
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote, unquote
 
 CLASSES = ("<A>", "<B>", "<C>")
@@ -177,7 +178,7 @@ def derived(axioms: list[Axiom], facts: list[Fact]) -> tuple[set[Fact], set[str]
     found = rewrite(axioms, declarations=DECLARED)
     program = Program(found.rules, (*facts, *found.facts))
     pairs = evaluate(program, 0, 0, []).derived
-    every = {Fact(signature.rpartition("/")[0], args) for signature, rows in pairs.items() for args, _ in rows}
+    every = {Fact(signature.name, args) for signature, rows in pairs.items() for args, _ in rows}
     broken = {unquote(fact.args[0]) for fact in every if fact.predicate == INCONSISTENT}
     visible = {fact for fact in every if not is_auxiliary(fact.predicate) and fact.predicate != INCONSISTENT}
     return {fact for fact in visible | {*facts, *found.facts} if fact.predicate != THING}, broken
@@ -318,7 +319,7 @@ def test_a_large_group_of_disjoint_classes_costs_a_rule_a_class() -> None:
     assert len(rewrite(axioms).rules) == 51
     found = rewrite(axioms)
     program = Program(found.rules, (Fact("<C3>", ("<a>",)), Fact("<C7>", ("<a>",)), Fact("<C7>", ("<b>",))))
-    broken = evaluate(program, 0, 0, []).derived[f"{INCONSISTENT}/3"]
+    broken = evaluate(program, 0, 0, []).derived[Predicate(INCONSISTENT, 3)]
     assert {args[1] for args, _ in broken} == {"<a>"}
 
 
