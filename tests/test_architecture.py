@@ -39,6 +39,8 @@ DOORS = {
     "pyhornedowl": "languages/owl/syntaxes.py",
     "pyoxigraph": "model/rdf.py",
 }
+# Their texts with a slash are paths: scopes of blank nodes, seeds, and what a plot calls its lines.
+PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/spark.py", "bench/university.py"}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
 
@@ -110,3 +112,45 @@ def test_the_map_has_no_ghosts() -> None:
         assert any(found.as_posix().endswith(path) for found in ROOT.glob("src/**/*.py")) or (ROOT / path).exists(), (
             path
         )
+
+
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if name_of(module) != "model/predicate.py"], ids=name_of
+)
+def test_only_one_module_knows_how_a_predicate_is_written(module: Path) -> None:
+    nodes = list(ast.walk(ast.parse(module.read_text(encoding="utf-8"))))
+    taken_apart = [ast.unparse(node) for node in nodes if takes_apart(node)]
+    assert not taken_apart, "`Predicate.read` takes a predicate's text apart"
+    put_together = [ast.unparse(node) for node in nodes if puts_together(node)]
+    assert not put_together or name_of(module) in PATHS, "`Predicate` puts a predicate's text together"
+
+
+def takes_apart(node: ast.AST) -> bool:
+    """`text.rpartition("/")` and its kin."""
+    match node:
+        case ast.Call(ast.Attribute(attr="partition" | "rpartition" | "rsplit"), [ast.Constant("/"), *_]):
+            return True
+    return False
+
+
+def puts_together(node: ast.AST) -> bool:
+    """`f"{name}/{arity}"`, `f"{name}/2"`; with several slashes it is a path."""
+    if not isinstance(node, ast.JoinedStr):
+        return False
+    shape = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return bool(re.fullmatch(r"[^/]*\{\}/(?:\{\}|[0-9]+)", shape))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('signature.rpartition("/")[0]', True),
+        ('signature.rsplit("/", 1)', True),
+        ('f"{name}/{len(args)}"', True),
+        ('f"in\'{name}/1"', True),
+        ('f"{host}/{port}/{key}"', False),
+        ('f"{name} {arity}"', False),
+    ],
+)
+def test_such_code_is_noticed(text: str, found: bool) -> None:
+    assert any(takes_apart(node) or puts_together(node) for node in ast.walk(ast.parse(text))) == found
