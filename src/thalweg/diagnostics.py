@@ -91,6 +91,8 @@ CATALOGUE: Final = {
     "E510": "directives contradict each other",
     "E511": "file may not be included",
     "W512": "windows without facts are not shown",
+    "E513": "programs form a loop",
+    "W514": "rules cannot read a fact of an answer set",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

@@ -192,7 +192,8 @@ def _run_stream(path: Path, data: bytes) -> None:
     random = Random(crc32(data))
     write = spelling(random.choice(FORMATS), Clock())
     emit = random.choice(("changes", "intervals"))
-    with api.start(_WATCHING, str(path), Timing(last=20), emit, random.choice(("stop", "skip")), report=_report) as job:
+    on_error = random.choice(("stop", "skip"))
+    with api.start(api.Parts(_WATCHING), str(path), Timing(last=20), emit, on_error, report=_report) as job:
         for piece in job.pieces():
             if piece is not None:
                 assert all(text.encode() for text in write(piece))

@@ -36,7 +36,7 @@ def _parts(fact: str) -> tuple[str, tuple[str, ...]]:
 def in_one_process(events: list[Event], delay: int) -> tuple[list[tuple[int, str, str]], list[str]]:
     late: list[str] = []
     found = []
-    with api.start(PROGRAM, events, api.Timing(delay=delay), "changes", late=late.append) as job:
+    with api.start(api.Parts(PROGRAM), events, api.Timing(delay=delay), "changes", late=late.append) as job:
         for piece in job.pieces():
             for answer in () if piece is None else piece.answers():
                 found += [(answer.t, "+", str(fact)) for fact in answer.begin]  # type: ignore[union-attr]

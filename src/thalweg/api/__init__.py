@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.api.answer_sets import load_answer_sets
-from thalweg.api.explaining import explain_answer_sets, explain_checks
-from thalweg.api.jobs import Job, ask, ask_on_spark, run_on_spark, run_to, start
-from thalweg.api.programs import analyse, load
+from thalweg.api.explaining import explain_answer_sets, explain_checks, explain_mixed
+from thalweg.api.jobs import Job, run_on_spark, run_to, start
+from thalweg.api.parts import Parts, analyse_parts, load_parts
+from thalweg.api.programs import load
 from thalweg.api.reading import PROFILES, TASKS, Reading
-from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, named, on_command_line
+from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, named, on_command_line, several
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
@@ -33,20 +33,20 @@ __all__ = [
     "Background",
     "Job",
     "On",
+    "Parts",
     "Reading",
     "Text",
     "Timing",
     "alone",
-    "analyse",
-    "ask",
-    "ask_on_spark",
+    "analyse_parts",
     "check",
     "explain_answer_sets",
     "explain_checks",
+    "explain_mixed",
     "is_answer_sets",
     "is_ontology",
     "load",
-    "load_answer_sets",
+    "load_parts",
     "measured",
     "on_command_line",
     "run",
@@ -58,7 +58,7 @@ __all__ = [
 
 
 def run(
-    program: Program | Text,
+    program: Program | Text | Sequence[Program | Text],
     on: On = (),
     *,
     background: Background = (),
@@ -77,8 +77,8 @@ def run(
 ) -> "Iterator[Answer]":
     """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
 
-    Answer set programs (`.lp`) are answered window by window, with `Solution` values. What deserves a warning goes to
-    `report`, and is given as a `ThalwegWarning` without one.
+    Several programs of different kinds are parts of one plan. Answer set programs (`.lp`) answer window by window,
+    with `Solution` values. What deserves a warning goes to `report`, and is given as a `ThalwegWarning` without one.
 
     >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
     ...     print(answer)
@@ -86,17 +86,15 @@ def run(
     {"t":4,"facts":["q(a)"]}
     {"t":5,"facts":[]}
     """
-    timing, reading = alone([program], on, Timing(tick, first, last, delay), reading)
-    if is_answer_sets(program):
-        if emit != "snapshot":
-            raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
-        asked, facts = load_answer_sets([program], background, inputs, report)
-        with ask(asked, on, timing, asking, facts, on_error, late, report) as windows:
-            yield from (answer for piece in windows.pieces() if piece is not None for answer in piece.answers())
-        return
+    programs: list[Program | Text] = several(program)
+    timing, reading = alone(programs, on, Timing(tick, first, last, delay), reading)
+    if all(map(is_answer_sets, programs)) and emit != "snapshot":
+        raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
     reading = measured(reading, on, timing)
-    known = load(program, background=background, tick=tick, reading=reading, report=report)
-    with start(known, on, timing, emit, on_error, memory, late, report) as job:
+    parts = load_parts(programs, background, tick, reading, asking, inputs, report)
+    if parts.answer_sets is not None and memory is not None:
+        raise Rejected([Diagnostic("E403", "`memory` does not go with answer set programs (`.lp`): leave it out")])
+    with start(parts, on, timing, emit, on_error, memory, late, report) as job:
         for piece in job.pieces():
             if piece is not None:
                 yield from piece.answers()
@@ -114,14 +112,7 @@ def check(
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    if not any(map(is_answer_sets, programs)):
-        return analyse(programs, background, tick, reading)[1]
-    found: list[Diagnostic] = []
-    try:
-        load_answer_sets(programs, background, inputs, found.append, Timing(tick).clock)
-    except Rejected as error:
-        return list(error.diagnostics)
-    return found
+    return analyse_parts(programs, background, tick, reading, inputs=inputs)[1]
 
 
 def why(
@@ -143,7 +134,7 @@ def why(
     q(a)
     """
     known = load(program, background=background, tick=tick, reading=reading, report=report)
-    engine = run_to(known, on, Timing(tick, first, at, delay), report)
+    engine = run_to(Parts(known), on, Timing(tick, first, at, delay), report)
     return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from thalweg.api.answer_sets import load_answer_sets
+from thalweg.api.parts import load_parts
 from thalweg.api.programs import check_ontology, settle
 from thalweg.api.reading import Reading
 from thalweg.api.sources import Background, Text, is_ontology, read_background, several
@@ -16,7 +17,9 @@ from thalweg.planning.choose_topology import USUAL, moved
 from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:
+    from thalweg.languages.asp import AspProgram
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.explain_parts import ExplainedParts
     from thalweg.planning.explain_topology import ExplainedTopology
 
 
@@ -59,11 +62,33 @@ def explain_answer_sets(
     partitions: int | None = None,
 ) -> "ExplainedAnswerSets":
     """How an answer set program is taken apart; `as_published`, with the communities of the paper."""
+    program, _ = load_answer_sets(programs, background, inputs, report, Timing(tick).clock)
+    return _explained(program, as_published, partitions)
+
+
+def _explained(
+    program: "AspProgram", as_published: bool = False, partitions: int | None = None
+) -> "ExplainedAnswerSets":
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
     from thalweg.planning.input_dependency import analyse
     from thalweg.planning.published import Published
 
-    program, _ = load_answer_sets(programs, background, inputs, report, Timing(tick).clock)
     found = analyse(program.outlines, program.inputs)
     reasons = tuple(dict.fromkeys(obstacle.words for obstacle in program.obstacles))
     return ExplainedAnswerSets(found, Published(found) if as_published else None, reasons, partitions)
+
+
+def explain_mixed(
+    programs: Sequence[Program | Text],
+    background: Background = (),
+    tick: str = "1s",
+    reading: Reading = Reading(),
+    inputs: Sequence[str] = (),
+    report: Callable[[Diagnostic], None] = warn,
+) -> "ExplainedParts":
+    """How rules and answer sets are evaluated as the parts of one plan."""
+    from thalweg.planning.explain_parts import explain_parts
+
+    parts = load_parts(programs, background, tick, reading, inputs=inputs, report=report)
+    assert parts.answer_sets is not None
+    return explain_parts(parts.wiring(), _explained(parts.answer_sets), parts.answer_sets.writes)

@@ -1,30 +1,31 @@
 """Programs, ready to run over their streams: in this process, or on Spark."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from uuid import uuid4
 
+from thalweg.api.parts import Parts
 from thalweg.api.sources import On, named, on_command_line, whole
 from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected, warn
-from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.asking import Asking, check_solver, evaluator
+from thalweg.runtimes.asking import check_solver, evaluator
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
-    from thalweg.engine import Engine
-    from thalweg.languages.asp import AspProgram
-    from thalweg.runtimes.answer_sets import Listener, Windowed
-    from thalweg.runtimes.embedded import Embedded, Items, Reasoner
-    from thalweg.runtimes.emit import Piece
+    from thalweg.model.event import Batch
+    from thalweg.runtimes.answer_sets import Listener
+    from thalweg.runtimes.clashes import Explaining
+    from thalweg.runtimes.embedded import Embedded, Items, Reasoner, Settings
+    from thalweg.runtimes.emit import Emitter, Piece, Spell
+    from thalweg.runtimes.spark.job import Job as SparkJob
+    from thalweg.runtimes.spark.keeper import Start
     from thalweg.runtimes.spark.run import Outcome, Place
 
 R = TypeVar("R", bound="Reasoner")
@@ -52,72 +53,93 @@ class Job(Generic[R]):
 
 
 def start(
-    program: Program,
+    parts: Parts,
     on: On,
     timing: Timing,
     emit: str = "snapshot",
     on_error: Literal["stop", "skip"] = "stop",
     memory: int | None = None,
-    late: Callable[[str], None] | None = None,
-    report: Callable[[Diagnostic], None] = warn,
-    interrupt: Interrupt | None = None,
-) -> "Job[Engine]":
-    """Opens the streams and makes the engine; nothing has been read or evaluated yet."""
-    from thalweg.engine import Engine
-    from thalweg.runtimes.embedded import Embedded, Settings
-
-    first, last, delay = timing.ticks()
-    interrupt = interrupt or Interrupt()
-    transports = _opened(on)
-    settings = Settings(first, last, delay, emit, on_error)
-    engine = Engine(program, first=first, memory=memory)
-    explaining = None
-    if program.reasons is not None:
-        from thalweg.runtimes.clashes import Explaining
-
-        explaining = Explaining(engine, emit)
-    runtime = Embedded(
-        engine,
-        settings,
-        fixed=program.fixed,
-        explaining=explaining,
-        write_late=late,
-        report=report,
-        interrupt=interrupt,
-    )
-    return Job(runtime, _items(on, transports, engine.dictionary, timing.clock, interrupt), transports)
-
-
-def ask(
-    program: "AspProgram",
-    on: On,
-    timing: Timing,
-    asking: Asking = Asking(),
-    background: Iterable[Fact] = (),
-    on_error: Literal["stop", "skip"] = "stop",
     late: Callable[[str], None] | None = None,
     report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
-) -> "Job[Windowed]":
-    """The same for an answer set program."""
-    from thalweg.runtimes.answer_sets import Inputs, Windowed
+) -> "Job[Any]":
+    """Opens the streams and makes what reasons; nothing has been read or evaluated yet."""
     from thalweg.runtimes.embedded import Embedded, Settings
 
-    first, last, delay = timing.ticks()
+    settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    frame = asking.frame(timing.clock, program)
-    answerer = evaluator(program, asking, frame, background)
-    transports = _opened(on)
-    windowed = Windowed(answerer, Inputs(program, report, answerer.dictionary), frame, first, report, listen, interrupt)
-    settings = Settings(first, last, delay, on_error=on_error)
-    runtime = Embedded(windowed, settings, emitter=windowed, write_late=late, report=report, interrupt=interrupt)
-    inputs = _items(on, transports, windowed.dictionary, timing.clock, interrupt)
-    return Job(runtime, inputs, transports, windowed.close)
+    evaluated = _evaluated(parts, settings, timing.clock, report, interrupt, listen)
+    try:
+        transports = _opened(on)
+    except BaseException:
+        evaluated.close()
+        raise
+    runtime = Embedded(
+        evaluated.reasoner,
+        settings,
+        fixed=parts.rules is not None and parts.rules.fixed,
+        emitter=evaluated.emitter,
+        explaining=evaluated.explaining,
+        write_late=late,
+        report=report,
+        interrupt=interrupt,
+    )
+    items = _items(on, transports, evaluated.reasoner.dictionary, timing.clock, interrupt)
+    return Job(runtime, items, transports, evaluated.close)
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluated:
+    """What reasons about parts; what it answers with besides, where that is not the usual."""
+
+    reasoner: "Reasoner"
+    emitter: "Emitter | None" = None
+    explaining: "Explaining | None" = None
+    close: Callable[[], None] = lambda: None
+
+
+def _evaluated(
+    parts: Parts,
+    settings: "Settings",
+    clock: Clock,
+    report: Callable[[Diagnostic], None],
+    interrupt: Interrupt,
+    listen: "Listener",
+) -> _Evaluated:
+    from thalweg.engine import Engine
+
+    if parts.answer_sets is None:
+        assert parts.rules is not None
+        engine = Engine(parts.rules, first=settings.first, memory=settings.memory)
+        if parts.rules.reasons is None:
+            return _Evaluated(engine)
+        from thalweg.runtimes.clashes import Explaining
+
+        return _Evaluated(engine, explaining=Explaining(engine, settings.emit))
+    from thalweg.runtimes.answer_sets import Inputs, Windowed
+
+    frame = parts.asking.frame(clock, parts.answer_sets)
+    if not parts.is_mixed:
+        answerer = evaluator(parts.answer_sets, parts.asking, frame, parts.background)
+        inputs = Inputs(parts.answer_sets, report, answerer.dictionary)
+        windowed = Windowed(answerer, inputs, frame, settings.first, report, listen, interrupt)
+        return _Evaluated(windowed, windowed, close=windowed.close)
+    from thalweg.runtimes.emit import EMITTERS
+    from thalweg.runtimes.parts import Chain
+
+    wiring, words = parts.wiring(), Dictionary()
+    derived = [name for _, name in wiring.reads]
+    answerer = evaluator(parts.answer_sets, parts.asking, frame, parts.background, None, words, derived)
+    inputs = Inputs(parts.answer_sets, report, words)
+    on_change = parts.asking.window is None and parts.answer_sets.window is None
+    windowed = Windowed(answerer, inputs, frame, settings.first, report, listen, interrupt, on_change=on_change)
+    chain = Chain(wiring, windowed, answerer, EMITTERS[settings.emit](), settings.first, report)
+    return _Evaluated(chain, chain, close=chain.close)
 
 
 def run_on_spark(
-    program: Program,
+    parts: Parts,
     on: On,
     timing: Timing,
     place: "Place",
@@ -129,98 +151,93 @@ def run_on_spark(
     late: str | None = None,
     format: str = "jsonl",
     memory: int | None = None,
-    report: Callable[[Diagnostic], None] = warn,
-    interrupt: Interrupt | None = None,
-) -> "Outcome":
-    """Runs a program on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
-
-    `memory` is a budget in bytes for each bucket of each stage.
-    """
-    from thalweg.planning.reasons import keep_reasons
-    from thalweg.runtimes.clashes import as_clashes
-    from thalweg.runtimes.embedded import Settings
-    from thalweg.runtimes.emit import spelling
-    from thalweg.runtimes.spark.session import need_spark
-
-    need_spark()
-    from thalweg.runtimes.spark.deliver import Delivery
-    from thalweg.runtimes.spark.job import Job as SparkJob
-    from thalweg.runtimes.spark.run import run
-
-    settings = Settings(*timing.ticks(), emit, on_error, memory)
-    job = SparkJob(keep_reasons(program), settings, partitions, name=uuid4().hex)
-    spell = spelling(format, timing.clock)
-    say = spell if program.reasons is None else lambda piece: spell(as_clashes(piece))
-    with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
-        outcome = run(
-            job,
-            items,
-            place,
-            lambda ledger: Delivery(ledger, out, late, emit, say, report=report),
-            interrupt or Interrupt(),
-            report,
-            options=options,
-        )
-    return _ended(outcome, report)
-
-
-def ask_on_spark(
-    program: "AspProgram",
-    on: On,
-    timing: Timing,
-    place: "Place",
-    partitions: int = 2,
-    *,
-    asking: Asking = Asking(),
-    background: Iterable[Fact] = (),
-    on_error: Literal["stop", "skip"] = "stop",
-    out: str | None = None,
-    late: str | None = None,
-    format: str = "jsonl",
     report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
     ready: Callable[[], None] = lambda: None,
 ) -> "Outcome":
-    """The same for an answer set program; `ready` is called when nothing stands against the run any more."""
-    from thalweg.runtimes.answer_sets import Inputs
+    """Runs parts on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
+
+    `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
+    any more.
+    """
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.emit import spelling
     from thalweg.runtimes.spark.session import need_spark
 
+    if parts.is_mixed:
+        message = "rules and answer set programs run together with `--runtime embedded` only"
+        raise Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`, or run them apart")])
     need_spark()
-    from thalweg.runtimes.spark.asked import asked_job
-    from thalweg.runtimes.spark.cell import Cell
-    from thalweg.runtimes.spark.combining import Combining
     from thalweg.runtimes.spark.deliver import Delivery
     from thalweg.runtimes.spark.run import run
 
-    first, last, delay = timing.ticks()
-    frame = asking.frame(timing.clock, program)
-    check_solver(program, asking)
-    settings = Settings(first, last, delay, on_error=on_error)
-    job = asked_job(program, background, asking, frame, settings, partitions, uuid4().hex)
-    combining = Combining(job, listen, report)
-    spell = spelling(format, timing.clock)
+    settings = Settings(*timing.ticks(), emit, on_error, memory)
+    spread = _spread(parts, settings, timing.clock, partitions, spelling(format, timing.clock), report, listen)
 
     def deliver(ledger: Path) -> Delivery:
         ready()
-        return Delivery(ledger, out, late, job.settings.emit, spell, combining.pieces)
+        return Delivery(ledger, out, late, spread.job.settings.emit, spread.spell, spread.pieces, report=report)
 
     with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
         outcome = run(
-            job,
+            spread.job,
             items,
             place,
             deliver,
             interrupt or Interrupt(),
             report,
             options=options,
-            start=Cell,
-            look=lambda words: Inputs(program, report, words).only,
+            start=spread.start,
+            look=spread.look,
         )
-    combining.finish()
+    spread.finish()
     return _ended(outcome, report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """A job for Spark, what does its work in a bucket, and what becomes of the answers in the driver."""
+
+    job: "SparkJob"
+    start: "Start"
+    spell: "Spell"
+    pieces: Any = None
+    look: "Callable[[Dictionary], Callable[[Batch], object]] | None" = None
+    finish: Callable[[], None] = lambda: None
+
+
+def _spread(
+    parts: Parts,
+    settings: "Settings",
+    clock: Clock,
+    partitions: int,
+    spell: "Spell",
+    report: Callable[[Diagnostic], None],
+    listen: "Listener",
+) -> _Spread:
+    program = parts.answer_sets
+    if program is None:
+        from thalweg.planning.reasons import keep_reasons
+        from thalweg.runtimes.clashes import as_clashes
+        from thalweg.runtimes.spark.job import Job as SparkJob
+        from thalweg.runtimes.spark.worker import Worker
+
+        assert parts.rules is not None
+        rules = SparkJob(keep_reasons(parts.rules), settings, partitions, name=uuid4().hex)
+        return _Spread(rules, Worker, spell if parts.rules.reasons is None else lambda one: spell(as_clashes(one)))
+    from thalweg.runtimes.answer_sets import Inputs
+    from thalweg.runtimes.spark.asked import asked_job
+    from thalweg.runtimes.spark.cell import Cell
+    from thalweg.runtimes.spark.combining import Combining
+
+    frame = parts.asking.frame(clock, program)
+    check_solver(program, parts.asking)
+    job = asked_job(program, parts.background, parts.asking, frame, settings, partitions, uuid4().hex)
+    combining = Combining(job, listen, report)
+    return _Spread(
+        job, Cell, spell, combining.pieces, lambda words: Inputs(program, report, words).only, combining.finish
+    )
 
 
 @contextmanager
@@ -256,9 +273,9 @@ def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome
     return outcome
 
 
-def run_to(program: Program, on: On, timing: "Timing", report: Callable[[Diagnostic], None] = warn) -> "Engine":
-    """The engine at the last tick; its answers on the way are forgotten."""
-    with start(program, on, timing, "changes", report=report) as job:
+def run_to(parts: Parts, on: On, timing: "Timing", report: Callable[[Diagnostic], None] = warn) -> Any:
+    """What reasons, at the last tick; its answers on the way are forgotten."""
+    with start(parts, on, timing, "changes", report=report) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine

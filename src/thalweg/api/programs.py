@@ -61,8 +61,9 @@ def analyse(
     background: Background = (),
     tick: str = "1s",
     reading: Reading = Reading(),
+    beside: Sequence[Program] = (),
 ) -> tuple[Program, list[Diagnostic]]:
-    """The program as far as it can be read, and every diagnostic."""
+    """The program as far as it can be read, and every diagnostic; `beside` are other parts of the same plan."""
     found: list[Diagnostic] = []
     length = milliseconds(tick)
     programs, facts = several(programs), several(background)
@@ -74,7 +75,7 @@ def analyse(
     if not ontologies and reading.task == "consistency":
         found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
     if ontologies:
-        parts.append(_read_ontology(documents, Timing(tick), reading, parts, found))
+        parts.append(_read_ontology(documents, Timing(tick), reading, [*parts, *beside], found))
     found += _apart(programs, facts, parts)
     try:
         program = merge(parts)

@@ -93,7 +93,7 @@ def is_answer_sets(thing: object) -> bool:
 
 def several(things: Any) -> list[Any]:
     """One thing or many, as many, files and texts distinguished."""
-    many = [things] if isinstance(things, str | Path | Source | Fact) else things
+    many = [things] if isinstance(things, str | Path | Source | Fact | Program) else things
     return [classify(one) if isinstance(one, str) else one for one in many]
 
 

@@ -122,13 +122,6 @@ def signatures_of(inputs: str | None, programs: Sequence[Path]) -> "list[Predica
     return [] if inputs is None else signatures(inputs)
 
 
-def unmixed(programs: Sequence[Path]) -> None:
-    from thalweg import api
-
-    if len({api.is_answer_sets(one) for one in programs}) > 1:
-        refuse("answer set programs (`.lp`) run on their own: leave the other programs out, or run them apart")
-
-
 def need_something(stream: Sequence[object], first: int | None, last: int | None) -> None:
     if not stream and (first is None or last is None):
         refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")

@@ -13,7 +13,6 @@ from thalweg.cli.ending import (
     outcome,
     refuse,
     signatures_of,
-    unmixed,
     usage,
 )
 from thalweg.cli.options import (
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from thalweg.model.fact import Fact
     from thalweg.planning.explain import Explanation
     from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.planning.explain_parts import ExplainedParts
     from thalweg.planning.explain_topology import ExplainedTopology
 
 
@@ -60,14 +60,11 @@ def check(
             api.Timing(tick).clock  # noqa: B018
             reading = api.Reading(profile, task=as_)
             names = signatures_of(inputs, programs)
-        unmixed(programs)
         need_ontologies(programs, as_)
-        if any(map(api.is_answer_sets, programs)):
-            found = api.check(*programs, background=background or (), tick=tick, inputs=names)
-            size = "answer sets"
-        else:
-            program, found = api.analyse(programs, background or (), tick, reading)
-            size = f"rules: {len(program.rules)}, facts: {len(program.background)}"
+        parts, found = api.analyse_parts(programs, background or (), tick, reading, inputs=names)
+        known = parts.rules
+        sizes = [] if known is None else [f"rules: {len(known.rules)}, facts: {len(known.background)}"]
+        size = ", ".join([*sizes, *(["answer sets"] if any(map(api.is_answer_sets, programs)) else [])])
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
@@ -114,13 +111,18 @@ def explain(
                 profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
             )
             names = signatures_of(inputs, programs)
-        unmixed(programs)
         need_ontologies(programs, as_)
+        solved = [api.is_answer_sets(one) for one in programs]
+        mixed = any(solved) and not all(solved)
+        if mixed and runtime == "spark":
+            refuse("rules and answer set programs run together with `--runtime embedded` only")
         if decomposition == "paper" and not any(map(api.is_answer_sets, programs)):
             refuse("`--decomposition` goes with answer set programs (`.lp`)")
         spread = partitions if runtime == "spark" else None
-        plan: Explanation | ExplainedAnswerSets | ExplainedTopology
-        if any(map(api.is_answer_sets, programs)):
+        plan: Explanation | ExplainedAnswerSets | ExplainedParts | ExplainedTopology
+        if mixed:
+            plan = api.explain_mixed(programs, background or (), tick, reading, names, complain)
+        elif any(solved):
             published = decomposition == "paper"
             plan = api.explain_answer_sets(programs, background or (), names, published, complain, tick, spread)
             complain(*plan.warnings)
@@ -161,7 +163,7 @@ def why(
     with outcome():
         *names, fact = arguments
         programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
-        if any(map(api.is_answer_sets, programs)):
+        if programs and all(map(api.is_answer_sets, programs)):
             refuse("`why` knows rules (`.lars`), not answer sets: write it as rules, or see `thalweg explain`")
         if not programs:
             refuse("both a program and a fact are needed")
@@ -171,10 +173,10 @@ def why(
             timing, reading = api.alone(programs, streams, api.Timing(tick, from_, at, delay), reading)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
-        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
+        parts = api.load_parts(programs, background or (), tick, reading, report=complain)
         asked = read_fact(fact)
         announce_compilation()
-        engine = api.run_to(program, streams, timing, complain)
+        engine = api.run_to(parts, streams, timing, complain)
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])

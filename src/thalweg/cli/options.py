@@ -92,6 +92,13 @@ Windows = Annotated[
         "long a triple of a stream counts after its own tick; else not at all.",
     ),
 ]
+Keep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION|TICKS",
+        help="For ontologies: how long a triple of a stream counts after its own tick; else as `--window` says.",
+    ),
+]
 Slide = Annotated[
     str | None,
     typer.Option(metavar="DURATION|TICKS|'N #'", help="For `.lp`: from window to window; else as long as a window."),

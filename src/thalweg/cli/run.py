@@ -1,10 +1,13 @@
-"""The verb `run`, for rules and ontologies; answer set programs are asked in `answer_sets`."""
+"""The verb `run`."""
 
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thalweg.cli.answer_sets import run_answer_sets
 from thalweg.cli.asked import Delivery, Solving, Spread, size_in_bytes
-from thalweg.cli.deliver import LateLines, deliver
+from thalweg.cli.deliver import Channel, LateLines, deliver
 from thalweg.cli.ending import (
     announce_compilation,
     complain,
@@ -14,8 +17,8 @@ from thalweg.cli.ending import (
     outcome,
     refuse,
     same_tick,
+    signatures_of,
     stoppable,
-    unmixed,
     usage,
 )
 from thalweg.cli.options import (
@@ -29,6 +32,7 @@ from thalweg.cli.options import (
     From,
     Inputs,
     Jars,
+    Keep,
     Late,
     Literals,
     Master,
@@ -56,8 +60,8 @@ from thalweg.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Text, Timing
-    from thalweg.ir.nodes import Program
+    from thalweg.api import Job, Parts, Text, Timing
+    from thalweg.runtimes.answer_sets import Listener
 
 
 def run(
@@ -71,6 +75,7 @@ def run(
     delay: Delay = "0s",
     profile: Profile = "rl",
     window: Windows = None,
+    keep: Keep = None,
     slide: Slide = None,
     models: Models = None,
     inputs: Inputs = None,
@@ -108,98 +113,140 @@ def run(
         solving = Solving(slide, models, inputs, solve_limit, solver, workers, report)
         timing = api.Timing(tick, from_, to, delay)
         streams = [api.on_command_line(name) for name in stream or ()]
-        unmixed(programs)
-        if any(map(api.is_answer_sets, programs)):
-            foreign = {
-                "--emit": emit != "snapshot",
-                "--memory": memory,
-                "--profile": profile != "rl",
-                "--schema-stream": schema_stream,
-                "--literals": literals,
-                "--witnesses": witnesses,
-                "--as": as_ != "entailment",
-                "--topology": topology,
-                "--bolts": bolts,
-            }
-            misfits(foreign, "answer set programs (`.lp`)", only=False)
-            run_answer_sets(programs, streams, background or (), window, timing, solving, delivery, spread)
-            return
-        misfits(solving.given, "answer set programs (`.lp`)")
-        if not any(map(api.is_ontology, programs)):
-            misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
+        kinds = Kinds.of(programs)
+        rules = {"--emit": emit != "snapshot"}
+        ontologies = {
+            "--profile": profile != "rl",
+            "--keep": keep,
+            "--schema-stream": schema_stream,
+            "--literals": literals,
+            "--witnesses": witnesses,
+            "--as": as_ != "entailment",
+            "--topology": topology,
+            "--bolts": bolts,
+        }
+        _refuse_misfits(kinds, rules, ontologies, solving, window, memory)
         need_ontologies(programs, as_)
-        if as_ == "consistency" and window is None and stream:
+        if as_ == "consistency" and window is None and keep is None and stream:
             complain(same_tick())
+        counts = keep or (None if kinds.answer_sets else window) or "0"
         with usage():
             reading = api.Reading(
-                profile, window or "0", schema_stream, literals, witnesses, as_, topology, bolts, spread=spread.on_spark
+                profile, counts, schema_stream, literals, witnesses, as_, topology, bolts, spread=spread.on_spark
             )
             timing, reading = api.alone(programs, streams, timing, reading)
             first, last, _ = timing.ticks()
-            api.Timing(tick, delay=window or "0").ticks()
+            api.Timing(tick, delay=counts).ticks()
+            asking = solving.asking(window if kinds.answer_sets else None)
+            asking.check(timing.clock)
+            names = signatures_of(inputs, programs)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are told as lines of JSON: leave `--format` out")
-        _fitting(spread, delivery)
+        _fitting(kinds, spread, delivery, solving)
         reading = api.measured(reading, streams, timing)
-        program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
+        parts = api.load_parts(programs, background or (), tick, reading, asking, names, complain)
         announce_compilation()
-        if spread.on_spark:
-            _run_on_spark(program, streams, timing, emit, delivery, spread, budget)
-        else:
-            _run_here(program, streams, timing, emit, delivery, budget)
+        _run(parts, streams, timing, emit, delivery, spread, budget, solving.report)
 
 
-def _fitting(spread: Spread, delivery: Delivery) -> None:
-    """Refuses what the place to run at does not know."""
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Which kinds of program there are."""
+
+    rules: bool
+    ontologies: bool
+    answer_sets: bool
+
+    @classmethod
+    def of(cls, programs: Sequence[Path]) -> "Kinds":
+        from thalweg import api
+
+        answer_sets, ontologies = map(api.is_answer_sets, programs), list(map(api.is_ontology, programs))
+        solved = sum(answer_sets)
+        return cls(len(programs) > solved + sum(ontologies), any(ontologies), solved > 0)
+
+
+def _refuse_misfits(
+    kinds: Kinds,
+    rules: Mapping[str, object],
+    ontologies: Mapping[str, object],
+    solving: Solving,
+    window: str | None,
+    memory: str | None,
+) -> None:
+    """Refuses options of kinds that are not there."""
+    if kinds.answer_sets:
+        alone = {} if kinds.rules or kinds.ontologies else rules
+        foreign = {} if kinds.ontologies else ontologies
+        misfits({**alone, "--memory": memory, **foreign}, "answer set programs (`.lp`)", only=False)
+        return
+    misfits(solving.given, "answer set programs (`.lp`)")
+    if not kinds.ontologies:
+        misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
+        misfits({"--keep": ontologies["--keep"]}, "ontologies")
+
+
+def _fitting(kinds: Kinds, spread: Spread, delivery: Delivery, solving: Solving) -> None:
+    """Refuses what the place to run at, or the way in which answers are written, does not know."""
+    if spread.on_spark:
+        misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
     delivery.fit(spread)
+    if delivery.is_parquet and kinds.answer_sets:
+        refuse("answer sets are not written as Parquet; write `--out answers.jsonl`")
     if delivery.is_parquet and not spread.on_spark:
         refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
+    if solving.models == "all" and delivery.format != "jsonl":
+        form = delivery.format
+        refuse(f"several answer sets are written as `--format jsonl`; `{form}` goes with `--models first`")
 
 
-def _run_here(
-    program: "Program", streams: "list[Text]", timing: "Timing", emit: Emit, delivery: Delivery, budget: int | None
-) -> None:
-    from thalweg import api
-    from thalweg.connectors.interrupt import GRACE, Interrupt
-
-    interrupt = Interrupt()
-
-    def started(late: LateLines) -> "Job[Any]":
-        return api.start(program, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt)
-
-    with interrupt.listen(GRACE):
-        deliver(started, delivery, timing.clock, interrupt)
-
-
-def _run_on_spark(
-    program: "Program",
+def _run(
+    parts: "Parts",
     streams: "list[Text]",
     timing: "Timing",
     emit: Emit,
     delivery: Delivery,
     spread: Spread,
     budget: int | None,
+    report: str | None,
 ) -> None:
     from thalweg import api
-    from thalweg.connectors.interrupt import Interrupt
+    from thalweg.connectors.interrupt import GRACE, Interrupt
+    from thalweg.runtimes.report import Report as Account
     from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
-    with interrupt.listen(), leaving_in_time(interrupt):
-        api.run_on_spark(
-            program,
-            streams,
-            timing,
-            spread.place(),
-            spread.buckets,
-            emit=emit,
-            on_error=delivery.on_error,
-            out=delivery.out,
-            late=delivery.late,
-            format=delivery.format,
-            memory=budget,
-            report=complain,
-            interrupt=interrupt,
-        )
+    with interrupt.listen(None if spread.on_spark else GRACE), Channel(report) as told:
+        # What goes to the standard output is answers.
+        account = Account(told.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
+        listen: Listener = account.take if report else lambda solution, answered: None
+        open_report = told.open if report and report != "-" else lambda: None
+
+        def started(late: LateLines) -> "Job[Any]":
+            return api.start(parts, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt, listen)
+
+        if spread.on_spark:
+            with leaving_in_time(interrupt):
+                api.run_on_spark(
+                    parts,
+                    streams,
+                    timing,
+                    spread.place(),
+                    spread.buckets,
+                    emit=emit,
+                    on_error=delivery.on_error,
+                    out=delivery.out,
+                    late=delivery.late,
+                    format=delivery.format,
+                    memory=budget,
+                    report=complain,
+                    interrupt=interrupt,
+                    listen=listen,
+                    ready=open_report,
+                )
+        else:
+            deliver(started, delivery, timing.clock, interrupt, open_report)
+        if report:
+            account.finish()

@@ -59,7 +59,7 @@ from thalweg.planning.plan import Relation, make_plan
 from thalweg.planning.withhold import incomplete, withhold
 
 if TYPE_CHECKING:
-    from thalweg.engine.proof import Proof
+    from thalweg.engine.proof import Imported, Proof
 
 Rows = NDArray[np.int64]
 
@@ -180,9 +180,17 @@ class Engine:
     """
 
     def __init__(
-        self, program: Program, first: int | None = None, memory: int | None = None, tells: bool = True
+        self,
+        program: Program,
+        first: int | None = None,
+        memory: int | None = None,
+        tells: bool = True,
+        dictionary: Dictionary | None = None,
     ) -> None:
-        """One that does not tell changes, because all that is asked for is its `listing`, saves copies of them."""
+        """One that does not tell changes, because all that is asked for is its `listing`, saves copies of them.
+
+        Engines that are parts of one plan share a dictionary.
+        """
         self.program = program
         self.first = first
         self.now: int | None = None
@@ -193,7 +201,7 @@ class Engine:
         if memory is not None:
             give_back_memory()
         self.mixed = program.streamed & (program.derived | {name for name, _ in program.given})
-        self.dictionary = Dictionary()
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         self.dropped = 0
         self.lacking: dict[str, int] = {}
         self.doubts: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
@@ -745,12 +753,15 @@ class Engine:
         held += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
         self.dictionary.collect(np.concatenate(held))
 
-    def why(self, fact: Fact) -> "Proof | None":
-        """A derivation of a fact of the output at `now`, or None where it does not hold."""
+    def why(self, fact: Fact, imported: "Imported" = lambda fact: None) -> "Proof | None":
+        """A derivation of a fact of the output at `now`, or None where it does not hold.
+
+        `imported` says why facts hold that other parts of the plan derive.
+        """
         from thalweg.engine.proof import why
 
         with self._taken():
-            return why(self, fact)
+            return why(self, fact, imported)
 
     # State ----------------------------------------------------------------------------------------------------------
 

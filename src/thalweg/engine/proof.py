@@ -5,7 +5,7 @@ that live now, the answer with the latest horizon first, and their premises beco
 being proved higher up is no reason, so the next answer is tried: what is shown never argues in a circle.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,8 @@ class Proof:
                 return ("an element comes",)
             case "counted":
                 return ("newer facts push it out",)
+            case "answer set":
+                return ("another window closes",)
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
 
     def render(self, indent: str = "") -> str:
@@ -75,6 +77,8 @@ class Proof:
                 return f"[stream] until {self.unless[0]}"
             case "absent":
                 return "[absent] now"
+            case "answer set":
+                return f"[answer set] until {self.unless[0]}"
         return f"{until} unless {', '.join(self.unless)}" if self.unless else until
 
     def as_data(self) -> dict[str, object]:
@@ -91,7 +95,11 @@ class Proof:
         return data
 
 
-def why(engine: "Engine", fact: Fact) -> Proof | None:
+Imported = Callable[[Fact], Proof | None]
+"""Why a fact holds that another part of the plan derives."""
+
+
+def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) -> Proof | None:
     """A derivation of a fact that holds now, or None where it does not hold."""
     relation, args = engine.plan.outputs.get(fact.signature), fact.args
     if relation is None and len(fact.args) in (1, 2):
@@ -101,7 +109,7 @@ def why(engine: "Engine", fact: Fact) -> Proof | None:
     if relation is None or engine.now is None:
         return None
     words = tuple(map(engine.dictionary.code, args))
-    prover = _Prover(engine, Search(engine))
+    prover = _Prover(engine, Search(engine), imported)
     return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
 
 
@@ -109,6 +117,7 @@ def why(engine: "Engine", fact: Fact) -> Proof | None:
 class _Prover:
     engine: "Engine"
     search: Search
+    imported: Imported
     pending: set[Goal] = field(default_factory=set)
 
     # Goals ----------------------------------------------------------------------------------------------------------
@@ -144,6 +153,11 @@ class _Prover:
             return Proof(f"{claim} at {row[-1] >> 2}", None, "counted")
         if any(relation == made.number for made, _ in plan.background):
             return Proof(claim, None, "background")
+        for (signature, timed), made in plan.given.items():
+            if made.number == relation:
+                args = tuple(map(self.engine.dictionary.spell, row))
+                found = self.imported(Fact(signature.name, args[:-1] if timed else args))
+                return found and replace(found, claim=claim)
         return self.by_group(goal, claim)
 
     def by_run(self, relation: int, row: Words, claim: str, horizon: int) -> Proof:

@@ -17,6 +17,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
@@ -84,6 +87,16 @@ class Evaluator(Protocol):
 
     def close(self) -> None:
         """Nothing more will be asked."""
+
+
+class Connected(Evaluator, Protocol):
+    """An evaluator that is a part of a larger plan, and shares its dictionary with the others."""
+
+    def hold(self, begun: Batch, ended: Batch) -> None:
+        """Facts that other parts derive begin and end; a window holds those that hold at its close."""
+
+    def words_in_use(self) -> NDArray[np.int64]:
+        """The words of the terms that are still needed."""
 
 
 class Inputs:
@@ -182,6 +195,7 @@ class Windowed:
         listen: Listener = lambda solution, answered: None,
         interrupt: Interrupt | None = None,
         repeats: Repeats | None = None,
+        on_change: bool = False,
     ) -> None:
         self.first = first
         self.now: int | None = None
@@ -200,6 +214,9 @@ class Windowed:
         # The last position with a fact, and how many windows without any have closed since the last one with some.
         self._filled = -frame.size
         self._empty = 0
+        # Whether only windows with another content than the one before are answered; and whether the next one may be.
+        self._on_change = on_change
+        self._stale = True
 
     @property
     def dictionary(self) -> Dictionary:
@@ -234,12 +251,23 @@ class Windowed:
         held = range(closings.start, min(closings.stop, self._filled + self._frame.size), closings.step)
         full, empty = closings[: len(held)], closings[len(held) :]
         self._empty = 0 if full else self._empty
-        shown = max(0, MOST_EMPTY - self._empty)
+        self._stale = self._stale or bool(full)
+        shown = int(self._stale) if self._on_change else max(0, MOST_EMPTY - self._empty)
+        self._stale = self._stale and not empty
         self._empty += len(empty)
         for closing in (*full, *empty[:shown]):
             yield self._answer(closing)
-        if passed := empty[shown:]:
+        if (passed := empty[shown:]) and not self._on_change:
             self._pass_over(passed)
+
+    @property
+    def has_closed(self) -> bool:
+        """Whether a window has closed yet."""
+        return self._closed
+
+    def refresh(self) -> None:
+        """The evaluator has been given other facts besides: windows without any of their own have another answer."""
+        self._stale, self._empty = True, 0
 
     def _pass_over(self, closings: range) -> None:
         start, tick = self._ticks_of(closings[0] - self._frame.size + 1, closings[0])

@@ -1,18 +1,20 @@
 """How an answer set program is asked: over which windows, for which answer sets, by whom, and for how long."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Rejected, Span
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock, milliseconds
 from thalweg.runtimes.windows import Frame, Uneven, read_frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp import AspProgram, OwnWindow
-    from thalweg.runtimes.answer_sets import Evaluator
+    from thalweg.runtimes.answer_sets import Connected
     from thalweg.runtimes.solving import Solvers
 
 MODELS: Final = ("first", "all", "brave", "cautious")
@@ -87,9 +89,16 @@ def evaluator(
     frame: Frame,
     background: Iterable[Fact] = (),
     crew: "Solvers | None" = None,
-) -> "Evaluator":
-    """Who answers: the engine where it can and nobody says otherwise, or clingo, by its own crew or a given one."""
-    rules = None if asking.solver == "clingo" else program.lowered(frame.panes)
+    dictionary: Dictionary | None = None,
+    derived: Collection[Predicate] = (),
+) -> "Connected":
+    """The engine where it can answer and no option asks for clingo; else clingo, by its own processes or given ones.
+
+    Beside other parts of a plan they share a `dictionary` with these, which derive some of the inputs.
+    """
+    # Names with prefixes stand for IRIs, which the engine is told of by a dictionary of its own.
+    foreign = dictionary is not None and bool(program.prefixes)
+    rules = None if asking.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
         from thalweg.planning.input_dependency import analyse
         from thalweg.runtimes.lowering import Lowered, Tally
@@ -97,15 +106,18 @@ def evaluator(
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
         tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
         known = [Fact(fact.predicate, tuple(map(canonical, fact.args))) for fact in background]
-        lowered = Lowered(rules, frame, program.inputs, known, asking.seconds, tally)
-        lowered.dictionary.canonical = canonical if program.prefixes else None
+        lowered = Lowered(rules, frame, program.inputs, known, asking.seconds, tally, dictionary, derived)
+        if dictionary is None:
+            lowered.dictionary.canonical = canonical if program.prefixes else None
         return lowered
     check_solver(program, asking)
     from thalweg.runtimes.solving import Solving
     from thalweg.solvers.crew import Crew
 
     workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
-    return Solving(program, crew or Crew(workers), asking.models, asking.seconds, background, buckets=workers)
+    crew = crew or Crew(workers)
+    limit = asking.seconds
+    return Solving(program, crew, asking.models, limit, background, buckets=workers, dictionary=dictionary)
 
 
 def check_solver(program: "AspProgram", asking: Asking) -> None:

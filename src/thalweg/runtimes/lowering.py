@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.engine import Engine
+from thalweg.engine import Engine, Given
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.dictionary import Dictionary
@@ -37,17 +37,21 @@ class Lowered:
         background: Iterable[Fact] = (),
         limit: float | None = None,
         tally: "Tally | None" = None,
+        dictionary: Dictionary | None = None,
+        derived: Iterable[Predicate] = (),
     ) -> None:
-        rules = replace(rules, background=(*rules.background, *background))
+        given = frozenset((name, False) for name in derived)
+        rules = replace(rules, background=(*rules.background, *background), given=given)
         self._shown = rules.derived if rules.told is None else rules.told
         rules, self._copies = set_aside(rules)
         # All of it is told again for each window, so nothing is gained by telling changes apart.
-        self._engine = Engine(rules, first=0, tells=False)
+        self._engine = Engine(rules, first=0, tells=False, dictionary=dictionary)
         self._frame = frame
         self._tally = tally or Tally([inputs], lambda signature: set(inputs))
         self._limit = limit
         self._pane = 0
         self._waiting: list[Batch] = []
+        self._turns: dict[tuple[Predicate, tuple[int, ...]], int] = {}
         self._arrived: deque[tuple[int, list[int]]] = deque()
         self._seconds = 0.0
         # Answers that somebody may still read: their terms must be kept.
@@ -98,13 +102,43 @@ class Lowered:
     def _evaluate(self) -> None:
         """Takes what waits, at the end of the pane."""
         began = perf_counter()
-        self._engine.advance(self._pane, self._waiting)
+        self._engine.advance(self._pane, self._waiting, self._given())
         self._waiting = []
         self._seconds += perf_counter() - began
 
+    def hold(self, begun: Batch, ended: Batch) -> None:
+        for batch, step in ((ended, -1), (begun, 1)):
+            for key in batch.in_order():
+                self._turns[key] = self._turns.get(key, 0) + step
+
+    def _given(self) -> list[Given]:
+        """What has begun and ended since the last evaluation of what other parts derive."""
+        found = []
+        for signature in {name for name, _ in self._turns}:
+            ended, begun = (
+                [words for (name, words), turn in self._turns.items() if name == signature and turn == sign]
+                for sign in (-1, 1)
+            )
+            width = signature.arity
+            arrays = (np.array(rows, dtype=np.int64).reshape(len(rows), width) for rows in (begun, ended))
+            found.append(Given(signature, False, *arrays))
+        self._turns = {}
+        return found
+
+    def words_in_use(self) -> NDArray[np.int64]:
+        held = [np.asarray(words).reshape(-1) for batch in self._needed() for words in batch.rows.values()]
+        return np.concatenate([self._engine.words_in_use(), *held])
+
     def collect(self, waiting: Iterable[Batch]) -> None:
+        self._engine.collect([*waiting, *self._needed()])
+
+    def _needed(self) -> list[Batch]:
+        """What waits for the engine, and what somebody may still read."""
         read = (facts.rows for told in self._told if (facts := told()) is not None)
-        self._engine.collect([*waiting, *self._waiting, *(Batch(dict(rows)) for rows in read)])
+        turns = Batch()
+        for signature, words in self._turns:
+            turns.add(signature, [*words])
+        return [*self._waiting, turns, *(Batch(dict(rows)) for rows in read)]
 
     def close(self) -> None:
         """The engine has nothing to close."""

@@ -7,8 +7,8 @@ processes by a key, where it has one (`keys`).
 """
 
 import re
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.languages.asp import AspProgram, Names
 from thalweg.model.dictionary import Dictionary
@@ -75,10 +76,12 @@ class Solving:
         background: Iterable[Fact] = (),
         buckets: int = 1,
         spread_from: int = _WORTH_SPREADING,
+        dictionary: Dictionary | None = None,
     ) -> None:
-        self.dictionary = Dictionary()
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         # Two spellings of one fact are one fact to windows of so many.
-        self.dictionary.canonical = program.names.canonical if program.prefixes else None
+        if dictionary is None:
+            self.dictionary.canonical = program.names.canonical if program.prefixes else None
         dependency = analyse(program.outlines, program.inputs)
         self._pieces = dependency.pieces
         self._keys = [dependency.keys(piece) for piece in self._pieces]
@@ -93,12 +96,27 @@ class Solving:
         self._spelled = Spelling(program.names)
         self._background = self._symbols(background)
         self._held: deque[tuple[int, dict[Predicate, list[Symbols]]]] = deque()
+        # What other parts derive, and from how many facts each follows: two may be one to clingo.
+        self._derived: dict[Predicate, Counter[Symbols]] = {}
         self._last: list[dict[str, Solved]] = [{} for _ in self._pieces]
 
     def add(self, position: int, batches: Sequence[Batch]) -> None:
         found = self._symbols(fact for batch in batches for fact in facts(batch, self.dictionary))
         if found:
             self._held.append((position, found))
+
+    def hold(self, begun: Batch, ended: Batch) -> None:
+        for batch, step in ((begun, 1), (ended, -1)):
+            for name, some in self._symbols(facts(batch, self.dictionary)).items():
+                counts = self._derived.setdefault(name, Counter())
+                for symbols in some:
+                    counts[symbols] += step
+                    if not counts[symbols]:
+                        del counts[symbols]
+
+    def words_in_use(self) -> NDArray[np.int64]:
+        # Facts in windows are kept as text.
+        return np.zeros(0, dtype=np.int64)
 
     def _symbols(self, facts: Iterable[Fact]) -> dict[Predicate, list[Symbols]]:
         found: dict[Predicate, list[Symbols]] = {}
@@ -137,7 +155,11 @@ class Solving:
 
     def _window(self, piece: Piece, keys: Keys | None) -> list[set[str]]:
         """The facts of a piece; in several buckets where they can be spread and are worth it."""
-        held = [self._background, *(found for _, found in self._held)]
+        held: list[Mapping[Predicate, Collection[Symbols]]] = [
+            self._background,
+            self._derived,
+            *(found for _, found in self._held),
+        ]
         whole = {symbols[0] for found in held for name in piece.inputs for symbols in found.get(name, ())}
         if keys is None or len(whole) < self._spread_from or self._buckets < 2:
             return [whole]
@@ -172,9 +194,8 @@ class Solving:
         return last is not None and last.complete
 
     def collect(self, waiting: Iterable[Batch]) -> None:
-        # Facts in windows are kept as text.
         words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *words]))
+        self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def close(self) -> None:
         self._crew.close()

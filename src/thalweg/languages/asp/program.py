@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic, Source
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
 from thalweg.ir.outline import Outline
 from thalweg.languages.asp.directives import Directives, OwnWindow
 from thalweg.languages.asp.lower import Obstacle, lower
@@ -45,6 +45,27 @@ class AspProgram:
     def mentioned(self) -> frozenset[Predicate]:
         """The signatures that the program speaks of."""
         return self.shown.union(self.inputs, *(one.predicates for one in self.outlines))
+
+    @cached_property
+    def _spoken(self) -> Names:
+        return replace(self.names, signatures=self.mentioned)
+
+    def reads(self, predicate: Predicate) -> bool:
+        """Whether facts of a predicate are input, under one of the names that the program has for it."""
+        return not self._spoken.known_as(predicate).isdisjoint(self.inputs)
+
+    def writes(self, predicate: Predicate) -> bool:
+        """Whether answers can hold facts of a predicate."""
+        return not self._spoken.known_as(predicate).isdisjoint(self.shown)
+
+    def readers(self) -> Program:
+        """Rules that read the inputs under the names that other programs have for them."""
+        return Program(tuple(map(self._reader, self.inputs)))
+
+    def _reader(self, predicate: Predicate) -> Rule:
+        args = tuple(Variable(f"X{number}") for number in range(predicate.arity))
+        name = self.names.iri(predicate.name) or predicate.name
+        return Rule(Atom("'answer sets"), (Now(Atom(name, args)),))
 
     def knowing(self, background: Iterable[Fact]) -> "AspProgram":
         """The program with what always holds as its own facts; that of inputs comes with every window."""

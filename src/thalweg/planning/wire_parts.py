@@ -1,0 +1,121 @@
+"""Rules around an answer set program: those below it, which it may read, and those above, which read its answers.
+
+    load(R) :- car(C,R) in [60].                    below    what the answer set part reads
+    {green(R)} :- load(R).                          the answer set part
+    go(C) :- car(C,R), green(R).                    above    what reads its answers
+
+To its readers an answer is derived: it holds from the tick at which its window closes until the next one closes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
+from thalweg.model.predicate import Predicate
+
+Touches = Callable[[Predicate], bool]
+"""Whether the answer set part reads, or outputs, facts of a predicate."""
+
+_PRESENT: Final = "'now "
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """Two rule programs and the predicates that connect them with the answer set part between them.
+
+    `below` has a predicate of its own for each one that the answer set part reads: what holds of it now.
+    """
+
+    below: Program
+    above: Program
+    reads: tuple[tuple[Predicate, Predicate], ...]
+    """Pairs of a predicate of `below` that holds what is read, and the predicate that it stands for."""
+
+
+def wire(program: Program, reads: Touches, writes: Touches) -> Wiring:
+    """Splits rules; `Rejected` where the answer set part would read what rests on its own answers.
+
+    >>> from thalweg.diagnostics import Source
+    >>> from thalweg.languages.lars import read
+    >>> rules = read(Source("r.lars", "load(R) :- car(C,R) in [60]. go(C) :- car(C,R), green(R)."))
+    >>> wiring = wire(rules, {"load/1"}.__contains__, {"green/1"}.__contains__)
+    >>> sorted(wiring.above.derived), wiring.reads
+    (['go/1'], (("'now load/1", 'load/1'),))
+    """
+    above = _above(program, writes)
+    lower = tuple(rule for rule in program.rules if rule not in above)
+    upper = tuple(rule for rule in program.rules if rule in above)
+    circular = sorted({rule.head.signature for rule in upper if reads(rule.head.signature)})
+    if circular:
+        heads = {rule.head.signature for rule in upper}
+        closing = [rule for rule in upper if any(name in heads or writes(name) for name in _read_by(rule))]
+        raise Rejected([_loop(closing or upper, name) for name in circular])
+    derived = {rule.head.signature for rule in lower}
+    read = tuple((_present(name), name) for name in sorted(filter(reads, derived)))
+    below = replace(
+        program,
+        rules=(*lower, *(_copy(name) for _, name in read)),
+        told=_outputs(program) & derived,
+        handed_on=frozenset((name, False) for name, _ in read) | frozenset(_handed_on(lower, upper)),
+    )
+    wanted = {name for rule in upper for name in _read_by(rule)}
+    given = frozenset((name, False) for name in wanted if writes(name)) | frozenset(_handed_on(lower, upper))
+    own = {rule.head.signature for rule in upper}
+    return Wiring(below, replace(program, rules=upper, told=_outputs(program) & own, given=given), read)
+
+
+def _outputs(program: Program) -> frozenset[Predicate]:
+    return program.derived if program.told is None else program.told
+
+
+def _above(program: Program, writes: Touches) -> set[Rule]:
+    """The rules that read answers, directly or not; and all others that derive the same predicates."""
+    found: set[Rule] = set()
+    heads: set[Predicate] = set()
+    while True:
+        more = {
+            rule
+            for rule in program.rules
+            if rule not in found
+            and (
+                rule.head.signature in heads
+                or writes(rule.head.signature)
+                or any(name in heads or writes(name) for name in _read_by(rule))
+            )
+        }
+        if not more:
+            return found
+        found |= more
+        heads |= {rule.head.signature for rule in more}
+
+
+def _handed_on(lower: tuple[Rule, ...], upper: tuple[Rule, ...]) -> Iterator[tuple[Predicate, bool]]:
+    """What the lower rules derive and the upper ones read, and whether it is derived `at` a tick."""
+    wanted = {name for rule in upper for name in _read_by(rule)}
+    for rule in lower:
+        if rule.head.signature in wanted:
+            yield rule.head.signature, rule.time is not None
+
+
+def _read_by(rule: Rule) -> set[Predicate]:
+    return {formula.atom.signature for formula, _ in formulas(rule.body)}
+
+
+def _present(predicate: Predicate) -> Predicate:
+    return predicate.renamed(f"{_PRESENT}{predicate.name}")
+
+
+def _copy(predicate: Predicate) -> Rule:
+    """A rule for what holds of a predicate now, however it came about."""
+    args = tuple(Variable(f"X{number}") for number in range(predicate.arity))
+    return Rule(Atom(_present(predicate).name, args), (Now(Atom(predicate.name, args)),))
+
+
+def _loop(rules: Sequence[Rule], name: Predicate) -> Diagnostic:
+    span = next((rule.span for rule in rules if rule.head.signature == name), NOWHERE)
+    message = f"the answer set program reads `{name}`, which rests on its own answers"
+    help_ = "break the loop: let the answer set program read something that rules derive from streams alone"
+    return Diagnostic("E513", message, span, help=help_)

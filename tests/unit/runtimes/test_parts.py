@@ -1,0 +1,116 @@
+"""Rules and an answer set program in one run: what each reads of the other, and when."""
+
+import pytest
+
+import thalweg
+from thalweg import Asking
+from thalweg.diagnostics import Source
+from thalweg.runtimes.emit import Solution
+
+RULES = Source("rules.lars", "busy(R) :- on(C,R) in [1]. go(C) :- on(C,R), green(R). wait(R) :- busy(R), not green(R).")
+LIGHTS = Source("lights.lp", "green(R) :- busy(R), not closed(R). #show green/1.")
+
+
+def run(*programs: Source, **options: object) -> list[str]:
+    asking = Asking(workers=0, **{name: options.pop(name) for name in ("window", "slide", "models") if name in options})
+    events = [(1, ["on(c,a)"]), (4, ["on(d,b)", "closed(b)"])]
+    answers = thalweg.run(list(programs), on=events, emit="changes", asking=asking, **options)
+    return [f"{one.t} {'= ' if isinstance(one, Solution) else ''}{_shown(one)}" for one in answers]
+
+
+def _shown(one: object) -> str:
+    if isinstance(one, Solution):
+        return " ".join(fact for facts in one.sets for fact in facts)
+    return " ".join([*(f"+{fact}" for fact in one.begin), *(f"-{fact}" for fact in one.end)])
+
+
+def test_without_windows_it_is_solved_where_something_changes() -> None:
+    assert run(RULES, LIGHTS, last=8) == [
+        "1 = green(a)",
+        "1 +busy(a) +go(c)",
+        "2 -go(c)",
+        "3 = ",
+        "3 -busy(a)",
+        "4 = ",
+        "4 +busy(b) +wait(b)",
+        "5 = green(b)",
+        "5 -wait(b)",
+        "6 = ",
+        "6 -busy(b)",
+    ]
+
+
+def test_the_answer_of_a_window_holds_until_the_next_one_closes() -> None:
+    """Derived inputs are those that hold at its close."""
+    assert run(RULES, LIGHTS, window=2, slide=2, last=8) == [
+        "1 +busy(a) +wait(a)",
+        "2 = green(a)",
+        "2 -wait(a)",
+        "3 -busy(a)",
+        "4 = ",
+        "4 +busy(b) +wait(b)",
+        "6 = ",
+        "6 -busy(b) -wait(b)",
+        "8 = ",
+    ]
+
+
+def test_a_stream_that_is_too_short_for_a_window_has_one_that_rules_see() -> None:
+    lights = Source("lights.lp", "green(R) :- busy(R). #show green/1.")
+    assert run(RULES, lights, window=20, last=5)[-2:] == ["5 = green(b)", "5 -wait(b)"]
+
+
+def test_an_ontology_feeds_both() -> None:
+    city = Source("city.ttl", "@prefix : <http://x/> . :Bus <http://www.w3.org/2000/01/rdf-schema#subClassOf> :Car .")
+    solved = Source("cars.lp", "#prefix x: <http://x/>. seen(X) :- x_Car(X). #show seen/1.")
+    rules = Source("r.lars", "both(X) :- seen(X), <http://x/Car>(X).")
+    answers = thalweg.run([city, solved, rules], on=[(1, "<http://x/Bus>(b)")], asking=Asking(workers=0))
+    assert [str(one) for one in answers] == [
+        '{"t":1,"window":[1,1],"answers":[["seen(b)"]]}',
+        '{"t":1,"facts":["<http://x/Car>(b)","both(b)"]}',
+    ]
+
+
+@pytest.mark.parametrize(("models", "seen"), [("brave", "+go(c)"), ("cautious", "+wait(a)")])
+def test_what_holds_in_some_or_in_all_answer_sets(models: str, seen: str) -> None:
+    rules = Source("rules.lars", "go(C) :- on(C,R), green(R). wait(R) :- on(C,R), not red(R).")
+    choice = Source("choice.lp", "1 { green(R) ; red(R) } 1 :- on(_,R).")
+    assert run(rules, choice, models=models, last=1)[-1] == f"1 {seen}"
+
+
+def test_rules_pass_over_terms_that_they_do_not_have() -> None:
+    found: list[thalweg.Diagnostic] = []
+    rules = Source("rules.lars", "next(X) :- step(X).")
+    steps = Source("steps.lp", "step(f(R)) :- on(_,R). step(R) :- on(_,R).")
+    answers = run(rules, steps, last=1, report=found.append)
+    assert answers == ["1 = step(a) step(f(a))", "1 +next(a)"]
+    assert [one.code for one in found] == ["W514"]
+
+
+def test_a_loop_between_parts_is_refused() -> None:
+    rules = Source("rules.lars", "busy(R) :- on(C,R).\nbusy(R) :- green(R).")
+    with pytest.raises(thalweg.Rejected) as refused:
+        run(rules, LIGHTS)
+    (found,) = refused.value.diagnostics
+    assert (found.code, found.span.source.position(found.span.start)) == ("E513", (2, 1))
+
+
+def test_several_answers_cannot_feed_rules() -> None:
+    with pytest.raises(thalweg.Rejected, match="`--models all`"):
+        run(RULES, LIGHTS, models="all")
+
+
+def test_why_goes_through_the_parts() -> None:
+    parts = thalweg.api.load_parts([RULES, LIGHTS], asking=Asking(workers=0))
+    timing = thalweg.api.Timing(last=1)
+    proof = thalweg.api.run_to(parts, [(1, "on(c,a)")], timing).why(thalweg.Fact("go", ("c",)))
+    assert [line.strip().split("   ")[0] for line in proof.render().splitlines()] == [
+        "go(c)",
+        "by go(C) :- on(C,R), green(R).",
+        "on(c,a) at 1",
+        "green(a)",
+        "by the answer of the window [1,1]",
+        "busy(a)",
+        "by busy(R) :- on(C,R) in [1].",
+        "on(c,a) in [1] at 1",
+    ]
