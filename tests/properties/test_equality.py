@@ -9,9 +9,9 @@ from thalweg.engine import Engine
 from thalweg.engine.equality import Classes
 from thalweg.ir.semantics import answers
 from thalweg.languages.owl.program import as_fact, specialised
-from thalweg.languages.owl.vocabulary import SAME_AS, TYPE, Triple
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.vocabulary import SAME_AS, TYPE, Triple
 
 EDGES = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 6), st.integers(0, 6), st.integers(0, 5)).filter(

@@ -15,15 +15,15 @@ from thalweg.ir.nodes import Comparison, Constant, Now, Rule
 from thalweg.languages.lars import read
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.knowledge import close
-from thalweg.languages.owl.literals import describe
 from thalweg.languages.owl.program import over_triples, rewritten, specialised
 from thalweg.languages.owl.specialise import close_schema, is_told
 from thalweg.languages.owl.tables import Named, table
-from thalweg.languages.owl.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple, is_schema
 from thalweg.model.fact import Fact
+from thalweg.model.literals import describe
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple, is_schema
 
 CLASSES = tuple(f"<{name}>" for name in "ABCD")
 PROPERTIES = ("<p>", "<q>", "<r>")

@@ -18,10 +18,10 @@ from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.owl.program import over_triples, specialised
-from thalweg.languages.owl.vocabulary import Triple
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import fact_of
+from thalweg.model.vocabulary import Triple
 from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
 from thalweg.runtimes.embedded import Settings

@@ -18,7 +18,7 @@ from thalweg.api.sources import (
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.ir.merge import TOGETHER, merge
-from thalweg.ir.nodes import Door, Program
+from thalweg.ir.nodes import Program, TermAnnotations
 from thalweg.model.time import milliseconds
 from thalweg.model.triples import TRIPLES
 from thalweg.planning.check import check
@@ -107,7 +107,7 @@ def _apart(
 
 
 def _is_compiled(program: Program) -> bool:
-    return program.fixed or program.reasons is not None or program.door != Door()
+    return program.fixed or program.reasons is not None or program.annotations != TermAnnotations()
 
 
 def _takes_rules(program: Program) -> bool:

@@ -20,8 +20,8 @@ from thalweg.bench.apart import Footprint, apart
 from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
 from thalweg.diagnostics import Source
 from thalweg.languages.asp import AspProgram
-from thalweg.languages.owl.vocabulary import TYPE, Triple
 from thalweg.model.fact import Fact
+from thalweg.model.vocabulary import TYPE, Triple
 from thalweg.solvers.programs import read_program
 
 SPACE: Final = "http://example.org/city#"

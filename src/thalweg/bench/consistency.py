@@ -28,9 +28,9 @@ from thalweg.engine import Engine
 from thalweg.engine.memory import size_of
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl import checked
-from thalweg.languages.owl.vocabulary import OWL, RDFS, Triple
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.model.vocabulary import OWL, RDFS, Triple
 from thalweg.planning.choose_topology import Choice, lay_out
 from thalweg.planning.topology import Taxonomy, Topology, assigned, bits, groups, ltm, ntm
 

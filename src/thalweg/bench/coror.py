@@ -34,8 +34,8 @@ from thalweg.connectors.values import code_facts
 from thalweg.engine import Engine
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.program import as_fact, over_triples, specialised
-from thalweg.languages.owl.vocabulary import Triple
 from thalweg.model.rdf import as_ntriples
+from thalweg.model.vocabulary import Triple
 
 PROFILES: Final = ("rdfs", "pd", "rl")
 ENGINE: Final = "engine"

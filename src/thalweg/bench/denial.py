@@ -16,7 +16,7 @@ from itertools import combinations, count, pairwise, product
 from typing import Final
 
 from thalweg.languages.owl.kinds import owl, rdf, rdfs
-from thalweg.languages.owl.literals import parts
+from thalweg.model.literals import parts
 from thalweg.model.rdf import RDF_TYPE, XSD, blank
 from thalweg.model.term import is_literal
 

@@ -9,12 +9,12 @@ from typing import Final, Protocol
 from thalweg.connectors.triples import TripleReader
 from thalweg.engine import Engine
 from thalweg.languages.asp import AspProgram
-from thalweg.languages.owl.vocabulary import Triple
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import as_ntriples, fact_of, term
 from thalweg.model.time import Clock
+from thalweg.model.vocabulary import Triple
 from thalweg.runtimes.answer_sets import Inputs
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.lowering import Lowered

@@ -14,7 +14,7 @@ from typing import Final
 
 from thalweg.bench import university
 from thalweg.connectors.ontologies import read_triples
-from thalweg.languages.owl.vocabulary import OWL, RDFS, TYPE, Triple, is_schema, is_schema_class
+from thalweg.model.vocabulary import OWL, RDFS, TYPE, Triple, is_schema, is_schema_class
 
 _NAMESPACE: Final = "http://example.org/made#"
 _NEIGHBOURS: Final = 5

@@ -10,9 +10,9 @@ from itertools import chain, count, islice
 from random import Random
 from typing import Final
 
-from thalweg.languages.owl.vocabulary import TYPE, Triple
 from thalweg.model.rdf import read_graph
 from thalweg.model.term import quote
+from thalweg.model.vocabulary import TYPE, Triple
 
 NAMESPACE: Final = "http://example.org/university#"
 PER_UNIVERSITY: Final = 15

@@ -44,7 +44,8 @@ from thalweg.engine.layout import (
 from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import TupleState
-from thalweg.ir.nodes import Door, Program
+from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms, as_streamed
+from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -224,7 +225,7 @@ class Engine:
         self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
         self._fed = frozenset(signature for signature, _ in self._feeds)
-        self._asks = self._asked_at_the_door()
+        self._annotated = SUPPLIED & self._fed
         self._takes_triples = (TRIPLES, None) in self._feeds
         self._gathers = {
             name: (into, np.array([self.dictionary.code(term) for term in constants], dtype=np.int64))
@@ -245,14 +246,6 @@ class Engine:
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
         self._plain = not (self._every_tick or plan.tuples)
-
-    def _asked_at_the_door(self) -> frozenset[Predicate]:
-        """What the rules want to know about terms by looking at them; most want to know nothing."""
-        if self.program.door == Door():
-            return frozenset()
-        from thalweg.languages.owl.door import SUPPLIED
-
-        return SUPPLIED & self._fed
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -302,10 +295,9 @@ class Engine:
             batches = [as_triples(batch, self.dictionary, self._fed) for batch in batches]
         if self._gathers:
             batches = [gathered(batch, self._gathers, self._fed) for batch in batches]
-        if self._asks:
-            from thalweg.languages.owl.door import supply
-
-            batches = [supply(batch, self.dictionary, self.program.door, self._asks) for batch in batches]
+        if self._annotated:
+            asked = self.program.annotations, self._annotated
+            batches = [annotate_terms(batch, self.dictionary, *asked) for batch in batches]
         if (batches or given) and not self._is_open(to):
             # Taking them would lose them without a word.
             raise ValueError(f"facts at tick {to} come too late: the engine stands at {self.now}, from {self.first}")
@@ -619,15 +611,7 @@ class Engine:
         self.settle_at = min(self.lacking.values(), default=FOREVER) + 1
         told = (*self.whole.outputs.values(), *self.whole.handed_on.values())
         misses = any(relation.number in self.incomplete for relation in told)
-        self.shed = tuple(sorted(self._in_words(set(self._names_of_shed())))) if misses else ()
-
-    def _in_words(self, signatures: set[Predicate]) -> set[Predicate]:
-        """Signatures as streams bring them."""
-        if self.program.door == Door():
-            return signatures
-        from thalweg.languages.owl.door import as_streamed
-
-        return as_streamed(signatures)
+        self.shed = tuple(sorted(as_streamed(self._names_of_shed()))) if misses else ()
 
     def _names_of_shed(self) -> Iterator[Predicate]:
         for names in self.doubts.values():

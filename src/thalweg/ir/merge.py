@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.ir.nodes import Door, Equality, Program
+from thalweg.ir.nodes import Equality, Program, TermAnnotations
 from thalweg.model.predicate import Predicate
 
 Parts = Sequence[Program]
@@ -39,13 +39,13 @@ def _told(parts: Parts) -> frozenset[Predicate] | None:
     return frozenset(name for part in parts for name in (part.derived if part.told is None else part.told))
 
 
-def _door(parts: Parts) -> Door:
+def _annotations(parts: Parts) -> TermAnnotations:
     """All that one of the parts wants to know about a term."""
-    asked = [part.door.datatypes for part in parts if part.door.datatypes is not None]
-    return Door(
+    asked = [part.annotations.datatypes for part in parts if part.annotations.datatypes is not None]
+    return TermAnnotations(
         tuple(dict.fromkeys(name for names in asked for name in names)) if asked else None,
-        any(part.door.stand_ins for part in parts),
-        tuple(dict.fromkeys(one for part in parts for one in part.door.restrictions)),
+        any(part.annotations.stand_ins for part in parts),
+        tuple(dict.fromkeys(one for part in parts for one in part.annotations.restrictions)),
     )
 
 
@@ -87,7 +87,7 @@ MERGED: Final[dict[str, Callable[[Parts], Any]]] = {
     "lasting": _union("lasting"),
     "told": _told,
     "streamed": _union("streamed"),
-    "door": _door,
+    "annotations": _annotations,
     "fixed": lambda parts: any(part.fixed for part in parts),
     "equality": _equality,
     "pinned": _union("pinned"),

@@ -186,8 +186,8 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """What rules want to know about a term that comes in, by looking at it.
+class TermAnnotations:
+    """Which facts about the terms of a stream rules read: they follow from the terms themselves.
 
     For a literal: which of the `datatypes` it belongs to, and the blank node that stands for it (`stand_ins`); for a
     resource: blank nodes for what the `restrictions` promise it.
@@ -223,8 +223,9 @@ class Program:
     and whether the facts are derived `at` a tick, which is then their last column. What is given holds as long as the
     other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
     nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
-    `streamed` are derived signatures that streams are expected to bring as well; `door` is what is asked of each term.
-    `fixed`: the rules were made for a schema, which streams cannot change. `equality`: which things are one.
+    `streamed` are derived signatures that streams are expected to bring as well; `annotations` are the facts about
+    terms that rules read. `fixed`: the rules were made for a schema, which streams cannot change. `equality`: which
+    things are one.
 
     `pinned` are derived signatures that come about, where work is spread, in the stage of that number at the earliest;
     `gathered` ones repeat what streams bring, each fact with constants that say what it was. `static` is background
@@ -239,7 +240,7 @@ class Program:
     lasting: frozenset[tuple[Predicate, bool]] = frozenset()
     told: frozenset[Predicate] | None = None
     streamed: frozenset[Predicate] = frozenset()
-    door: Door = Door()
+    annotations: TermAnnotations = TermAnnotations()
     fixed: bool = False
     equality: Equality | None = None
     pinned: frozenset[tuple[Predicate, int]] = frozenset()

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.languages.owl.vocabulary import is_schema_class, is_schema_predicate, short
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.model.vocabulary import is_schema_class, is_schema_predicate, short
 
 
 class SchemaWatch:

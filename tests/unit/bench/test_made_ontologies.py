@@ -8,7 +8,7 @@ import pytest
 from thalweg.bench.ontologies import KNOWN, about, instances, made, universities, well_known
 from thalweg.engine import Engine
 from thalweg.languages.owl.program import specialised
-from thalweg.languages.owl.vocabulary import OWL, RDFS, TYPE
+from thalweg.model.vocabulary import OWL, RDFS, TYPE
 
 OBJECT, KIND = f"<{OWL}ObjectProperty>", f"<{OWL}Class>"
 

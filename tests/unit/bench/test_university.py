@@ -7,7 +7,7 @@ import pytest
 from thalweg.bench import university
 from thalweg.engine import Engine
 from thalweg.languages.owl.program import specialised
-from thalweg.languages.owl.vocabulary import TYPE, Triple
+from thalweg.model.vocabulary import TYPE, Triple
 
 
 def word(name: str) -> str:

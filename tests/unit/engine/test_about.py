@@ -5,8 +5,8 @@ import pytest
 from thalweg.engine import Engine
 from thalweg.engine.about import facts_about
 from thalweg.languages.owl import checked
-from thalweg.languages.owl.vocabulary import OWL, RDFS
 from thalweg.model.fact import Fact
+from thalweg.model.vocabulary import OWL, RDFS
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.topology import Taxonomy
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from thalweg import api
 from thalweg.engine import Engine
 from thalweg.ir.nodes import Program
-from thalweg.languages.owl.vocabulary import OWL, SAME_AS
 from thalweg.model.fact import Fact
+from thalweg.model.vocabulary import OWL, SAME_AS
 
 SCHEMA = """@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :A rdfs:subClassOf :B . :B owl:disjointWith :C .

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from thalweg import api
 from thalweg.engine import Engine, Proof
-from thalweg.languages.owl.vocabulary import SAME_AS
 from thalweg.model.fact import Fact
+from thalweg.model.vocabulary import SAME_AS
 
 
 def test_a_derivation_ends_at_stream_facts_and_knows_its_end():

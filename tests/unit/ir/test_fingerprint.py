@@ -8,7 +8,7 @@ from thalweg.diagnostics import Source
 from thalweg.engine import Engine
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.ir.fingerprint import fingerprint
-from thalweg.ir.nodes import Atom, Constant, Door, Equality, Program, Rule
+from thalweg.ir.nodes import Atom, Constant, Equality, Program, Rule, TermAnnotations
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
@@ -23,7 +23,7 @@ CHANGED = {
     "lasting": frozenset({(Predicate("q", 1), True)}),
     "told": frozenset({Predicate("r", 1)}),
     "streamed": frozenset({Predicate("q", 1)}),
-    "door": Door(stand_ins=True),
+    "annotations": TermAnnotations(stand_ins=True),
     "fixed": True,
     "equality": Equality(Predicate("e", 2), None, Predicate("l", 2)),
     "pinned": frozenset({(Predicate("q", 1), 1)}),
@@ -43,10 +43,10 @@ def test_every_field_counts(field: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (Door(("<a>",)), Door(("<b>",))),
-        (Door(()), Door(None)),
-        (Door(stand_ins=True), Door()),
-        (Door(restrictions=("_:a",)), Door()),
+        (TermAnnotations(("<a>",)), TermAnnotations(("<b>",))),
+        (TermAnnotations(()), TermAnnotations(None)),
+        (TermAnnotations(stand_ins=True), TermAnnotations()),
+        (TermAnnotations(restrictions=("_:a",)), TermAnnotations()),
         *(
             (Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2)), each)
             for each in (
@@ -61,8 +61,8 @@ def test_every_field_counts(field: str) -> None:
         ),
     ],
 )
-def test_every_field_of_a_field_counts(one: Door | Equality, other: Door | Equality) -> None:
-    field = "door" if isinstance(one, Door) else "equality"
+def test_every_field_of_a_field_counts(one: TermAnnotations | Equality, other: TermAnnotations | Equality) -> None:
+    field = "annotations" if isinstance(one, TermAnnotations) else "equality"
     assert fingerprint(Program(**{field: one})) != fingerprint(Program(**{field: other}))  # type: ignore[arg-type]
 
 

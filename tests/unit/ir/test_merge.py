@@ -6,7 +6,7 @@ import pytest
 
 from thalweg.diagnostics import Rejected
 from thalweg.ir.merge import MERGED, merge
-from thalweg.ir.nodes import Atom, Door, Equality, Program, Rule
+from thalweg.ir.nodes import Atom, Equality, Program, Rule, TermAnnotations
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 
@@ -19,7 +19,7 @@ WHOLE = {
     "lasting": frozenset({(Predicate("q", 1), True)}),
     "told": frozenset({Predicate("p", 0)}),
     "streamed": frozenset({Predicate("p", 0)}),
-    "door": Door(("<a>", "<b>"), True, ("_:r",)),
+    "annotations": TermAnnotations(("<a>", "<b>"), True, ("_:r",)),
     "fixed": True,
     "equality": Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<n>"})),
     "pinned": frozenset({(Predicate("p", 0), 1)}),
@@ -51,10 +51,14 @@ def test_a_part_that_does_not_say_outputs_all_that_it_derives() -> None:
     assert merge([Program((P,)), Program((Q,), told=frozenset())]).told == {"p/0"}
 
 
-def test_doors_ask_for_all_that_one_of_them_asks_for() -> None:
-    doors = Door(("<b>", "<a>")), Door(None, True), Door(("<a>", "<c>"), restrictions=("_:r",))
-    merged = merge([Program(door=door) for door in doors]).door
-    assert merged == Door(("<b>", "<a>", "<c>"), True, ("_:r",))
+def test_annotations_are_all_that_one_of_them_asks_for() -> None:
+    several = (
+        TermAnnotations(("<b>", "<a>")),
+        TermAnnotations(None, True),
+        TermAnnotations(("<a>", "<c>"), restrictions=("_:r",)),
+    )
+    merged = merge([Program(annotations=annotations) for annotations in several]).annotations
+    assert merged == TermAnnotations(("<b>", "<a>", "<c>"), True, ("_:r",))
 
 
 def test_equality_is_merged_where_the_names_agree() -> None:

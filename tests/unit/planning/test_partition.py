@@ -13,14 +13,14 @@ from hypothesis import given
 
 from thalweg.bench.workload import COOLING
 from thalweg.diagnostics import Source
+from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Expression, Program, Rule, TupleWindow, Variable
 from thalweg.ir.text import show
 from thalweg.languages.lars import read
-from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.program import over_triples, specialised
 from thalweg.languages.owl.specialise import EQUAL
-from thalweg.languages.owl.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.model.predicate import Predicate
+from thalweg.model.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.explain import Explanation, explain
 from thalweg.planning.locality import in_order, rests_on, uses

@@ -16,7 +16,7 @@ from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology
 from thalweg.languages.owl.checking import Checked, checked
 from thalweg.languages.owl.profiles import outside
 from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised
-from thalweg.languages.owl.vocabulary import Triple, short
+from thalweg.model.vocabulary import Triple, short
 
 __all__ = ["Checked", "Options", "checked", "compile"]
 

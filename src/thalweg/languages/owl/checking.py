@@ -16,9 +16,9 @@ from thalweg.languages.owl.consistency import INCONSISTENT, Bolt, Checks, by_bol
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.negative import Negative, Taxonomy, close
 from thalweg.languages.owl.sides import by_sides
-from thalweg.languages.owl.vocabulary import Triple, is_schema, short
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
+from thalweg.model.vocabulary import Triple, is_schema, short
 
 LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
 """The bolts of a taxonomy; None where classes are told apart by the sides that they are on, and by nothing else."""
@@ -40,7 +40,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     """The checks of an ontology; a fact of the stream counts for `window` ticks after its own.
 
     >>> from thalweg.ir.text import show
-    >>> from thalweg.languages.owl.vocabulary import OWL
+    >>> from thalweg.model.vocabulary import OWL
     >>> disjoint = ("<A>", f"<{OWL}disjointWith>", "<B>")
     >>> print(show(checked("x.ttl", [disjoint], 5, lambda known: [(known.disjoint, (), ())]).program.rules[-1]))
     inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X) in [5], <B>(X) in [5].

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from thalweg.diagnostics import Source, Span
+from thalweg.ir.annotate_terms import EDGE, EDGES, SUPPLIED, about
 from thalweg.ir.nodes import (
     Aggregate,
     Atom,
     Comparison,
     Constant,
-    Door,
     Equality,
     Formula,
     InWindow,
@@ -24,18 +24,22 @@ from thalweg.ir.nodes import (
     Now,
     Program,
     Rule,
+    TermAnnotations,
     TimeWindow,
     Variable,
 )
 from thalweg.ir.text import show
 from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
-from thalweg.languages.owl.door import EDGE, EDGES, SUPPLIED, about
-from thalweg.languages.owl.literals import DATATYPES
 from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.values import Specialised
-from thalweg.languages.owl.vocabulary import (
+from thalweg.model.fact import Fact
+from thalweg.model.literals import DATATYPES
+from thalweg.model.predicate import Predicate
+from thalweg.model.rdf import RDF_TYPE, fact_of
+from thalweg.model.triples import ANY_TRIPLE, TRIPLES
+from thalweg.model.vocabulary import (
     FILLERS,
     ON_PROPERTY,
     RESTRICTION,
@@ -44,10 +48,6 @@ from thalweg.languages.owl.vocabulary import (
     Triple,
     is_schema,
 )
-from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
-from thalweg.model.rdf import RDF_TYPE, fact_of
-from thalweg.model.triples import ANY_TRIPLE, TRIPLES
 
 _KEPT: Final = ("inconsistent",)
 
@@ -95,15 +95,15 @@ def specialised(
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
     told |= {equality.links} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
-    door = _door(triples, options)
-    background = (*map(as_fact, data), *_about_data(data, door, found), *_names_in(found))
+    annotations = _annotations(triples, options)
+    background = (*map(as_fact, data), *_about_data(data, annotations, found), *_names_in(found))
     streamed = (frozenset(name for name in told if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
     return Program(
         found,
         tuple(dict.fromkeys(background)),
         told=frozenset(told),
         streamed=streamed,
-        door=door,
+        annotations=annotations,
         fixed=True,
         equality=equality,
     )
@@ -127,13 +127,13 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     """The same as rules over triples."""
     known = table(profile, options.literals, options.witnesses)
     rules = tuple(_windowed(_hidden(each), window) for each in known.rules)
-    door = _door(triples, options)
+    annotations = _annotations(triples, options)
     facts = [_hidden_fact(fact) for fact in known.facts]
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
-    facts += _about_data(triples, door, rules)
+    facts += _about_data(triples, annotations, rules)
     told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
     streamed = frozenset({TRIPLES})
-    return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), streamed=streamed, door=door)
+    return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), streamed=streamed, annotations=annotations)
 
 
 def beside(program: Program, others: Iterable[Program]) -> Program:
@@ -190,7 +190,7 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
 def _once(triples: Sequence[Triple]) -> list[Triple]:
     """The same ontology, in which restrictions that are described alike are one.
 
-    >>> from thalweg.languages.owl.vocabulary import OWL
+    >>> from thalweg.model.vocabulary import OWL
     >>> said = (("onProperty", "<p>"), ("someValuesFrom", "<C>"))
     >>> same = [(node, f"<{OWL}{word}>", name) for node in ("_:a", "_:b") for word, name in said]
     >>> _once([*same, ("<x>", RDF_TYPE, "_:b")])[-1][2]
@@ -210,21 +210,21 @@ def _once(triples: Sequence[Triple]) -> list[Triple]:
     return list(dict.fromkeys((same.get(s, s), p, same.get(o, o)) for s, p, o in known))
 
 
-def _door(triples: Iterable[Triple], options: Options) -> Door:
+def _annotations(triples: Iterable[Triple], options: Options) -> TermAnnotations:
     """What terms are asked for: as to datatypes only those that the ontology names."""
     terms = {term for triple in triples for term in triple}
     promises = {subject for subject, predicate, _ in triples if predicate == SOME_VALUES_FROM}
-    return Door(
+    return TermAnnotations(
         tuple(sorted(terms & DATATYPES.keys())), options.literals, tuple(sorted(promises)) if options.witnesses else ()
     )
 
 
-def _about_data(data: Iterable[Triple], door: Door, rules: Iterable[Rule]) -> Iterator[Fact]:
+def _about_data(data: Iterable[Triple], annotations: TermAnnotations, rules: Iterable[Rule]) -> Iterator[Fact]:
     parts = (part for rule in rules for part in rule.body)
     asked = {part.atom.signature for part in parts if isinstance(part, Now | InWindow)}
     if not asked.isdisjoint(SUPPLIED):
         terms = (term for subject, _, thing in data for term in (subject, thing))
-        yield from (fact for fact in about(terms, door) if fact.signature in asked)
+        yield from (fact for fact in about(terms, annotations) if fact.signature in asked)
 
 
 def as_fact(triple: Triple) -> Fact:

@@ -17,12 +17,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable, names, variables
-from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.knowledge import Binding, Knowledge, atoms_of, close, comparisons_of, ground, holds, solve
 from thalweg.languages.owl.tables import TRIPLE, Named, Table
 from thalweg.languages.owl.values import ABOUT_LITERALS, HIDDEN_LITERALS, Specialised, sort_by_kind, without_detours
-from thalweg.languages.owl.vocabulary import (
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import (
     DATATYPE,
     DIFFERENT_FROM,
     LITERAL,
@@ -36,9 +39,6 @@ from thalweg.languages.owl.vocabulary import (
     is_schema_predicate,
     short,
 )
-from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
-from thalweg.model.term import is_literal
 
 # Rules whose conclusions about the schema the rules for data reach by themselves, step by step.
 _SHORTCUTS: Final = frozenset(

@@ -19,10 +19,10 @@ from typing import Final
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable
 from thalweg.languages.owl.knowledge import atoms_of, comparisons_of
-from thalweg.languages.owl.literals import describe
-from thalweg.languages.owl.vocabulary import LITERAL, SAME_AS
+from thalweg.model.literals import describe
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import LITERAL, SAME_AS
 
 ABOUT_LITERALS: Final = frozenset(
     {Predicate("literal", 3), Predicate("outside", 2), Predicate("plain_literal", 2), Predicate("typed_literal", 3)}

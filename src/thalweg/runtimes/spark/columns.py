@@ -26,7 +26,7 @@ from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
-from thalweg.runtimes.spark.door import Arrivals
+from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.pack import gather
 from thalweg.runtimes.spark.wire import Words
 

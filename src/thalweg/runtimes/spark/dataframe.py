@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark import TaskContext
 
 from thalweg.runtimes.spark.columns import Shape, arrivals
-from thalweg.runtimes.spark.door import Arrivals
+from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import Start
 from thalweg.runtimes.spark.pack import Packer

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.ir.fingerprint import fingerprint
-from thalweg.ir.nodes import Door, Program
+from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
+from thalweg.model.vocabulary import SAME_AS
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
@@ -100,20 +102,11 @@ class Job:
     @cached_property
     def supplied(self) -> frozenset[Predicate]:
         """What the rules want to know about the terms of each fact; most want to know nothing."""
-        if self.program.door == Door():
-            return frozenset()
-        from thalweg.languages.owl.door import SUPPLIED
-
         return (SUPPLIED & self.streamed.keys()) - self.renamed.keys()
 
     @cached_property
     def renamed(self) -> dict[Predicate, Predicate]:
         """The signatures of what streams bring, by those that the rules know it by; most are the same."""
-        if self.program.door == Door():
-            return {}
-        from thalweg.languages.owl.door import EDGES
-        from thalweg.languages.owl.vocabulary import SAME_AS
-
         return {EDGES: Predicate(SAME_AS, 2)} if EDGES in self.streamed else {}
 
     @property

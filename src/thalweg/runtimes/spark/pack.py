@@ -9,7 +9,7 @@ import numpy as np
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.spark.door import Arrivals, admitted
+from thalweg.runtimes.spark.ingest import Arrivals, admitted
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, terms_of, wrap
 

@@ -12,7 +12,8 @@ import numpy as np
 from thalweg.diagnostics import Failed, Rejected
 from thalweg.engine import Change, Engine, Given
 from thalweg.engine.about import Dated, facts_about
-from thalweg.ir.nodes import Door, Program
+from thalweg.ir.annotate_terms import as_streamed
+from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -187,12 +188,7 @@ class Worker:
     def _world(self, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
         """Predicates of the stage's program as the world calls them."""
         names = {route.called: route.signature for route in self.stage.routes}
-        found = {names.get(each, each) for each in predicates}
-        if self.job.program.door != Door():
-            from thalweg.languages.owl.door import as_streamed
-
-            found = as_streamed(found)
-        return tuple(sorted(found))
+        return tuple(sorted(as_streamed(names.get(each, each) for each in predicates)))
 
     @property
     def _speaks(self) -> bool:

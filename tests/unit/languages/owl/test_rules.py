@@ -22,8 +22,8 @@ from thalweg.ir.nodes import Comparison, Now, Program
 from thalweg.ir.text import show
 from thalweg.languages import lars
 from thalweg.languages.lars.terms import canonical
-from thalweg.languages.owl.literals import describe, stand_in
 from thalweg.model.fact import Fact
+from thalweg.model.literals import describe, stand_in
 from thalweg.model.rdf import RDF_TYPE, as_ntriples, read_graph
 from thalweg.model.term import is_literal
 
@@ -424,7 +424,7 @@ def test_an_ontology_is_the_same_program_in_every_process() -> None:
     """Else what one process has saved is refused by the next."""
     script = (
         "from thalweg.languages.owl.program import specialised; from thalweg.ir.text import show; "
-        "from thalweg.languages.owl.vocabulary import RDFS; "
+        "from thalweg.model.vocabulary import RDFS; "
         "below = f'<{RDFS}subClassOf>'; "
         "print(show(specialised('x', [(f'<{a}>', below, f'<{b}>') for a in 'abcd' for b in 'efgh'], 'rl', 5)))"
     )

@@ -8,16 +8,16 @@ import pytest
 
 from thalweg import api
 from thalweg.diagnostics import Diagnostic, Source
+from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
-from thalweg.languages.owl.door import EDGE
 from thalweg.languages.owl.program import Options, over_triples, specialised
-from thalweg.languages.owl.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
+from thalweg.model.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
 from thalweg.runtimes.embedded import Item, Settings
-from thalweg.runtimes.spark.door import Arrivals, admitted
+from thalweg.runtimes.spark.ingest import Arrivals, admitted
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.spool import Feeder, Spool
@@ -177,7 +177,7 @@ def test_a_schema_on_a_stream_is_told_of(tmp_path) -> None:
 def test_a_checkpoint_of_other_rules_of_the_same_text_is_another() -> None:
     one = specialised("x.ttl", ONTOLOGY, "pd", 5)
     others = [
-        Program(one.rules, one.background, told=told, streamed=streamed, door=one.door)
+        Program(one.rules, one.background, told=told, streamed=streamed, annotations=one.annotations)
         for told in (one.told, None)
         for streamed in (one.streamed, frozenset())
     ]

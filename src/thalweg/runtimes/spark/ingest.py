@@ -1,7 +1,6 @@
-"""What becomes of facts on their way to the stages.
+"""Turns facts into what the stages take: triples where rules read triples, and facts about terms.
 
-Rules over triples get triples, and rules that ask about terms are told what can be known by looking at them: what an
-engine that stands alone does for itself must be done here, before facts go to buckets by their arguments.
+An engine that stands alone does this for itself; here it must be done before facts go to buckets by their arguments.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from thalweg.ir.annotate_terms import about
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -48,11 +48,9 @@ def _triples(arrivals: Arrivals, words: Dictionary) -> Arrivals:
 
 def _about_terms(arrivals: Arrivals, job: Job, words: Dictionary) -> Iterator[Arrivals]:
     """What is known of subjects and objects, at the ticks at which they came, at the place of the first of them."""
-    from thalweg.languages.owl.door import about
-
     found: dict[Predicate, tuple[list[int], list[list[int]], list[int]]] = {}
     for word, tick, place in _occurrences(arrivals):
-        for fact in about([words.spell(word)], job.program.door):
+        for fact in about([words.spell(word)], job.program.annotations):
             if fact.signature in job.supplied:
                 ticks, rows, places = found.setdefault(fact.signature, ([], [], []))
                 ticks.append(tick)

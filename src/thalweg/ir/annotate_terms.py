@@ -1,4 +1,4 @@
-"""What rules want to know about the terms of a fact that comes in, said at the door by looking at them.
+"""Facts about the terms of what streams bring, which rules can read and which follow from the terms themselves.
 
 'literal(L,V,D), 'outside(L,D)                a literal, its value, the datatypes that it does and does not belong to
 'plain_literal(L,B), 'typed_literal(L,B,D)    the blank node that stands for a literal
@@ -9,9 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from thalweg.ir.nodes import Door
-from thalweg.languages.owl.literals import describe, stand_in
-from thalweg.languages.owl.vocabulary import SAME_AS
+from thalweg.ir.nodes import TermAnnotations
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -19,6 +17,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import blank
 from thalweg.model.term import is_literal
 from thalweg.model.triples import TRIPLES
+from thalweg.model.vocabulary import SAME_AS
 
 EDGE: Final = "same'as"
 """What streams bring as `owl:sameAs`: equality itself is derived from it."""
@@ -36,18 +35,20 @@ SUPPLIED: Final = frozenset(
         EDGES,
     }
 )
-"""What is said at the door."""
+"""All such facts."""
 
 _SAME_AS: Final = Predicate(SAME_AS, 2)
 
 
-def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[Predicate]) -> Batch:
-    """The batch, and what is to be known about its terms.
+def annotate_terms(
+    batch: Batch, words: Dictionary, annotations: TermAnnotations, wanted: Collection[Predicate]
+) -> Batch:
+    """The batch, with the wanted facts about its terms.
 
     >>> words = Dictionary()
     >>> batch = Batch({Predicate("<p>", 2): [words.code("a"), words.code('"x"')]})
     >>> plain = Predicate("'plain_literal", 2)
-    >>> more = supply(batch, words, Door(stand_ins=True), {plain}).rows[plain]
+    >>> more = annotate_terms(batch, words, TermAnnotations(stand_ins=True), {plain}).rows[plain]
     >>> [words.spell(word) for word in more]
     ['"x"', '_:literal_0__22_x_22_']
     """
@@ -55,9 +56,11 @@ def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[Predi
     if EDGES in wanted and _SAME_AS in more.rows:
         more.rows[EDGES] = more.rows.pop(_SAME_AS)
         more.order = [EDGES if signature == _SAME_AS else signature for signature in more.order]
-    if door == Door(datatypes=()) and LITERALS not in wanted:
+    if annotations == TermAnnotations(datatypes=()) and LITERALS not in wanted:
         return more
-    for fact in [fact for term in _terms(batch, words) for fact in _about(term, door) if fact.signature in wanted]:
+    for fact in [
+        fact for term in _terms(batch, words) for fact in _about(term, annotations) if fact.signature in wanted
+    ]:
         row = more.rows.setdefault(fact.signature, [])
         assert isinstance(row, list)
         row.extend(words.code(term) for term in fact.args)
@@ -65,7 +68,7 @@ def supply(batch: Batch, words: Dictionary, door: Door, wanted: Collection[Predi
 
 
 def as_streamed(signatures: Iterable[Predicate]) -> set[Predicate]:
-    """The signatures as streams bring them, without those that are said at the door; all of them if it is only those.
+    """The signatures as streams bring them, without facts about terms; all of them if it is only those.
 
     >>> sorted(as_streamed({Predicate("<p>", 2), EDGES, LITERALS})), as_streamed({LITERALS})
     (['<http://www.w3.org/2002/07/owl#sameAs>/2', '<p>/2'], {"'literal/3"})
@@ -74,10 +77,10 @@ def as_streamed(signatures: Iterable[Predicate]) -> set[Predicate]:
     return known - SUPPLIED or known
 
 
-def about(terms: Iterable[str], door: Door) -> Iterator[Fact]:
+def about(terms: Iterable[str], annotations: TermAnnotations) -> Iterator[Fact]:
     """What is to be known about terms."""
     for term in dict.fromkeys(terms):
-        yield from _about(term, door)
+        yield from _about(term, annotations)
 
 
 def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
@@ -93,10 +96,15 @@ def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
 
 
 @lru_cache(maxsize=65_536)
-def _about(term: str, door: Door) -> tuple[Fact, ...]:
+def _about(term: str, annotations: TermAnnotations) -> tuple[Fact, ...]:
     if not is_literal(term):
-        made = (Fact("some_witness", (term, each, blank(f"{term} {each}", "some"))) for each in door.restrictions)
+        made = (
+            Fact("some_witness", (term, each, blank(f"{term} {each}", "some"))) for each in annotations.restrictions
+        )
         return tuple(Fact(f"'{name}", args) for name, args in made)
-    found = [] if door.datatypes is None else describe(term, door.datatypes)
-    node = stand_in(term) if door.stand_ins else None
+    # Datatypes take a moment to import, and most programs do not ask for them.
+    from thalweg.model.literals import describe, stand_in
+
+    found = [] if annotations.datatypes is None else describe(term, annotations.datatypes)
+    node = stand_in(term) if annotations.stand_ins else None
     return tuple(Fact(f"'{name}", args) for name, args in (*found, *((node,) if node else ())))

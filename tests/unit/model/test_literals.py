@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.languages.owl.literals import DATATYPES, LITERAL, describe, stand_in
+from thalweg.model.literals import DATATYPES, LITERAL, describe, stand_in
 from thalweg.model.rdf import XSD, literal
 
 
