@@ -21,6 +21,7 @@ ROWS = (
     ("runtimes",),
     ("connectors", "engine"),
     ("solvers",),
+    ("explain",),
     ("languages", "planning"),
     ("ir",),
     ("model", "diagnostics"),

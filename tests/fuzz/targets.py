@@ -23,12 +23,12 @@ from thalweg.connectors.open import open_stream
 from thalweg.connectors.reading import open_reader
 from thalweg.diagnostics import CATALOGUE, Diagnostic
 from thalweg.engine.checkpoint import MismatchError
+from thalweg.explain.plan import explain
 from thalweg.languages.asp import signatures
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.arrow import DamagedError, decode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import FOREVER, Clock, milliseconds
-from thalweg.planning.explain import explain
 from thalweg.runtimes.emit import FORMATS, spelling
 
 MOST_NODES: Final = 100

@@ -17,10 +17,10 @@ from thalweg.planning.choose_topology import USUAL, moved
 from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:
+    from thalweg.explain.answer_sets import ExplainedAnswerSets
+    from thalweg.explain.parts import ExplainedParts
+    from thalweg.explain.topology import ExplainedTopology
     from thalweg.languages.asp import AspProgram
-    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
-    from thalweg.planning.explain_parts import ExplainedParts
-    from thalweg.planning.explain_topology import ExplainedTopology
 
 
 def explain_checks(
@@ -32,8 +32,8 @@ def explain_checks(
     report: Callable[[Diagnostic], None] = warn,
 ) -> "ExplainedTopology":
     """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
-    from thalweg.planning.explain import explain
-    from thalweg.planning.explain_topology import explain_topology
+    from thalweg.explain.plan import explain
+    from thalweg.explain.topology import explain_topology
     from thalweg.planning.reasons import keep_reasons
 
     found: list[Diagnostic] = []
@@ -69,7 +69,7 @@ def explain_answer_sets(
 def _explained(
     program: "AspProgram", as_published: bool = False, partitions: int | None = None
 ) -> "ExplainedAnswerSets":
-    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
+    from thalweg.explain.answer_sets import ExplainedAnswerSets
     from thalweg.planning.input_dependency import analyse
     from thalweg.planning.published import Published
 
@@ -87,7 +87,7 @@ def explain_mixed(
     report: Callable[[Diagnostic], None] = warn,
 ) -> "ExplainedParts":
     """How rules and answer sets are evaluated as the parts of one plan."""
-    from thalweg.planning.explain_parts import explain_parts
+    from thalweg.explain.parts import explain_parts
 
     parts = load_parts(programs, background, tick, reading, inputs=inputs, report=report)
     assert parts.answer_sets is not None

@@ -36,11 +36,11 @@ from thalweg.cli.options import (
 
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
+    from thalweg.explain.answer_sets import ExplainedAnswerSets
+    from thalweg.explain.parts import ExplainedParts
+    from thalweg.explain.plan import Explanation
+    from thalweg.explain.topology import ExplainedTopology
     from thalweg.model.fact import Fact
-    from thalweg.planning.explain import Explanation
-    from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
-    from thalweg.planning.explain_parts import ExplainedParts
-    from thalweg.planning.explain_topology import ExplainedTopology
 
 
 def check(
@@ -103,7 +103,7 @@ def explain(
     from thalweg import api
 
     with outcome():
-        from thalweg.planning.explain import explain as explain_program
+        from thalweg.explain.plan import explain as explain_program
 
         with usage():
             api.Timing(tick, delay=window).ticks()

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.engine.layout import FIRING, NOW
 from thalweg.engine.memory import ROOM, FullError, enlarge, enlarged_by
+from thalweg.explain.wording import Wording
 from thalweg.ir.nodes import Rule
 from thalweg.model.machine import SHARE, allowed, free_memory, resident
-from thalweg.planning.wording import Wording
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine

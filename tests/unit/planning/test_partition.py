@@ -13,6 +13,8 @@ from hypothesis import given
 
 from thalweg.bench.workload import COOLING
 from thalweg.diagnostics import Source
+from thalweg.explain.plan import Explanation, explain
+from thalweg.explain.text import WIDTH
 from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Expression, Program, Rule, TupleWindow, Variable
 from thalweg.ir.text import show
@@ -22,12 +24,10 @@ from thalweg.languages.owl.specialise import EQUAL
 from thalweg.model.predicate import Predicate
 from thalweg.model.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.planning.check_safety import check_safety
-from thalweg.planning.explain import Explanation, explain
 from thalweg.planning.locality import in_order, rests_on, uses
 from thalweg.planning.partition import Route, Stage, partition
 from thalweg.planning.plan import make_plan
 from thalweg.planning.stratify import check_strata
-from thalweg.planning.tell import WIDTH
 from thalweg.runtimes.spark.job import Job
 from thalweg.testing.strategies import programs
 

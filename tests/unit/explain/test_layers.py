@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.planning.layers import Layout, lay_out
+from thalweg.explain.layers import Layout, lay_out
 
 BOXES = "abcdefgh"
 

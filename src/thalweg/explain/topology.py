@@ -11,11 +11,11 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Final
 
+from thalweg.explain.draw import Arrow, Box, Drawing
+from thalweg.explain.plan import Explanation
+from thalweg.explain.stages import ExplainedStage
+from thalweg.explain.text import TIGHT, WIDTH, briefly
 from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, Costs, choices, evenly
-from thalweg.planning.draw import Arrow, Box, Drawing
-from thalweg.planning.explain import Explanation
-from thalweg.planning.explain_stages import ExplainedStage
-from thalweg.planning.tell import TIGHT, WIDTH, briefly
 from thalweg.planning.topology import Bolt, Pair, Taxonomy, groups
 
 _SHOWN: Final = 12

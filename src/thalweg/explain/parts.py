@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from thalweg.explain.answer_sets import ExplainedAnswerSets
+from thalweg.explain.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
+from thalweg.explain.plan import Explanation, explain
+from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
-from thalweg.planning.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
-from thalweg.planning.explain import Explanation, explain
-from thalweg.planning.explain_answer_sets import ExplainedAnswerSets
-from thalweg.planning.explain_stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.planning.wire_parts import Touches, Wiring
 
 _BELOW, _SOLVED, _ABOVE = "rules below", "answer sets", "rules above"

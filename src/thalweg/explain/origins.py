@@ -6,9 +6,9 @@ always something that a user knows: a stream, the background, a predicate that r
 
 from dataclasses import dataclass
 
+from thalweg.explain.wording import Wording
 from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import Plan, Relation
-from thalweg.planning.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)

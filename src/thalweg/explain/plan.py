@@ -11,6 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
+from thalweg.explain.draw import draw
+from thalweg.explain.draw_stages import draw_stages
+from thalweg.explain.origins import Origin, Origins, kinds
+from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, ExplainedStage, explain_stages
+from thalweg.explain.text import tell
+from thalweg.explain.wording import Wording
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
     Aggregate,
@@ -27,16 +33,10 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.draw import draw
-from thalweg.planning.draw_stages import draw_stages
-from thalweg.planning.explain_stages import AGGREGATED, NEGATED, POSITIVE, ExplainedStage, explain_stages
 from thalweg.planning.horizons import horizons, taken_back
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
-from thalweg.planning.origins import Origin, Origins, kinds
 from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
-from thalweg.planning.tell import tell
-from thalweg.planning.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)

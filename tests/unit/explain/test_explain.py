@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 
 from thalweg.diagnostics import Source
+from thalweg.explain.plan import Explanation, explain
+from thalweg.explain.text import WIDTH
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
 from thalweg.languages.owl.program import specialised
-from thalweg.planning.explain import Explanation, explain
 from thalweg.planning.stratify import stratify
-from thalweg.planning.tell import WIDTH
 from thalweg.testing.strategies import programs
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "read-a-plan.md"

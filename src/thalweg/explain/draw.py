@@ -14,14 +14,14 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 from unicodedata import east_asian_width
 
+from thalweg.explain.layers import lay_out
+from thalweg.explain.origins import Origin
+from thalweg.explain.text import TIGHT, briefly, kept
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.planning.layers import lay_out
-from thalweg.planning.origins import Origin
-from thalweg.planning.tell import TIGHT, briefly, kept
 
 if TYPE_CHECKING:
-    from thalweg.planning.explain import Explanation, Memory
+    from thalweg.explain.plan import Explanation, Memory
 
 BREATH: Final = re.compile(r"(?<=,) |(?<=:-) ")
 FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
@@ -85,7 +85,7 @@ def draw(explanation: "Explanation") -> str:
     """The whole drawing, as one `<svg>`.
 
     >>> from thalweg.ir.nodes import Program
-    >>> from thalweg.planning.explain import explain
+    >>> from thalweg.explain.plan import explain
     >>> draw(explain(Program()))[:5]
     '<svg '
     """

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Final
 
+from thalweg.explain.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
+from thalweg.explain.text import briefly
 from thalweg.model.predicate import Predicate
-from thalweg.planning.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
-from thalweg.planning.tell import briefly
 
 if TYPE_CHECKING:
-    from thalweg.planning.explain import Explanation
-    from thalweg.planning.explain_stages import Arrival, ExplainedStage, StageReading
+    from thalweg.explain.plan import Explanation
+    from thalweg.explain.stages import Arrival, ExplainedStage, StageReading
 
 SENDING_LEGEND: Final = {
     "sent": "sent to one bucket",
@@ -21,7 +21,7 @@ def draw_stages(explanation: "Explanation") -> str:
     """The whole drawing, as one `<svg>`.
 
     >>> from thalweg.ir.nodes import Program
-    >>> from thalweg.planning.explain import explain
+    >>> from thalweg.explain.plan import explain
     >>> draw_stages(explain(Program(), partitions=2))[:5]
     '<svg '
     """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from thalweg.model.time import FOREVER, NEVER
 
 if TYPE_CHECKING:
-    from thalweg.planning.explain import Explanation, Memory, Reading
-    from thalweg.planning.explain_stages import Arrival, ExplainedStage
+    from thalweg.explain.plan import Explanation, Memory, Reading
+    from thalweg.explain.stages import Arrival, ExplainedStage
 
 WIDTH: Final = 100
 _LAST: Final = 13
@@ -25,7 +25,7 @@ def tell(explanation: "Explanation") -> str:
     """All of it, section by section.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
-    >>> from thalweg.planning.explain import explain
+    >>> from thalweg.explain.plan import explain
     >>> print(tell(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))).splitlines()[0])
     1 rule in 1 stratum; 1 atom is answered by 1 memory, 0 of them shared
     """

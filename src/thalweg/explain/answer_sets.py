@@ -6,14 +6,14 @@ from textwrap import wrap
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic
+from thalweg.explain.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
+from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
+from thalweg.explain.text import WIDTH
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
-from thalweg.planning.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
-from thalweg.planning.explain_stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.planning.input_dependency import Dependency, Piece
 from thalweg.planning.keys import Keys
 from thalweg.planning.published import Published
-from thalweg.planning.tell import WIDTH
 
 _ROLES: Final = {"positive": POSITIVE, "negative": NEGATED, "aggregate": AGGREGATED}
 

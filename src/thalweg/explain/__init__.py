@@ -1,0 +1,1 @@
+"""Plans for people to read: as text, as data, as drawings."""
