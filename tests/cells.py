@@ -14,10 +14,11 @@ from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.asked import asked_job
 from thalweg.runtimes.spark.cell import Cell
 from thalweg.runtimes.spark.combining import Combining
-from thalweg.runtimes.spark.pack import Packer, events_of, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
+from thalweg.runtimes.watermark import Watermark
 from thalweg.solvers.programs import read_program
-from thalweg.testing.evaluators import batch_of
+from thalweg.testing.evaluators import arrived
 
 LOSSES = ("none", "saved", "replayed")
 
@@ -41,14 +42,14 @@ class Cluster:
         self.heard: list[Answered] = []
         self._cells = [Cell(self.job, 0, bucket) for bucket in self.job.buckets(0)]
         self._taken: list[list[list[bytes]]] = [[] for _ in self._cells]
-        self._packer = Packer(self.job, 0, -1, ordered=True)
+        self._packer = Packer(self.job, 0, -1)
+        self._watermark = Watermark(delay)
         self._combining = Combining(self.job, lambda solution, answered: self.heard.append(answered), print)
 
     def take(self, events: list[Event], ended: bool = True) -> list[Solution]:
         """The answers of the windows that close with some events."""
         self._packer.part += 1
-        items = [(event.tick, batch_of(self._packer.words, event)) for event in events]
-        parcels = list(self._packer.pack(gather(items), ended=ended, events=events_of(items)))
+        parcels = list(self._packer.pack(arrived(events, self._packer.words, self._watermark), ended))
         rows: list[dict[str, Any]] = []
         for bucket, cell in enumerate(self._cells):
             payloads = [each.payload for each in parcels if each.bucket == bucket]

@@ -11,10 +11,11 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer, events_of, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import batch_of
+from thalweg.runtimes.watermark import Watermark
+from thalweg.testing.evaluators import arrived
 
 PROGRAM = api.load("steady(X) :- p(X) always in [2]. seen(X) :- p(X) in [3]. quiet(X) :- seen(X), not r(X) in [1].")
 FACTS = st.lists(st.sampled_from(("p(a)", "p(b)", "r(a)", "other(x)")), max_size=2, unique=True)
@@ -53,11 +54,10 @@ def by_batches(events: list[Event], delay: int, cuts: list[int]) -> tuple[list[t
     job = Job(PROGRAM, Settings(delay=delay, emit="changes"), 2)
     keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
     workers = {key: Worker(job, *key) for key in keys}
-    packer = Packer(job, 0, 0, ordered=True)
+    packer, watermark = Packer(job, 0, 0), Watermark(delay)
     found, late = [], []
     for start, end in pairwise([0, *cuts, len(events)]):
-        items = [(event.tick, batch_of(packer.words, event)) for event in events[start:end]]
-        post = list(packer.pack(gather(items), end == len(events), False, events_of(items)))
+        post = list(packer.pack(arrived(events[start:end], packer.words, watermark), ended=end == len(events)))
         for key, worker in workers.items():
             post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
         for content in (unwrap(each.payload) for each in post if each.stage == OUT):

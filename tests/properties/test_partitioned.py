@@ -26,10 +26,11 @@ from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import Changes, Difference, batch_of, by_engine, by_semantics, by_stages
+from thalweg.runtimes.watermark import Watermark
+from thalweg.testing.evaluators import Changes, Difference, arrived, by_engine, by_semantics, by_stages
 from thalweg.testing.strategies import Scenario, programs, scenarios
 
 Answers = list[tuple[object, ...]]
@@ -80,10 +81,10 @@ def answers(job: Job, events: Sequence[Event], cuts: Sequence[int], renewals: It
         for number in job.buckets(stage)
     ]
     told: Answers = []
+    watermark = Watermark(job.settings.delay)
     for start, end in pairwise([0, *cuts, len(events)]):
-        packer = Packer(job, 0, 0, ordered=True)
-        items = [(event.tick, batch_of(packer.words, event)) for event in events[start:end]]
-        post = list(packer.pack(gather(items), ended=end == len(events)))
+        packer = Packer(job, 0, 0)
+        post = list(packer.pack(arrived(events[start:end], packer.words, watermark), ended=end == len(events)))
         for bucket in buckets:
             post += bucket.process(post)
         for bucket in buckets:

@@ -18,10 +18,11 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import Changes, Difference, batch_of, by_engine, changes_of, told
+from thalweg.runtimes.watermark import Watermark
+from thalweg.testing.evaluators import Changes, Difference, arrived, batch_of, by_engine, changes_of, told
 from thalweg.testing.strategies import Scenario, scenarios
 
 Sheddings = dict[int, tuple[int, int]]
@@ -164,12 +165,12 @@ def test_what_stages_output_over_a_budget_is_true(scenario: Scenario, partitions
     engine = tight(data.draw(sheddings(scenario, engines=3)))
     stages = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
     workers = {place: Worker(job, *place, engine) for place in stages}
-    consumer, missing = Consumer(truth_of(scenario)), set[int]()
+    consumer, missing, watermark = Consumer(truth_of(scenario)), set[int](), Watermark()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(scenario.events)), max_size=4)))
     for start, end in pairwise([0, *cuts, len(scenario.events)]):
-        packer = Packer(job, 0, 0, ordered=True)
-        items = [(event.tick, batch_of(packer.words, event)) for event in scenario.events[start:end]]
-        post = list(packer.pack(gather(items), ended=end == len(scenario.events)))
+        packer = Packer(job, 0, 0)
+        items = arrived(scenario.events[start:end], packer.words, watermark)
+        post = list(packer.pack(items, ended=end == len(scenario.events)))
         for place, worker in workers.items():
             saved, mine = worker.save(), [each.payload for each in post if (each.stage, each.bucket) == place]
             post += worker.process(mine)

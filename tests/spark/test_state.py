@@ -24,12 +24,13 @@ from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import KEEPER
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.watch import state_rows
 from thalweg.runtimes.spark.wire import unwrap
+from thalweg.runtimes.watermark import Watermark
 from thalweg.spark import reason
-from thalweg.testing.evaluators import batch_of
+from thalweg.testing.evaluators import arrived
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,9 +77,9 @@ class Query:
 
     def take(self, batch: int) -> Answers:
         """What a batch tells the world, sorted."""
-        packer = Packer(self.job, 0, 0, ordered=True)
-        items = [(event.tick, batch_of(packer.words, event)) for event in events(batch)]
-        parcels = self.job.labelled(packer.pack(gather(items)))
+        packer = Packer(self.job, 0, 0)
+        items = arrived(events(batch), packer.words, Watermark(self.job.settings.delay))
+        parcels = self.job.labelled(packer.pack(items))
         post = [Row(bucket=each.bucket, stage=each.stage, payload=each.payload) for each in parcels]
         for _, level in self.levels:
             groups = [(label, [row for row in post if row.bucket == label]) for label in self.job.labels]

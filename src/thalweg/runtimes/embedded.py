@@ -17,9 +17,10 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.clashes import Explaining, as_clashes
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
-from thalweg.runtimes.late import Late
+from thalweg.runtimes.late import Late, facts
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
+from thalweg.runtimes.watermark import Watermark
 
 if TYPE_CHECKING:
     from thalweg.runtimes.schema import SchemaWatch
@@ -92,10 +93,11 @@ class Embedded(Generic[R]):
     ) -> None:
         self.engine = engine
         self.settings = settings
-        self.late = Late(self.engine.dictionary, write_late)
+        self.late = Late(write_late)
         self._report = report
         self._interrupt = interrupt or Interrupt()
-        self._buffer = Reorder(settings.delay)
+        self._watermark = Watermark(settings.delay, settings.first, settings.last)
+        self._buffer = Reorder()
         self._emitter: Emitter = emitter or EMITTERS[settings.emit]()
         self._explaining = explaining
         self._shedding = Shedding(report)
@@ -119,11 +121,11 @@ class Embedded(Generic[R]):
                 self._report(item)
             else:
                 self._take(*item)
-                for tick, batches in self._buffer.decided():
+                for tick, batches in self._buffer.up_to(self._watermark.reached):
                     yield from self._advance(tick, batches)
                 if self.engine.dictionary.wants_collection:
                     self.engine.collect([*self._buffer.waiting(), *items.waiting()])
-                if self._interrupt.asked or self._passed_the_last_tick():
+                if self._interrupt.asked or self._watermark.is_complete:
                     break
         yield from self._end(cut_short=malformed is not None or self._interrupt.asked)
         if malformed is not None:
@@ -132,18 +134,16 @@ class Embedded(Generic[R]):
     def _take(self, tick: int, batch: Batch) -> None:
         if self._schema is not None:
             self._schema.look(batch)
-        if not self._buffer.add(tick, batch) and tick >= (self.settings.first or 0):
-            assert self._buffer.watermark is not None
-            self.late.add(tick, batch, self._buffer.watermark)
-
-    def _passed_the_last_tick(self) -> bool:
-        watermark, last = self._buffer.watermark, self.settings.last
-        return last is not None and watermark is not None and watermark > last
+        watermark = self._watermark.meet(tick)
+        first, last = self._watermark.bounds
+        if first <= tick <= last:
+            if tick < watermark:
+                found = [str(fact) for fact in facts(batch, self.engine.dictionary)]
+                self.late.add(tick, watermark, batch.stream, found)
+            else:
+                self._buffer.add(tick, batch)
 
     def _advance(self, tick: int, batches: list[Batch]) -> Iterator[Piece]:
-        first, last = self.settings.first, self.settings.last
-        if (first is not None and tick < first) or (last is not None and tick > last):
-            return
         now = self.engine.now
         deltas = (self._explaining or self.engine).advance(tick, batches)
         start = self.engine.first if now is None else now + 1
@@ -151,28 +151,19 @@ class Embedded(Generic[R]):
         yield from self._emitter.step(deltas, start, tick, self.engine.shed)
         self._shedding.see(tick, self.engine.shed, self.engine.unsure)
 
-    def _go_on(self, tick: int) -> Iterator[Piece]:
-        """Lets time pass; a timeline that has no first tick yet has not begun."""
-        now = self.engine.now if self.engine.now is not None else self.settings.first
-        if now is not None and (tick > now or self.engine.now is None):
-            yield from self._advance(tick, [])
-
     def _catch_up(self) -> Iterator[Piece]:
-        """Answers all that is decided."""
-        if self._buffer.watermark is not None:
-            yield from self._go_on(self._bounded(self._buffer.watermark - 1))
-
-    def _bounded(self, tick: int) -> int:
-        return tick if self.settings.last is None else min(tick, self.settings.last)
+        """Answers the decided ticks after the last input."""
+        decided, now = self._watermark.decided, self.engine.now
+        if decided is not None and (now is None or now < decided):
+            yield from self._advance(decided, [])
 
     def _end(self, cut_short: bool) -> Iterator[Piece]:
-        """Nothing more will come, so everything is decided; an input that was cut short says nothing of later ticks."""
-        for tick, batches in self._buffer.rest():
+        """Answers what is left, and reports what happened on the way."""
+        self._watermark.end(cut_short=cut_short)
+        self._watermark.settle()
+        for tick, batches in self._buffer.up_to(self._watermark.reached):
             yield from self._advance(tick, batches)
-        if self.settings.last is not None and not cut_short:
-            yield from self._go_on(self.settings.last)
-        elif self._buffer.highest is not None:
-            yield from self._go_on(self._bounded(max(self._buffer.highest, self.settings.first or 0)))
+        yield from self._catch_up()
         yield from self._emitter.finish()
         for summary in (self.late.summary(), self._shedding.summary()):
             if summary is not None:

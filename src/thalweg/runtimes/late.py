@@ -18,42 +18,37 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 
 class Late:
-    """Counts late facts, remembers the first, and hands each batch of them on as a line of JSON."""
+    """The late facts of a run: a line of JSON for each event where there is a late channel, else a warning at the end.
 
-    def __init__(self, words: Dictionary, write: Callable[[str], None] | None = None) -> None:
-        self.count = 0
-        self._words = words
+    >>> late = Late()
+    >>> late.add(36, 40, "readings", ["a(x1,y)"])
+    >>> late.summary().message
+    '1 fact was late and took no part: `a(x1,y) at 36` came when the watermark was 40'
+    """
+
+    def __init__(self, write: Callable[[str], object] | None = None) -> None:
         self._write = write
+        self._count = 0
         self._first = ""
 
-    def add(self, tick: int, batch: Batch, watermark: int) -> None:
-        found = [str(fact) for fact in facts(batch, self._words)]
-        if found and not self.count:
-            self._first = first_late(found[0], tick, watermark)
-        self.count += len(found)
+    def add(self, tick: int, watermark: int, stream: str | None, facts: list[str]) -> None:
+        """Takes the facts of an event of a tick, which came when the watermark had passed it."""
+        if facts and not self._count:
+            self._first = f"`{facts[0]} at {tick}` came when the watermark was {watermark}"
+        self._count += len(facts)
         if self._write:
-            self._write(_encode({"t": tick, "watermark": watermark, "stream": batch.stream, "facts": found}) + "\n")
+            self._write(_encode({"t": tick, "watermark": watermark, "stream": stream, "facts": facts}) + "\n")
 
     def summary(self) -> Diagnostic | None:
-        """What to tell at the end when nobody listens to the late channel."""
-        return None if self._write else summary(self.count, self._first)
-
-
-def first_late(fact: str, tick: int, watermark: int) -> str:
-    """How the first late fact is told of."""
-    return f"`{fact} at {tick}` came when the watermark was {watermark}"
-
-
-def summary(count: int, first: str) -> Diagnostic | None:
-    """What to tell of late facts at the end of a run; nothing where there were none."""
-    if not count:
-        return None
-    number = "1 fact was" if count == 1 else f"{count} facts were"
-    return Diagnostic(
-        "W302",
-        f"{number} late and took no part: {first}",
-        help="allow for disorder with `--delay`, or keep late facts with `--late FILE`",
-    )
+        """The warning at the end of a run; None where no fact was late, or all went to the late channel."""
+        if self._write or not self._count:
+            return None
+        number = "1 fact was" if self._count == 1 else f"{self._count} facts were"
+        return Diagnostic(
+            "W302",
+            f"{number} late and took no part: {self._first}",
+            help="allow for disorder with `--delay`, or keep late facts with `--late FILE`",
+        )
 
 
 def facts(batch: Batch, words: Dictionary) -> Iterator[Fact]:

@@ -17,9 +17,10 @@ from thalweg.model.event import Batch, Event
 from thalweg.runtimes import emit
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,11 @@ def batch_of(dictionary: Dictionary, event: Event) -> Batch:
     return batch
 
 
+def arrived(events: Iterable[Event], words: Dictionary, watermark: Watermark) -> list[Arrived]:
+    """Events as a packer takes them, after those that the watermark has met."""
+    return [(event.tick, batch_of(words, event), watermark.meet(event.tick)) for event in events]
+
+
 def by_semantics(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
     """The changes as the naive interpreter gives them: right by definition."""
     return changes_of((tick, map(str, facts)) for tick, facts in semantics.answers(program, events, first, last))
@@ -115,10 +121,11 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
             for bucket in job.buckets(stage)
         }
         found: dict[int, tuple[set[str], ...]] = {}
+        watermark = Watermark()
         for start, end in pairwise([0, *cuts, len(events)]):
-            packer = Packer(job, 0, 0, ordered=True)
-            items = [(event.tick, batch_of(packer.words, event)) for event in events[start:end]]
-            post = list(packer.pack(gather(items), ended=end == len(events)))
+            packer = Packer(job, 0, 0)
+            items = arrived(events[start:end], packer.words, watermark)
+            post = list(packer.pack(items, ended=end == len(events)))
             for key, worker in workers.items():
                 post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
             for each in post:

@@ -5,42 +5,33 @@ from thalweg.model.event import Batch
 from thalweg.runtimes.reorder import Reorder
 
 
-def taken(ticks, delay):
-    """The ticks in the order in which they leave, with the arrival numbers of each, and the late ones."""
-    buffer, left, late = Reorder(delay), [], []
-    for number, tick in enumerate(ticks):
-        if not buffer.add(tick, Batch(stream=str(number))):
-            late.append(number)
-        left += buffer.decided()
-    left += buffer.rest()
-    return [(tick, [int(batch.stream) for batch in batches]) for tick, batches in left], late
+def numbered(number):
+    return Batch(stream=str(number))
 
 
-def test_without_delay_a_step_back_is_late():
-    assert taken([5, 5, 7, 6, 7], 0) == ([(5, [0, 1]), (7, [2, 4])], [3])
+def numbers(left):
+    return [(tick, [int(batch.stream) for batch in batches]) for tick, batches in left]
 
 
-def test_inside_the_delay_order_does_not_matter():
-    assert taken([5, 7, 6, 5, 8], 2) == ([(5, [0, 3]), (6, [2]), (7, [1]), (8, [4])], [])
+def test_batches_leave_in_the_order_of_time_and_those_of_a_tick_in_the_order_of_arrival():
+    buffer = Reorder()
+    for number, tick in enumerate((5, 7, 6, 5, 8)):
+        buffer.add(tick, numbered(number))
+    assert numbers(buffer.up_to(4)) == []
+    assert numbers(buffer.up_to(7)) == [(5, [0, 3]), (6, [2]), (7, [1])]
+    assert [batch.stream for batch in buffer.waiting()] == ["4"]
 
 
-def test_the_watermark_itself_is_not_yet_decided():
-    buffer = Reorder(delay=3)
-    assert buffer.watermark is None
-    buffer.add(10, Batch())
-    assert buffer.watermark == 7
-    assert buffer.add(7, Batch())
-    assert not buffer.add(6, Batch())
-    assert list(buffer.decided()) == []
-
-
-@given(st.lists(st.integers(0, 30)), st.integers(0, 10))
-def test_nothing_is_lost_and_time_never_steps_back(ticks, delay):
-    left, late = taken(ticks, delay)
-    assert [tick for tick, _ in left] == sorted({tick for tick, _ in left})
-    assert sorted(late + [number for _, numbers in left for number in numbers]) == list(range(len(ticks)))
-    for tick, numbers in left:
-        assert numbers == sorted(numbers)
-        assert all(ticks[number] == tick for number in numbers)
-    for number in late:
-        assert ticks[number] < max(ticks[:number]) - delay
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30))))
+def test_nothing_is_lost(steps):
+    buffer, left = Reorder(), []
+    for number, (tick, last) in enumerate(steps):
+        buffer.add(tick, numbered(number))
+        found = list(buffer.up_to(last))
+        assert [tick for tick, _ in found] == sorted({tick for tick, _ in found if tick <= last})
+        left += found
+    left += buffer.up_to(30)
+    assert sorted((tick, number) for tick, some in numbers(left) for number in some) == sorted(
+        (tick, number) for number, (tick, _) in enumerate(steps)
+    )
+    assert buffer.waiting() == []

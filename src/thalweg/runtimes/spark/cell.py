@@ -119,7 +119,7 @@ class Cell:
             out += self._advance()
         except (Failed, Rejected) as error:
             self._told = [one for one in self._told if one[0] <= self._reached]
-            answers = self._answers(self._inbox.timeline.first or 0, self._reached)
+            answers = self._answers(self._inbox.watermark.start or 0, self._reached)
             return [*out, answers, failure(self._bucket, error, self._reached)]
         if self._held.dictionary.wants_collection:
             self._windowed.collect(self._inbox.waiting())
@@ -133,17 +133,17 @@ class Cell:
         self._held.silent = False
 
     def _advance(self) -> Iterator[Parcel]:
-        time = self._inbox.timeline
-        if time.decided is None or time.first is None:
+        time = self._inbox.watermark
+        if time.decided is None or time.start is None:
             if time.is_over and self._bucket == 0:
                 yield self._answers(0, NEVER)
             return
         if self._windowed.first is None:
-            self._windowed.first = time.first
+            self._windowed.first = time.start
         now = self._windowed.now
-        self._reached = time.first - 1 if now is None else now
+        self._reached = time.start - 1 if now is None else now
         if now is None or time.decided > now:
-            batches = self._inbox.decided(time.first, time.decided, in_order=self.job.frame.tuples)
+            batches = self._inbox.up_to(time.decided, in_order=self.job.frame.tuples)
             for tick in sorted({*batches, time.decided}):
                 self._go_through(self._windowed.advance(tick, batches.get(tick, [])))
                 self._reached = tick
@@ -153,7 +153,7 @@ class Cell:
             self._reached = time.decided - 1
             self._go_through(self._windowed.finish())
         if self._told or self._bucket == 0:
-            yield self._answers(time.first, time.decided)
+            yield self._answers(time.start, time.decided)
 
     @staticmethod
     def _go_through(solutions: Iterable[Any]) -> None:
@@ -189,7 +189,7 @@ class Cell:
             "facts": [text for _, _, text in self._told],
         }
         self._told, self._closed = [], 0
-        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self._inbox.timeline.is_over}
+        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self._inbox.watermark.is_over}
         return wrap(OUT, self._bucket, header, lists)
 
     def save(self) -> bytes:

@@ -31,14 +31,14 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame") -> "DataFrame":
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         packer = _packer(job)
         for some in _gathered(batches):
-            yield parcels_batch(job.labelled(packer.pack(_arrivals(some, shape, packer))))
+            yield parcels_batch(job.labelled(packer.pack_unordered(_arrivals(some, shape, packer))))
 
     return facts.select(*shape.wanted).mapInArrow(pack, PARCELS)
 
 
 def _packer(job: Job) -> Packer:
     context = TaskContext.get()
-    return Packer(job, 0, context.partitionId() if context else 0, ordered=False)
+    return Packer(job, 0, context.partitionId() if context else 0)
 
 
 def _arrivals(batches: list[Any], shape: Shape, packer: Packer) -> Iterator[Arrivals]:

@@ -23,14 +23,13 @@ from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch, as_jsonl
-from thalweg.runtimes.late import first_late, summary
+from thalweg.runtimes.late import Late
 from thalweg.runtimes.shedding import Shedding
 from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, INTERVAL, LATE_FACT, OVER, SHED
 from thalweg.runtimes.spark.wire import FAILED, error_of
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 Pieces = Callable[[list[dict[str, Any]], int, int], Iterator[Piece]]
@@ -74,7 +73,8 @@ class Delivery:
             for part in self._table.glob("part-*.parquet"):
                 part.unlink()
         self._out = None if self._table else _open(out, self.done.out)
-        self._late = None if late is None else _open(late, self.done.late)
+        self._late = channel = None if late is None else _open(late, self.done.late)
+        self.late = Late(None if channel is None else lambda line: channel.write(line.encode()))
         self._emit = emit
         self._pieces = pieces or _PIECES[emit]
         self._spell = spell
@@ -82,8 +82,6 @@ class Delivery:
         self.error: Failed | Rejected | None = None
         self._ended = False
         self._writing = Lock()
-        self.late_facts = 0
-        self.first_late = ""
         self.rows = 0
 
     def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
@@ -118,7 +116,9 @@ class Delivery:
         decided = [row for row in answers if row["kind"] in (DECIDED, OVER)]
         told = max((row["t"] for row in decided), default=self.done.told)
         self._write(batch, self._answers(answers), self._start(decided), told)
-        self._tell_late([row for row in answers if row["kind"] == LATE_FACT])
+        late = [row for row in answers if row["kind"] == LATE_FACT]
+        for row in sorted(late, key=lambda row: (row["t"], row["fact"])):
+            self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
         over = any(row["kind"] == OVER for row in decided)
         self._settle(Delivered(batch, told, _settled(self._out), _settled(self._late), over))
 
@@ -179,25 +179,11 @@ class Delivery:
         """Whether a person sees the answers as they come."""
         return self._out is not None and _is_standard(self._out) and sys.stdout.isatty()
 
-    def late_told(self) -> Diagnostic | None:
-        """What to tell at the end when nobody listens to the late channel."""
-        return None if self._late is not None else summary(self.late_facts, self.first_late)
-
     def close(self) -> None:
         self.end()
         for sink in (self._out, self._late):
             if sink is not None and not _is_standard(sink):
                 sink.close()
-
-    def _tell_late(self, rows: list[dict[str, Any]]) -> None:
-        rows.sort(key=lambda row: (row["t"], row["fact"]))
-        if rows and not self.late_facts:
-            self.first_late = first_late(rows[0]["fact"], rows[0]["t"], rows[0]["until"])
-        self.late_facts += len(rows)
-        if self._late is not None:
-            for row in rows:
-                line = {"t": row["t"], "watermark": row["until"], "stream": row["stream"], "facts": [row["fact"]]}
-                self._late.write(f"{_encode(line)}\n".encode())
 
 
 def _is_among(row: dict[str, Any], told: int, last: float) -> bool:

@@ -1,4 +1,4 @@
-"""What has come for a bucket and is not decided yet: facts wait for their ticks, and late ones are told of."""
+"""What has come for a bucket and is not decided yet: facts wait in columns, and late ones are reported."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,8 +11,8 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.timeline import Timeline
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, terms_of, wrap
+from thalweg.runtimes.watermark import Watermark
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Run:
 
 
 class Inbox:
-    """The timeline of a bucket and the facts that wait; they are coded with `words`, and `name` says what each is
+    """The watermark of a bucket and the facts that wait; they are coded with `words`, and `name` says what each is
     called inside.
     """
 
     def __init__(self, job: Job, stage: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]) -> None:
         settings = job.settings
-        self.timeline = Timeline(job.groups, settings.delay, settings.first, settings.last)
+        self.watermark = Watermark(settings.delay, settings.first, settings.last, job.groups)
         self.words = words
         self._job = job
         self._stage = stage
@@ -50,18 +50,19 @@ class Inbox:
         self._arrived = 0
 
     def take(self, contents: Iterable[Content]) -> list[Parcel]:
-        """Takes in the facts of a batch, and hears how far time has come; gives what is told of late ones."""
+        """Takes in the facts of a batch, and settles how far time has come; gives the reports of late ones."""
         arrived = sorted(contents, key=lambda one: (one.header["group"], one.header["part"], one.header["number"]))
         out: list[Parcel] = []
         for content in arrived:
             self._take(content, out)
         for content in arrived:
             header = content.header
-            self.timeline.see(header["group"], content.lists["seen"], header["ended"])
-            self.timeline.cut_short |= header["cut_short"]
-        if self._job.bounded:
-            self.timeline.ended = set(range(self._job.groups))
-        self.timeline.settle()
+            self.watermark.see(header["group"], content.lists["seen"])
+            if header["ended"]:
+                self.watermark.end(header["group"], header["cut_short"])
+        for group in range(self._job.groups) if self._job.bounded else ():
+            self.watermark.end(group)
+        self.watermark.settle()
         return out
 
     def waiting(self) -> list[Batch]:
@@ -75,13 +76,13 @@ class Inbox:
         if not len(ticks):
             return
         words = self.recoded(lists)
-        watermarks = np.full(len(ticks), -1, dtype=np.int64)
-        if len(lists["before"]):
-            watermarks = lists["before"] - self._job.settings.delay
-        settled = self.timeline.watermark(header["group"])
-        if settled is not None:
-            watermarks = np.maximum(watermarks, settled)
-        late = ticks < watermarks
+        watermarks = np.full(len(ticks), self.watermark.of(header["group"]), dtype=np.int64)
+        if len(lists["watermarks"]):
+            watermarks = np.maximum(watermarks, lists["watermarks"])
+        first, last = self.watermark.bounds
+        wanted = (ticks >= first) & (ticks <= last)
+        late = wanted & (ticks < watermarks)
+        on_time = wanted & (ticks >= watermarks)
         place = 0
         for route, signature, stream, count in zip(
             lists["routes"].tolist(),
@@ -96,12 +97,10 @@ class Inbox:
             words = words[count * arity :]
             name = None if stream < 0 else header["names"][stream]
             run = Run(route, signature, header["group"], name, ticks[part], rows, lists["places"][part] + self._arrived)
-            behind = late[part]
-            if behind.any():
-                self._tell_late(run.where(behind), watermarks[part][behind], out)
-                run = run.where(~behind)
-            if len(run.ticks):
-                self._waiting.append(run)
+            if late[part].any():
+                self._tell_late(run.where(late[part]), watermarks[part][late[part]], out)
+            if on_time[part].any():
+                self._waiting.append(run.where(on_time[part]))
             place += count
         self._arrived += int(lists["places"].max()) + 1
 
@@ -115,9 +114,7 @@ class Inbox:
         job = self._job
         if run.signature in job.supplied or not job.is_first(run.signature, self._stage, run.route, self._bucket):
             return
-        wanted = run.ticks >= (job.settings.first or 0)
-        texts = self._spelled(run.signature, run.rows[wanted])
-        lists = {"ticks": run.ticks[wanted], "watermarks": watermarks[wanted], "facts": texts}
+        lists = {"ticks": run.ticks, "watermarks": watermarks, "facts": self._spelled(run.signature, run.rows)}
         out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": run.stream}, lists))
 
     def _spelled(self, signature: Predicate, rows: Words) -> list[str]:
@@ -127,20 +124,19 @@ class Inbox:
         single = (as_facts(row.reshape(1, -1), self.words) for row in rows)
         return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
 
-    def decided(self, first: int, last: int, in_order: bool) -> dict[int, list[Batch]]:
+    def up_to(self, last: int, in_order: bool) -> dict[int, list[Batch]]:
         """The facts up to a tick, as batches by tick; the rest goes on waiting."""
         decided = [run.where(run.ticks <= last) for run in self._waiting]
         waiting = (run.where(run.ticks > last) for run in self._waiting)
         self._waiting = [run for run in waiting if len(run.ticks)]
         if in_order:
-            return self._in_order(decided, first)
+            return self._in_order(decided)
         found: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
         for run in decided:
             name = self._name(run)
             for tick, part in by_tick(run.ticks):
-                if tick >= first:
-                    rows = found.setdefault(tick, {}).setdefault(run.stream, {})
-                    rows.setdefault(name, []).append(run.rows[part])
+                rows = found.setdefault(tick, {}).setdefault(run.stream, {})
+                rows.setdefault(name, []).append(run.rows[part])
         return {
             tick: [
                 Batch(rows={name: _flat(parts) for name, parts in rows.items()}, stream=stream)
@@ -149,13 +145,12 @@ class Inbox:
             for tick, streams in found.items()
         }
 
-    def _in_order(self, runs: list[Run], first: int) -> dict[int, list[Batch]]:
+    def _in_order(self, runs: list[Run]) -> dict[int, list[Batch]]:
         """For tuple windows: fact by fact, in the order of arrival."""
         single = [
             (int(tick), run.group, int(place), run, row)
             for run in runs
             for tick, place, row in zip(run.ticks, run.places, run.rows.tolist(), strict=True)
-            if tick >= first
         ]
         found: dict[int, list[Batch]] = {}
         for tick, _, _, run, row in sorted(single, key=lambda each: each[:3]):
@@ -182,11 +177,11 @@ class Inbox:
             )
             for run in self._waiting
         ]
-        return {"timeline": self.timeline.save(), "arrived": self._arrived}, runs
+        return {"watermark": self.watermark.save(), "arrived": self._arrived}, runs
 
     def load(self, header: dict[str, object], runs: Iterable[bytes]) -> None:
         """Brings a new inbox to where another one was."""
-        self.timeline.load(header["timeline"])  # type: ignore[arg-type]
+        self.watermark.load(header["watermark"])  # type: ignore[arg-type]
         self._arrived = header["arrived"]  # type: ignore[assignment]
         for data in runs:
             about, columns = decode(data)

@@ -17,13 +17,13 @@ from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program made ready for many processes; `groups` is the number of groups of streams (see `timeline`).
+    """A program made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
     `name` tells runs apart whose engines meet in one process; `bounded`: all of the input is in one batch.
     """

@@ -1,6 +1,6 @@
-"""From events to parcels: every fact goes to the buckets that the stages' routes ask for, and all hear of time."""
+"""From events to parcels: each fact goes where the routes of the stages send it, and the ticks go to every bucket."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -19,12 +19,8 @@ _EMPTY: Final = np.zeros(0, dtype=np.int64)
 _MOST_TICKS: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
-    """The ticks of events in the order of arrival, and how many facts each has."""
-
-    ticks: Words
-    sizes: Words
+Arrived = tuple[int, Batch, int]
+"""An event: its tick, its facts, and the watermark that it met."""
 
 
 @dataclass(slots=True)
@@ -40,39 +36,42 @@ class _Box:
 class Packer:
     """Packs what one partition of the input brings in one batch; `part` tells partitions apart."""
 
-    def __init__(self, job: Job, group: int, part: int, ordered: bool) -> None:
+    def __init__(self, job: Job, group: int, part: int) -> None:
         self.job = job
         self.group = group
         self.part = part
-        self.ordered = ordered
         self.words = Dictionary()
         self._number = 0
-        self.highest = -1
 
-    def pack(
-        self, arrivals: Iterable[Arrivals], ended: bool = False, cut_short: bool = False, events: Events | None = None
-    ) -> Iterator[Parcel]:
-        """One parcel for every bucket of every stage, if only to tell the time.
+    def pack(self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False) -> Iterator[Parcel]:
+        """The parcels of events in the order of arrival; those without facts count, too, unless they are late."""
+        columns = [(tick, watermark, sum(_counts(batch).values())) for tick, batch, watermark in events]
+        ticks, watermarks, sizes = np.array(columns, dtype=np.int64).reshape(-1, 3).T
+        late = ticks < watermarks
+        known = gather((tick, batch) for tick, batch, _ in events)
+        met = np.repeat(watermarks, sizes) if late.any() else _EMPTY
+        return self._pack(known, ticks[~late], met, ended, cut_short)
 
-        `events` has all events in the order of arrival, those without facts too; a late one tells no time.
-        """
+    def pack_unordered(self, arrivals: Iterable[Arrivals]) -> Iterator[Parcel]:
+        """The parcels of facts whose order of arrival is not known: none is late because of another."""
         known = list(arrivals)
-        before, seen = _EMPTY, _joined([each.ticks for each in known])
-        if self.ordered:
-            events = events or _events(known)
-            highest = np.maximum.accumulate(np.concatenate(([np.int64(self.highest)], events.ticks)))[:-1]
-            late = events.ticks < highest - self.job.settings.delay
-            seen = events.ticks[~late]
-            before = np.repeat(highest, events.sizes) if late.any() else _EMPTY
-        self.highest = max(self.highest, int(seen.max(initial=-1)))
+        return self._pack(known, _joined([each.ticks for each in known]), _EMPTY)
+
+    def _pack(
+        self, known: list[Arrivals], seen: Words, watermarks: Words, ended: bool = False, cut_short: bool = False
+    ) -> Iterator[Parcel]:
+        """One parcel for every bucket of every stage, if only with the ticks that were seen.
+
+        `watermarks` has the one that each fact met, by its place; it is empty where no fact is late.
+        """
         boxes: dict[tuple[int, int], _Box] = {}
         for each in admitted(known, self.job, self.words):
             routes = list(self.job.routes(each.signature))
             for stage, number, key in routes:
                 self._address(each, stage, number, key, boxes)
-            if not routes and len(before):
-                # What no rule reads goes nowhere; but where it is late, somebody must tell of it.
-                self._address(self._late(each, before), 0, UNKNOWN, None, boxes)
+            if not routes and len(watermarks):
+                # What no rule reads goes nowhere; but where it is late, it must be reported.
+                self._address(_late(each, watermarks), 0, UNKNOWN, None, boxes)
         seen = np.unique(seen)
         if len(seen) > _MOST_TICKS:
             seen = seen[[0, -1]]
@@ -87,12 +86,7 @@ class Packer:
         self._number += 1
         for stage in range(len(self.job.stages)):
             for bucket in self.job.buckets(stage):
-                yield self._seal(stage, bucket, boxes.get((stage, bucket), _Box()), dict(header), seen, before)
-
-    def _late(self, arrivals: Arrivals, before: Words) -> Arrivals:
-        behind = arrivals.ticks < before[arrivals.places] - self.job.settings.delay
-        places = arrivals.places[behind]
-        return replace(arrivals, ticks=arrivals.ticks[behind], rows=arrivals.rows[behind], places=places)
+                yield self._seal(stage, bucket, boxes.get((stage, bucket), _Box()), dict(header), seen, watermarks)
 
     def _address(
         self, arrivals: Arrivals, stage: int, number: int, key: int | None, boxes: dict[tuple[int, int], _Box]
@@ -110,7 +104,7 @@ class Packer:
                 box.runs.append(run)
 
     def _seal(
-        self, stage: int, bucket: int, box: _Box, header: dict[str, object], seen: Words, before: Words
+        self, stage: int, bucket: int, box: _Box, header: dict[str, object], seen: Words, watermarks: Words
     ) -> Parcel:
         names = sorted({name for name in box.streams if name is not None})
         words = _joined([rows.reshape(-1) for _, rows, _ in box.runs])
@@ -122,27 +116,17 @@ class Packer:
             "counts": np.array([len(ticks) for ticks, _, _ in box.runs], dtype=np.int64),
             "ticks": _joined([ticks for ticks, _, _ in box.runs]),
             "places": places,
-            "before": before[places] if len(before) else _EMPTY,
+            "watermarks": watermarks[places] if len(watermarks) else _EMPTY,
             "words": words,
             **terms_of(words, self.words),
         }
         return wrap(stage, bucket, header | {"names": names, "signatures": box.signatures}, lists)
 
 
-def events_of(items: Iterable[tuple[int, Batch]]) -> Events:
-    """The events of coded batches."""
-    known = [(tick, sum(_counts(batch).values())) for tick, batch in items]
-    return Events(*(np.array(column, dtype=np.int64) for column in zip(*known, strict=True))) if known else _NO_EVENTS
-
-
-def _events(arrivals: list[Arrivals]) -> Events:
-    """Facts as events of their own, in the order of arrival."""
-    if not arrivals:
-        return _NO_EVENTS
-    order = _joined([each.places for each in arrivals])
-    ticks = np.empty(int(order.max()) + 1, dtype=np.int64)
-    ticks[order] = _joined([each.ticks for each in arrivals])
-    return Events(ticks, np.ones(len(ticks), dtype=np.int64))
+def _late(arrivals: Arrivals, watermarks: Words) -> Arrivals:
+    behind = arrivals.ticks < watermarks[arrivals.places]
+    places = arrivals.places[behind]
+    return replace(arrivals, ticks=arrivals.ticks[behind], rows=arrivals.rows[behind], places=places)
 
 
 def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]:
@@ -180,9 +164,6 @@ def _places(batch: Batch, signature: Predicate, place: int, total: int, count: i
         same = np.fromiter(map(signature.__eq__, batch.order), dtype=bool, count=len(batch.order))
         return place + np.flatnonzero(same)
     return np.arange(place + total, place + total + count, dtype=np.int64)
-
-
-_NO_EVENTS: Final = Events(_EMPTY, _EMPTY)
 
 
 def _joined(parts: list[Words]) -> Words:

@@ -91,7 +91,7 @@ def run(
         if (folder / LEDGER).exists() and Delivered(**json.loads((folder / LEDGER).read_text())).over:
             return _over(folder)
         compile_kernels()
-        packer = Packer(job, 0, 0, ordered=True)
+        packer = Packer(job, 0, 0)
         spool = Spool(folder / "spool")
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
         try:
@@ -113,14 +113,14 @@ def run(
             query = start_query(session, job, folder, delivery, start)
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
-            beat = watch or _beat(shown, feeder, job.settings.delay)
+            beat = watch or _beat(shown, feeder)
             _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, place), beat)
         if feeder.error is not None:
             raise feeder.error
         if feeder.malformed is not None:
             (folder / MALFORMED).write_text(json.dumps(feeder.malformed.render()), encoding="utf-8")
         shed = delivery.shedding.summary()
-        return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late_told(), shed, feeder.malformed)
+        return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late.summary(), shed, feeder.malformed)
 
 
 def _over(folder: Path) -> Outcome:
@@ -210,10 +210,10 @@ def _stop(query: "StreamingQuery") -> None:
         query.stop()
 
 
-def _beat(shown: Watch, feeder: Feeder, delay: int) -> "Callable[[StreamingQuery, Delivery], None]":
+def _beat(shown: Watch, feeder: Feeder) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
         told = delivery.done.told
-        shown.beat(told, feeder.facts, max(0, feeder.highest - delay - told))
+        shown.beat(told, feeder.facts, max(0, feeder.watermark.of() - told))
 
     return beat
 

@@ -21,8 +21,9 @@ from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.schema import SchemaWatch
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer, events_of, gather
+from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import Parcel, frame, unframe
+from thalweg.runtimes.watermark import Watermark
 
 # Facts in a segment, and segments that may wait: more would only fill the disk.
 SEGMENT: Final = 100_000
@@ -104,6 +105,7 @@ class Feeder(threading.Thread):
         self.error: BaseException | None = None
         self.read = 0
         self.facts = 0
+        self.watermark = Watermark(job.settings.delay, last=job.settings.last)
         self._job = job
         self._spool = spool
         self._packer = packer
@@ -115,11 +117,6 @@ class Feeder(threading.Thread):
         self._writing = threading.Lock()
         written = spool.segments()
         self._last = written[-1] if written else Segment(-1, 0, -1)
-
-    @property
-    def highest(self) -> int:
-        """The greatest tick that has been read."""
-        return self._packer.highest
 
     def stop(self) -> None:
         """Ends without saying that the streams have ended: they may be read on."""
@@ -139,10 +136,9 @@ class Feeder(threading.Thread):
             self.error = error
 
     def _feed(self) -> None:
-        waiting: list[tuple[int, Batch]] = []
+        waiting: list[Arrived] = []
         facts, skipped = 0, self._last.events if self._items.repeats else 0
-        self._packer.highest = highest = self._last.highest
-        last = self._job.settings.last
+        self.watermark.meet(self._last.highest)
         for item in self._items:
             if self._stopped.is_set():
                 return
@@ -153,33 +149,33 @@ class Feeder(threading.Thread):
                 self._report(item)
             elif item is not None:
                 self.read += 1
+                watermark = self.watermark.meet(item[0])
                 if self.read > skipped:
                     if self._look is not None:
                         self._look(item[1])
-                    waiting.append(item)
+                    waiting.append((*item, watermark))
                     size = len(item[1].order) or sum(map(len, item[1].rows.values()))
                     facts += size
                     self.facts += size
-                highest = max(highest, item[0])
-                if last is not None and highest - self._job.settings.delay > last:
+                if self.watermark.is_complete:
                     break
             if (item is None and waiting) or facts >= SEGMENT:
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
 
-    def _write(self, items: list[tuple[int, Batch]], ended: bool = False, cut_short: bool = False) -> None:
+    def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
         while len(self._spool.segments()) > MOST_WAITING and not self._stopped.is_set():
             time.sleep(PAUSE)
         with self._writing:
             if not self._stopped.is_set():
                 self._add(items, ended, cut_short)
 
-    def _add(self, items: list[tuple[int, Batch]], ended: bool, cut_short: bool) -> None:
+    def _add(self, items: list[Arrived], ended: bool, cut_short: bool) -> None:
         number = self._last.number + 1
         self._packer.part = number
-        parcels = list(self._packer.pack(gather(items), ended, cut_short, events_of(items)))
-        self._last = Segment(number, max(self.read, self._last.events), self._packer.highest)
+        parcels = list(self._packer.pack(items, ended, cut_short))
+        self._last = Segment(number, max(self.read, self._last.events), self.watermark.highest)
         self._spool.write(self._last, self._job.labelled(parcels))
         words = self._packer.words
         if words.wants_collection:

@@ -125,20 +125,20 @@ class Worker:
     # Going on -------------------------------------------------------------------------------------------------------
 
     def _advance(self, given: dict[int, list[Given]], turns: "Turns", out: list[Parcel]) -> Failed | Rejected | None:
-        time, engine = self.inbox.timeline, self.engine
-        if time.decided is None or time.first is None:
+        time, engine = self.inbox.watermark, self.engine
+        if time.decided is None or time.start is None:
             # Streams that end without an event have answers too: none.
             if time.is_over and self._speaks:
                 out.append(self._answers(0, NEVER, self.telling.batch(0, NEVER, over=True)))
             return None
-        begin = time.first if engine.now is None else engine.now + 1
+        begin = time.start if engine.now is None else engine.now + 1
         if engine.now is None:
-            engine.first = time.first
+            engine.first = time.start
         supplies = _Supplies(self)
         self._reached = begin - 1
         error: Failed | Rejected | None = None
         if time.decided >= begin:
-            batches = self.inbox.decided(time.first, time.decided, in_order=bool(engine.plan.tuples))
+            batches = self.inbox.up_to(time.decided, in_order=bool(engine.plan.tuples))
             try:
                 self._go_through(batches, given, turns, time.decided, supplies)
             except (Failed, Rejected) as found:
@@ -148,7 +148,7 @@ class Worker:
         self._finished |= over
         lists = self.telling.batch(begin, reached, over)
         if any(map(len, lists.values())) or self._speaks or self._missing:
-            out.append(self._answers(time.first, reached, lists))
+            out.append(self._answers(time.start, reached, lists))
         out += supplies.parcels()
         return error
 
@@ -197,7 +197,7 @@ class Worker:
         return number == len(self.job.stages) - 1 and self.bucket == self.job.buckets(number)[0]
 
     def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
-        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.timeline.is_over}
+        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.watermark.is_over}
         if missing := self._missing.batch(decided):
             names = dict(self.stage.outputs)
             header |= {"missing": missing, "unsure": sorted(names[each] for each in self.engine.unsure)}

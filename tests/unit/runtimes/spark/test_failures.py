@@ -20,11 +20,12 @@ from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
 from thalweg.runtimes.spark.deliver import Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import KEEPER, Keeper, Task
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.wire import FAILURE, error_of, failure, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import batch_of
+from thalweg.runtimes.watermark import Watermark
+from thalweg.testing.evaluators import arrived
 
 PROGRAM = "q(X) :- p(X) in [1]."
 LAST_GOOD = 3
@@ -49,10 +50,9 @@ def job_of(emit: str) -> Job:
 
 
 def payloads(job: Job, ticks: Sequence[int], ended: bool = True) -> list[bytes]:
-    packer = Packer(job, 0, 0, ordered=True)
+    packer = Packer(job, 0, 0)
     events = [Event(tick, (Fact("p", (f"x{tick}",)),)) for tick in ticks]
-    items = [(event.tick, batch_of(packer.words, event)) for event in events]
-    return [parcel.payload for parcel in packer.pack(gather(items), ended)]
+    return [parcel.payload for parcel in packer.pack(arrived(events, packer.words, Watermark()), ended)]
 
 
 @pytest.mark.parametrize("emit", ["changes", "intervals", "snapshot"])

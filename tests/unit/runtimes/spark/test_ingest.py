@@ -23,7 +23,8 @@ from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.spool import Feeder, Spool
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import batch_of
+from thalweg.runtimes.watermark import Watermark
+from thalweg.testing.evaluators import arrived, batch_of
 
 ONTOLOGY: list[Triple] = [
     ("<Student>", f"<{RDFS}subClassOf>", "<Person>"),
@@ -115,8 +116,8 @@ def test_late_facts_are_told_as_they_came(compiled: Program, partitions: int) ->
 def outcome(program: Program, events: Sequence[Event], emit: str, partitions: int) -> list[Content]:
     """All that the buckets send into the world."""
     job = Job(program, Settings(emit=emit), partitions)
-    packer = Packer(job, 0, 0, ordered=True)
-    post = list(packer.pack(arrivals(packer.words, events), ended=True))
+    packer = Packer(job, 0, 0)
+    post = list(packer.pack(arrived(events, packer.words, Watermark()), ended=True))
     for stage in range(len(job.stages)):
         for bucket in job.buckets(stage):
             mine = [each.payload for each in post if (each.stage, each.bucket) == (stage, bucket)]
@@ -164,7 +165,7 @@ class Given(list[Item]):
 def test_a_schema_on_a_stream_is_told_of(tmp_path) -> None:
     told: list[Diagnostic] = []
     job = Job(specialised("x.ttl", ONTOLOGY, "rl", 5))
-    packer = Packer(job, 0, 0, ordered=True)
+    packer = Packer(job, 0, 0)
     event = Event(3, (Fact(f"<{RDFS}subClassOf>", ("<a>", "<b>")), Fact("<Student>", ("<a>",))))
     items = Given([(event.tick, batch_of(packer.words, event))] * 2)
     Feeder(job, Spool(tmp_path), packer, items, told.append).run()

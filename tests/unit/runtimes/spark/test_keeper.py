@@ -17,18 +17,18 @@ from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark import keeper
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import Done, Keeper, Task
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import batch_of
+from thalweg.runtimes.watermark import Watermark
+from thalweg.testing.evaluators import arrived
 
 JOB = Job(api.load("q(X) :- p(X) in [3]."), Settings(emit="changes"), partitions=1)
 
 
 def payloads(*events: Event) -> list[bytes]:
-    packer = Packer(JOB, 0, 0, ordered=True)
-    items = [(event.tick, batch_of(packer.words, event)) for event in events]
-    return [parcel.payload for parcel in packer.pack(gather(items))]
+    packer = Packer(JOB, 0, 0)
+    return [parcel.payload for parcel in packer.pack(arrived(events, packer.words, Watermark()))]
 
 
 def task(ticket: str, tick: int, saving: bool = False) -> Task:

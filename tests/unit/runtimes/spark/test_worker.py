@@ -8,10 +8,11 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.keeper import Keeper, Task
-from thalweg.runtimes.spark.pack import Packer, gather
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import batch_of
+from thalweg.runtimes.watermark import Watermark
+from thalweg.testing.evaluators import arrived
 
 # Two stages: `q` is keyed by Y, and negated by X.
 RULES = "q(X) :- e(X,Y) in [50], f(Y) in [50]. a(X) :- r(X) in [90], not q(X)."
@@ -19,8 +20,8 @@ JOB = Job(api.load(RULES), Settings(emit="changes", memory=900_000), partitions=
 
 
 def parcels(job: Job, tick: int, facts: list[Fact], ended: bool = False) -> list[Parcel]:
-    packer = Packer(job, 0, 0, ordered=True)
-    return list(packer.pack(gather([(tick, batch_of(packer.words, Event(tick, tuple(facts))))]), ended=ended))
+    packer = Packer(job, 0, 0)
+    return list(packer.pack(arrived([Event(tick, tuple(facts))], packer.words, Watermark()), ended))
 
 
 def payloads(post: list[Parcel], stage: int) -> list[bytes]:
