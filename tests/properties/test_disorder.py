@@ -1,17 +1,19 @@
 """Whatever order facts come in, and however batches are cut: the answers and the late facts of one process."""
 
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg import api
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
@@ -22,11 +24,17 @@ FACTS = st.lists(st.sampled_from(("p(a)", "p(b)", "r(a)", "other(x)")), max_size
 EVENTS = st.lists(st.tuples(st.integers(0, 12), FACTS), min_size=1, max_size=9)
 
 
-@settings(max_examples=150, deadline=None)
-@given(events=EVENTS, delay=st.integers(0, 3), cuts=st.sets(st.integers(1, 8), max_size=4))
-def test_disorder_is_settled_alike(events: list[tuple[int, list[str]]], delay: int, cuts: set[int]) -> None:
+TIMES = st.tuples(st.none() | st.integers(0, 6), st.none() | st.integers(6, 12), st.integers(0, 3))
+
+
+@settings(max_examples=200, deadline=None)
+@given(events=EVENTS, times=TIMES, cuts=st.sets(st.integers(1, 8), max_size=4))
+def test_disorder_is_settled_alike(
+    events: list[tuple[int, list[str]]], times: tuple[int | None, int | None, int], cuts: set[int]
+) -> None:
     known = [Event(tick, tuple(Fact(*_parts(fact)) for fact in facts)) for tick, facts in events]
-    assert by_batches(known, delay, sorted(cut for cut in cuts if cut < len(events))) == in_one_process(known, delay)
+    settings = Settings(*times, emit="changes")
+    assert by_batches(known, settings, sorted(cuts)) == in_one_process(known, settings)
 
 
 def _parts(fact: str) -> tuple[str, tuple[str, ...]]:
@@ -34,10 +42,11 @@ def _parts(fact: str) -> tuple[str, tuple[str, ...]]:
     return name, (rest[:-1],)
 
 
-def in_one_process(events: list[Event], delay: int) -> tuple[list[tuple[int, str, str]], list[str]]:
+def in_one_process(events: list[Event], settings: Settings) -> tuple[list[tuple[int, str, str]], list[str]]:
     late: list[str] = []
     found = []
-    with api.start(api.Parts(PROGRAM), events, api.Timing(delay=delay), "changes", late=late.append) as job:
+    timing = api.Timing(first=settings.first, last=settings.last, delay=settings.delay)
+    with api.start(api.Parts(PROGRAM), events, timing, "changes", late=late.append) as job:
         for piece in job.pieces():
             for answer in () if piece is None else piece.answers():
                 found += [(answer.t, "+", str(fact)) for fact in answer.begin]  # type: ignore[union-attr]
@@ -50,14 +59,17 @@ def _late(line: str) -> list[str]:
     return [f"{fact} at {told['t']}, {told['watermark']}" for fact in told["facts"]]
 
 
-def by_batches(events: list[Event], delay: int, cuts: list[int]) -> tuple[list[tuple[int, str, str]], list[str]]:
-    job = Job(PROGRAM, Settings(delay=delay, emit="changes"), 2)
+def by_batches(
+    events: list[Event], settings: Settings, cuts: list[int]
+) -> tuple[list[tuple[int, str, str]], list[str]]:
+    job = Job(PROGRAM, settings, 2)
     keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
     workers = {key: Worker(job, *key) for key in keys}
-    packer, watermark = Packer(job, 0, 0), Watermark(delay)
+    packer = Packer(job, 0, 0)
+    items = list(read(events, packer.words, Watermark(settings.delay, last=settings.last)))
     found, late = [], []
-    for start, end in pairwise([0, *cuts, len(events)]):
-        post = list(packer.pack(arrived(events[start:end], packer.words, watermark), ended=end == len(events)))
+    for start, end in pairwise([0, *(cut for cut in cuts if cut < len(items)), len(items)]):
+        post = list(packer.pack(items[start:end], ended=end == len(items)))
         for key, worker in workers.items():
             post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
         for content in (unwrap(each.payload) for each in post if each.stage == OUT):
@@ -69,3 +81,11 @@ def by_batches(events: list[Event], delay: int, cuts: list[int]) -> tuple[list[t
                 told = zip(lists["facts"], lists["ticks"].tolist(), lists["watermarks"].tolist(), strict=True)
                 late += [f"{fact} at {tick}, {watermark}" for fact, tick, watermark in told]
     return sorted(found), sorted(late)
+
+
+def read(events: list[Event], words: Dictionary, watermark: Watermark) -> Iterator[Arrived]:
+    """Events, up to the one that shows that nothing more can come."""
+    for event in events:
+        yield from arrived([event], words, watermark)
+        if watermark.is_complete:
+            return
