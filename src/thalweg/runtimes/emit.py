@@ -14,13 +14,17 @@ Answer sets come window by window instead: a `Solution` each. All can be written
 of RDF whose names tell from when to when they hold.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from json.encoder import encode_basestring as quoted
 from typing import Final, Protocol
 
+import numpy as np
+
 from thalweg.connectors.publish import Graph, Said
+from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
 from thalweg.model.time import Clock
@@ -319,6 +323,7 @@ class Delta(Protocol):
 class Emitter(Protocol):
     """Turns the changes of the engine into what the user asked to see."""
 
+    @abstractmethod
     def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Piece]:
         """The ticks from `first` to `last` have been evaluated, with these changes.
 
@@ -327,9 +332,17 @@ class Emitter(Protocol):
 
     def finish(self) -> Iterator[Piece]:
         """Nothing more will come."""
+        return iter(())
+
+    def save(self) -> Lists:
+        """What must be remembered between steps."""
+        return {}
+
+    def load(self, saved: Lists, /) -> None:
+        """Goes on where another one was saved."""
 
 
-class Changes:
+class Changes(Emitter):
     """`changes`: only ticks with a change."""
 
     def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Change]:
@@ -340,11 +353,8 @@ class Changes:
             if begin or end or unknown:
                 yield Change(delta.tick, begin, end, bool(delta.shed), delta.shed, unknown)
 
-    def finish(self) -> Iterator[Change]:
-        return iter(())
 
-
-class Snapshots:
+class Snapshots(Emitter):
     """`snapshot`: all that holds, every tick."""
 
     def __init__(self) -> None:
@@ -374,11 +384,14 @@ class Snapshots:
         self._facts = tuple(facts)
         self._shed = delta.shed
 
-    def finish(self) -> Iterator[Stretch]:
-        return iter(())
+    def save(self) -> Lists:
+        return {"facts": self._facts, "shed": self._shed}
+
+    def load(self, saved: Lists) -> None:
+        self._facts, self._shed = (tuple(saved[name].to_pylist()) for name in ("facts", "shed"))
 
 
-class Intervals:
+class Intervals(Emitter):
     """`intervals`: each fact when it ends or becomes unknown, and at the very end those that still hold."""
 
     def __init__(self) -> None:
@@ -396,6 +409,14 @@ class Intervals:
     def finish(self) -> Iterator[Interval]:
         for fact, start in sorted(self._open.items()):
             yield self._interval(fact, start, None)
+
+    def save(self) -> Lists:
+        since, last = (np.array(list(ticks.values()), dtype=np.int64) for ticks in (self._open, self._missing))
+        return {"facts": list(self._open), "since": since, "shed": list(self._missing), "last": last}
+
+    def load(self, saved: Lists) -> None:
+        self._open = dict(zip(saved["facts"].to_pylist(), saved["since"].tolist(), strict=True))
+        self._missing = dict(zip(saved["shed"].to_pylist(), saved["last"].tolist(), strict=True))
 
     def _note(self, tick: int, shed: tuple[str, ...]) -> None:
         self._missing.update(dict.fromkeys(shed, tick))
@@ -417,4 +438,4 @@ def missing_since(missing: Mapping[str, int], start: int) -> tuple[str, ...]:
     return tuple(sorted(predicate for predicate, last in missing.items() if last >= start - 1))
 
 
-EMITTERS: Final[dict[str, type[Emitter]]] = {"snapshot": Snapshots, "changes": Changes, "intervals": Intervals}
+EMITTERS: Final[dict[str, Callable[[], Emitter]]] = {"snapshot": Snapshots, "changes": Changes, "intervals": Intervals}

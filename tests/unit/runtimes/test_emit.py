@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from naive import Delta
 
 from thalweg.connectors.reading import open_reader
+from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, read_graph
 from thalweg.model.time import Clock
@@ -118,6 +119,9 @@ def test_partial_answers_name_what_was_shed():
 SHED = Delta(3, ["a", "b"], []), Delta(5, [], [], ["b"], ("p/1",)), Delta(8, ["b"], ["a"])
 
 
+STEPS = ((SHED[0],), 3, 3, ()), ((SHED[1],), 4, 6, ("p/1",)), ((), 7, 7, ("p/1",)), ((SHED[2],), 8, 8, ())
+
+
 @pytest.mark.parametrize(
     ("emit", "expected"),
     [
@@ -143,9 +147,20 @@ SHED = Delta(3, ["a", "b"], []), Delta(5, [], [], ["b"], ("p/1",)), Delta(8, ["b
 def test_what_is_unknown_holds_no_longer_and_has_not_ended(emit, expected):
     """An interval that began when facts had just been missing may have begun before."""
     emitter = EMITTERS[emit]()
-    steps = [((SHED[0],), 3, 3, ()), ((SHED[1],), 4, 6, ("p/1",)), ((), 7, 7, ("p/1",)), ((SHED[2],), 8, 8, ())]
-    pieces = [piece for step in steps for piece in emitter.step(*step)]
+    pieces = [piece for step in STEPS for piece in emitter.step(*step)]
     assert [answer for piece in (*pieces, *emitter.finish()) for answer in piece.answers()] == expected
+
+
+@pytest.mark.parametrize("emit", EMITTERS)
+def test_what_was_saved_goes_on_alike(emit):
+    """Whether or not it is saved after each step, and another one goes on."""
+    kept = renewed = EMITTERS[emit]()
+    for step in STEPS:
+        saved = encode({}, renewed.save())
+        renewed = EMITTERS[emit]()
+        renewed.load(decode(saved)[1])
+        assert list(renewed.step(*step)) == list(kept.step(*step))
+    assert list(renewed.finish()) == list(kept.finish())
 
 
 HISTORY = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=12)

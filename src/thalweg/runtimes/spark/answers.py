@@ -1,63 +1,44 @@
-"""The three ways to see the output, told by each bucket for the facts that live in it.
+"""The answers of a bucket as columns, which leave it batch by batch.
 
 changes      (tick, ended, fact)       what began (0), what ended (1), and what became unknown (2)
 intervals    (start, until, fact)      until is -1 while the fact holds at the end of the stream
 snapshot     (tick, fact)              every fact that holds, at every tick
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 import numpy as np
 
 from thalweg.model.arrow import Lists
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import NEVER
+from thalweg.runtimes.clashes import Told
+from thalweg.runtimes.emit import EMITTERS, Interval, Piece, Stretch
 from thalweg.runtimes.spark.wire import Words
 
 
-class Telling(Protocol):
-    """Turns changes into answers, batch by batch."""
-
-    words: Dictionary
-
-    def __init__(self, words: Dictionary) -> None:
-        """Spells with `words`."""
-
-    def take(self, tick: int, predicate: str, begun: Words, ended: Words, unknown: Words) -> None:
-        """Hears which facts of a predicate began, ended and became unknown, as rows of words; ticks never go back."""
-
-    def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
-        """The same, of what is spelled already."""
-
-    def batch(self, first: int, last: int, over: bool) -> Lists:
-        """The answers for the ticks from `first` to `last`, which are decided now; `over`: there will be no more."""
-
-    def save(self) -> Lists:
-        """What must be remembered between batches."""
-
-    def load(self, lists: Lists) -> None:
-        """Remembers it."""
-
-
 class Changes:
-    """Nothing to remember; spelled all at once."""
+    """What the engine says, with nothing to remember; spelled all at once, by the column."""
 
     def __init__(self, words: Dictionary) -> None:
         self.words = words
         self._heard: dict[tuple[str, int], list[tuple[int, Words, Words, Words]]] = {}
         self._texts: list[tuple[int, int, str]] = []
 
-    def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
-        for what, facts in enumerate((begun, ended, unknown)):
-            self._texts += [(tick, what, fact) for fact in facts]
-
     def take(self, tick: int, predicate: str, begun: Words, ended: Words, unknown: Words) -> None:
+        """Which facts of a predicate began, ended and became unknown, as rows of words; ticks never go back."""
         if len(begun) or len(ended) or len(unknown):
             # One name may stand for a class and for a property.
             self._heard.setdefault((predicate, begun.shape[1]), []).append((tick, begun, ended, unknown))
 
+    def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
+        """The same for facts that are spelled already."""
+        for what, facts in enumerate((begun, ended, unknown)):
+            self._texts += [(tick, what, fact) for fact in facts]
+
     def batch(self, first: int, last: int, over: bool) -> Lists:
+        """The answers for the ticks from `first` to `last`, which are decided now; `over`: there will be no more."""
         import pyarrow as pa
 
         ticks, ended = ([np.array([each[n] for each in self._texts], dtype=np.int64)] for n in (0, 1))
@@ -73,81 +54,68 @@ class Changes:
         return {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
 
     def save(self) -> Lists:
+        """What must be remembered between batches."""
         return {}
 
     def load(self, lists: Lists) -> None:
-        pass
+        """Goes on where another one was saved."""
 
 
-class _Holding(ABC):
-    """Remembers since when each fact holds."""
+class Holding:
+    """Snapshots or intervals, from the emitters of the embedded runtime."""
 
-    def __init__(self, words: Dictionary) -> None:
+    def __init__(self, words: Dictionary, emit: str) -> None:
         self.words = words
-        self.since: dict[str, int] = {}
+        self._emitter = EMITTERS[emit]()
+        self._columns = _COLUMNS[emit]
+        self._deltas: list[Told] = []
 
     def take(self, tick: int, predicate: str, begun: Words, ended: Words, unknown: Words) -> None:
         spell = self.words.spell_rows
         self.hear(tick, spell(predicate, begun), spell(predicate, ended), spell(predicate, unknown))
 
-    @abstractmethod
     def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
-        """The same, in words."""
+        if not self._deltas or self._deltas[-1].tick < tick:
+            self._deltas.append(Told(tick, (), [], [], []))
+        told = self._deltas[-1]
+        told.begin_text += begun
+        told.end_text += ended
+        told.unknown_text += unknown
+
+    def batch(self, first: int, last: int, over: bool) -> Lists:
+        pieces = [*self._emitter.step(self._deltas, first, last, ())] if first <= last else []
+        self._deltas = []
+        return self._columns([*pieces, *(self._emitter.finish() if over else ())])
 
     def save(self) -> Lists:
-        return {"facts": list(self.since), "since": np.array(list(self.since.values()), dtype=np.int64)}
+        return self._emitter.save()
 
     def load(self, lists: Lists) -> None:
-        self.since = dict(zip(lists["facts"].to_pylist(), lists["since"].tolist(), strict=True))
+        self._emitter.load(lists)
 
 
-class Intervals(_Holding):
-    """A fact is told when it ends or becomes unknown."""
-
-    def __init__(self, words: Dictionary) -> None:
-        super().__init__(words)
-        self._told: list[tuple[int, int, str]] = []
-
-    def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
-        self._told += [(self.since.pop(fact), tick - 1, fact) for fact in (*ended, *unknown)]
-        self.since.update(dict.fromkeys(begun, tick))
-
-    def batch(self, first: int, last: int, over: bool) -> Lists:
-        if over:
-            self._told += [(start, -1, fact) for fact, start in self.since.items()]
-        start, until = (np.array([each[place] for each in self._told], dtype=np.int64) for place in (0, 1))
-        facts = [fact for _, _, fact in self._told]
-        self._told = []
-        return {"ticks": start, "until": until, "facts": facts}
+def _intervals(pieces: Iterable[Piece]) -> Lists:
+    rows = [
+        (piece.start, NEVER if piece.until is None else piece.until, piece.fact)
+        for piece in pieces
+        if isinstance(piece, Interval)
+    ]
+    start, until = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
+    return {"ticks": start, "until": until, "facts": [fact for _, _, fact in rows]}
 
 
-class Snapshots(_Holding):
-    """All that holds, at every tick of a batch."""
+def _snapshots(pieces: Iterable[Piece]) -> Lists:
+    rows = [
+        (tick, fact)
+        for piece in pieces
+        if isinstance(piece, Stretch)
+        for tick in range(piece.first, piece.last + 1)
+        for fact in piece.facts
+    ]
+    return {"ticks": np.array([tick for tick, _ in rows], dtype=np.int64), "facts": [fact for _, fact in rows]}
 
-    def __init__(self, words: Dictionary) -> None:
-        super().__init__(words)
-        self._changes: list[tuple[int, list[str], list[str]]] = []
 
-    def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
-        self._changes.append((tick, begun, ended + unknown))
-
-    def batch(self, first: int, last: int, over: bool) -> Lists:
-        ticks: list[int] = []
-        facts: list[str] = []
-        stops = [*(tick for tick, _, _ in self._changes), last + 1]
-        self._repeat(first, stops[0], ticks, facts)
-        for (tick, begun, ended), stop in zip(self._changes, stops[1:], strict=True):
-            for fact in ended:
-                del self.since[fact]
-            self.since.update(dict.fromkeys(begun, tick))
-            self._repeat(tick, stop, ticks, facts)
-        self._changes = []
-        return {"ticks": np.array(ticks, dtype=np.int64), "facts": facts}
-
-    def _repeat(self, first: int, stop: int, ticks: list[int], facts: list[str]) -> None:
-        for tick in range(first, stop):
-            ticks += [tick] * len(self.since)
-            facts += self.since
+_COLUMNS: Final[dict[str, Callable[[Iterable[Piece]], Lists]]] = {"intervals": _intervals, "snapshot": _snapshots}
 
 
 class Missing:
@@ -203,9 +171,9 @@ class Missing:
         self._now = saved["now"]
 
 
-_TELLING: Final[dict[str, type[Telling]]] = {"changes": Changes, "intervals": Intervals, "snapshot": Snapshots}
+Telling = Changes | Holding
 
 
-def told_by(emit: str) -> type[Telling]:
-    """The way of telling of a name."""
-    return _TELLING[emit]
+def telling(emit: str, words: Dictionary) -> Telling:
+    """Makes the answers in one of the three ways, spelled with `words`."""
+    return Changes(words) if emit == "changes" else Holding(words, emit)

@@ -22,7 +22,7 @@ from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.blame import Judge
 from thalweg.runtimes.clashes import Tracker
-from thalweg.runtimes.spark.answers import Missing, Telling, told_by
+from thalweg.runtimes.spark.answers import Missing, Telling, telling
 from thalweg.runtimes.spark.inbox import Inbox, Run, by_tick
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import (
@@ -64,7 +64,7 @@ class Worker:
         settings = job.settings
         self.engine = engine(_share(self.stage, bucket, job.buckets(stage)), memory=settings.memory)
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
-        self.telling: Telling = told_by(settings.emit)(self.engine.dictionary)
+        self.telling: Telling = telling(settings.emit, self.engine.dictionary)
         self._tracker: Tracker | None = None
         if job.program.reasons is not None and self.stage.outputs:
             self._tracker = Tracker(Judge(job.program.reasons), self._about, settings.emit)
