@@ -340,6 +340,7 @@ class Emitter(Protocol):
 
     def load(self, saved: Lists, /) -> None:
         """Goes on where another one was saved."""
+        return
 
 
 class Changes(Emitter):

@@ -62,7 +62,7 @@ class _Tick:
     below: Change | None
 
 
-class Chain:
+class Chain(Emitter):
     """Rules, an answer set program and rules, one after the other; also their emitter, for it knows which is which."""
 
     shed: tuple[str, ...] = ()

@@ -5,8 +5,9 @@ collected in `integers`: a variable in arithmetic, or less than a number, is one
 be anything else as well, so the rule is split in two.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Any, Final, Protocol
 
 from thalweg.ir.nodes import (
@@ -36,6 +37,7 @@ CALCULATE: Final = {3: "+", 4: "-", 5: "*"}
 AGGREGATES: Final = {0: "count", 1: "sum"}
 INTEGER, NON_INTEGER = Constant("integer"), Constant("non_integer")
 _MOST_SPLITS: Final = 3
+_MOST_FACTS: Final = 100_000
 
 
 class Cannot(Exception):  # noqa: N818
@@ -182,13 +184,16 @@ class LoweredRule:
             raise Cannot("this head is left to clingo", literal)
         for symbol in self.alternative_atoms(literal.atom.symbol):
             name, terms = self.name_of(symbol)
-            for args in product(*map(self.alternative_terms, terms)):
+            alternatives = list(map(self.alternative_terms, terms))
+            if prod(map(len, alternatives)) > _MOST_FACTS:
+                raise Cannot(f"more than {_MOST_FACTS:,} facts in one statement are left to clingo", literal)
+            for args in product(*alternatives):
                 yield Atom(self.program.name(interned(name, len(args))), args)
 
     def alternative_atoms(self, symbol: Any) -> list[Any]:
         return list(symbol.arguments) if type_of(symbol) == "Pool" and not self.node.body else [symbol]
 
-    def alternative_terms(self, node: Any) -> list[Expression]:
+    def alternative_terms(self, node: Any) -> Sequence[Expression]:
         if self.node.body or type_of(node) != "Interval":
             return [self.term(node)]
         first, last = self.term(node.left), self.term(node.right)
@@ -196,7 +201,10 @@ class LoweredRule:
             raise Cannot("this interval is left to clingo", node)
         if not (is_integer(first.term) and is_integer(last.term)):
             return []
-        return [Constant(str(number)) for number in range(int(first.term), int(last.term) + 1)]
+        numbers = range(int(first.term), int(last.term) + 1)
+        if len(numbers) > _MOST_FACTS:
+            raise Cannot(f"an interval of more than {_MOST_FACTS:,} numbers is left to clingo", node)
+        return [Constant(str(number)) for number in numbers]
 
     # Aggregates -------------------------------------------------------------------------------------------------
 

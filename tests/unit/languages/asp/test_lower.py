@@ -127,6 +127,8 @@ def test_names_with_a_prefix_are_iris_or_themselves() -> None:
         ("a(X/2) :- p(X).", "`(X/2)` is left to clingo"),
         ("a(X) :- p(X), q(Y), X < Y.", "an order between terms that may not be numbers"),
         ("a(X) :- X = 1..3.", "`(1..3)` is left to clingo"),
+        ("a(1..999999).", "an interval of more than 100,000 numbers is left to clingo"),
+        ("a(1..999,1..999).", "more than 100,000 facts in one statement are left to clingo"),
         ("a(X) :- p(X+1).", "an equation that has to be solved"),
         ("a(X) :- p(X), q(2*X).", "an equation with a multiple"),
         (UB + "rdf_type(X,ub_Boss) :- ub_dean(X).", "`rdf_type/2` is told"),
