@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
 from thalweg.engine import Change, Engine
-from thalweg.engine.checkpoint import save, shed
+from thalweg.engine.checkpoint import save
+from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import Program
 from thalweg.ir.semantics import answers
@@ -42,9 +43,9 @@ def tight(sheddings: Sheddings) -> type[Engine]:
             assert self.now is not None
             upto, which = sheddings.get(self.now, (0, 0))
             if which >> self.number & 1:
-                before = self.standing()
+                before = standing(self)
                 shed(self, save(self), upto)
-                self.tell(before, changes)
+                add_difference(self, before, changes)
 
     return Tight
 

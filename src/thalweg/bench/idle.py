@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from thalweg.engine import Change, Engine, Given
-from thalweg.engine.engine import Rows
+from thalweg.engine.decoder import Decoder, Rows
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.planning.plan import Relation
@@ -22,6 +22,18 @@ class Silent(Engine):
     ) -> list[Change]:
         self.now = to
         return []
+
+
+class _Alike(Decoder):
+    """All conclusions look alike, so every relation has all of them; none is guaranteed beyond its tick."""
+
+    now = 0
+
+    def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
+        if rows is None:
+            return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
+        columns: Rows = rows[:, np.minimum(np.arange(relation.arity), rows.shape[1] - 1)]
+        return np.hstack((columns, np.full((len(rows), 1), self.now))) if with_horizon else columns
 
 
 class Echo(Engine):
@@ -38,22 +50,19 @@ class Echo(Engine):
     [[5], [9]]
     """
 
+    def prepare(self) -> None:
+        super().prepare()
+        self._decoder = _Alike(self.plan, self.dictionary)
+
     def advance(
         self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
     ) -> list[Change]:
-        self.now = to
+        self.now = self._decoder.now = to
         taken = [*self._streamed(facts), *(each.begun for each in given)]
         if not taken:
             return []
         rows = np.concatenate(taken)
-        return [Change(to, (), frozenset(), self, rows, None, None, rows)]
-
-    def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
-        """All conclusions look alike, so every relation has all of them; none is guaranteed beyond its tick."""
-        if rows is None:
-            return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
-        columns: Rows = rows[:, np.minimum(np.arange(relation.arity), rows.shape[1] - 1)]
-        return np.hstack((columns, np.full((len(rows), 1), self.now))) if with_horizon else columns
+        return [Change(to, (), frozenset(), self._decoder, rows, None, None, rows)]
 
     def _streamed(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> Iterator[Rows]:
         """The facts under the first name that the program reads."""

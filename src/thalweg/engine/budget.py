@@ -1,6 +1,6 @@
 """How much memory a tick may take, and what is said when that is not enough.
 
-After each tick a budget is held by forgetting (`checkpoint`). Inside a tick there is nothing to forget yet, so a tick
+After each tick a budget is held by forgetting (`shed`). Inside a tick there is nothing to forget yet, so a tick
 that does not fit ends the run: `n(X+1) :- n(X).` would fill any memory. Arrays are enlarged by Python, which asks here
 before it does so; the kernels pay nothing.
 """

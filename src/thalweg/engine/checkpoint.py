@@ -1,18 +1,8 @@
-"""Saving and restoring an engine, as Arrow; and shedding facts, which is restoring less.
+"""Saving and restoring an engine, as Arrow.
 
 The state is what the windows still need: the rows that were fed, each with its horizon, and the contents of the tuple
 windows. Everything derived is derived again from them in one evaluation, so a restore costs what replaying the windows
 costs, and the answers after it are those of an engine that never stopped.
-
-Over a memory budget the oldest facts are shed. Each memory that lost rows is remembered with the greatest horizon
-among them: up to that tick it lacks something. While it does, the engine works with a plan that draws no conclusion
-from what is missing (`planning/withhold.py`), and with the whole plan again from the tick on at which nothing is
-missed any more. So all that is output is true. What was output and can no longer be derived, and what ends while
-another derivation of it may be missing, becomes *unknown*; when it is known again and holds, it begins again.
-
-Some rows are never shed. Runs, clocks and links are few, and would make much unknown. A tuple window holds as many
-facts as its program says, and only as many new ones would make it whole again. What stays for ever would be missing
-for ever.
 """
 
 from collections import deque
@@ -24,7 +14,6 @@ from numpy.typing import NDArray
 
 from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST
-from thalweg.engine.memory import ROOM
 from thalweg.engine.tuples import Arrival
 from thalweg.ir.fingerprint import fingerprint
 from thalweg.model.arrow import Lists, decode, encode, recoded
@@ -32,7 +21,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Change, Engine
+    from thalweg.engine.engine import Engine
 
 Words = NDArray[np.int64]
 
@@ -68,8 +57,8 @@ def save(engine: "Engine") -> State:
     assert engine.first is not None
     assert engine.now is not None
     state = State(engine.first, engine.now)
-    arrays, runs = engine.arrays, _runs(engine)
-    for number in sorted(_fed(engine)):
+    arrays, runs = engine.arrays, run_relations(engine)
+    for number in sorted(fed_relations(engine)):
         relation = engine.plan.relations[number]
         found = np.flatnonzero((arrays.relations == number) & (arrays.horizons >= engine.now))
         rows = arrays.columns[found]
@@ -79,11 +68,12 @@ def save(engine: "Engine") -> State:
     return state
 
 
-def _runs(engine: "Engine") -> set[int]:
+def run_relations(engine: "Engine") -> set[int]:
+    """The relations that keep runs."""
     return {feed.relation.number for feeds in engine.plan.feeds.values() for feed in feeds if feed.kind == "run"}
 
 
-def _fed(engine: "Engine") -> set[int]:
+def fed_relations(engine: "Engine") -> set[int]:
     """The relations whose rows come from outside; what holds for ever is fed again at the start."""
     plan = engine.plan
     fed = [feed.relation for feeds in plan.feeds.values() for feed in feeds]
@@ -117,7 +107,7 @@ def load(engine: "Engine", state: State) -> None:
     engine.evaluate(state.now, *feeds.arrays())
     if engine.equals is not None:
         engine.equals.resume(state.now)
-    for number in _runs(engine):
+    for number in run_relations(engine):
         _set_starts(engine, number, state.memories[engine.plan.relations[number].name])
 
 
@@ -140,74 +130,6 @@ def rebuild(engine: "Engine") -> None:
     load(engine, state)
 
 
-def settle(engine: "Engine", changes: "list[Change]") -> None:
-    """Plans again where relations have become complete, or incomplete, by the tick that has been evaluated."""
-    assert engine.now is not None
-    engine.lacking = {name: until for name, until in engine.lacking.items() if until >= engine.now}
-    engine.weigh()
-    if engine.incomplete != engine.withheld:
-        before, state = engine.standing(), save(engine)
-        _plan_again(engine, state)
-        engine.tell(before, changes)
-
-
-def _plan_again(engine: "Engine", state: State) -> None:
-    """Brings the engine to a state with a plan for what is incomplete now.
-
-    Without its budget, which is held when the tick is over: until then, terms count that nothing uses any more.
-    """
-    budget, engine.memory = engine.memory, None
-    try:
-        engine.prepare()
-        load(engine, state)
-    finally:
-        engine.memory = budget
-
-
-def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
-    """Halves the windows, oldest facts first, until what is needed fits; `changes` get what is unknown by that."""
-    assert engine.memory is not None
-    # Terms that nothing uses are given back by whoever knows which facts still wait to come in.
-    engine.dictionary.crowded = True
-    budget = engine.memory // ROOM
-    if engine.needed <= budget:
-        return
-    before, state = engine.standing(), save(engine)
-    while engine.needed > budget and (middle := _middle(engine, state)) is not None:
-        shed(engine, state, middle)
-    engine.tell(before, changes)
-
-
-def shed(engine: "Engine", state: State, upto: int) -> None:
-    """Drops the facts that would leave their windows by a tick, and brings the engine to what is left of a state.
-
-    Those that leave with the present tick stay: they are gone at the next one.
-    """
-    for name in _passing(engine):
-        memory = state.memories[name]
-        old = (memory.until > state.now) & (memory.until <= upto)
-        if old.any():
-            engine.lacking[name] = max(int(memory.until[old].max()), engine.lacking.get(name, 0))
-            state.memories[name] = memory.kept(~old)
-            engine.dropped += int(np.count_nonzero(old))
-    _plan_again(engine, state)
-
-
-def _middle(engine: "Engine", state: State) -> int | None:
-    """The tick by which half of what time will drop is gone; None where there is nothing to shed."""
-    ends = _joined([state.memories[name].until for name in _passing(engine)])
-    ends = ends[(ends > state.now) & (ends < FOREVER)]
-    return int(np.median(ends)) if len(ends) else None
-
-
-def _passing(engine: "Engine") -> list[str]:
-    """The memories from which facts may be shed."""
-    plan = engine.plan
-    kept = _runs(engine) | {each.number for each in (*plan.clocks.values(), *plan.beats.values())}
-    kept |= set() if plan.links is None else {plan.links.number}
-    return [plan.relations[number].name for number in sorted(_fed(engine) - kept)]
-
-
 def snapshot(engine: "Engine") -> bytes:
     """The state as Arrow: one row, whose lists hold the words of all memories, and the terms they stand for."""
     state = save(engine)
@@ -216,15 +138,15 @@ def snapshot(engine: "Engine") -> bytes:
     columns: Lists = {
         "memories": list(state.memories),
         "rows": np.array([len(memory.rows) for memory in memories], dtype=np.int64),
-        "words": _joined([memory.rows.reshape(-1) for memory in memories]),
-        "until": _joined([memory.until for memory in memories]),
-        "start": _joined([memory.start for memory in memories]),
+        "words": joined([memory.rows.reshape(-1) for memory in memories]),
+        "until": joined([memory.until for memory in memories]),
+        "start": joined([memory.start for memory in memories]),
         "windows": np.array([number for number, _, _, _ in inside], dtype=np.int64),
         "signatures": [signature for _, signature, _, _ in inside],
         "arrived": np.array([word for _, _, words, _ in inside for word in words], dtype=np.int64),
         "ticks": np.array([tick for _, _, _, tick in inside], dtype=np.int64),
     }
-    used = np.unique(_joined([columns["words"], columns["arrived"]]))
+    used = np.unique(joined([columns["words"], columns["arrived"]]))
     codes = used[used & 3 == 0]
     columns |= {"codes": codes, "terms": engine.dictionary.spell_column(codes)}
     about = {
@@ -273,7 +195,7 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
     return engine
 
 
-def _joined(parts: list[Words]) -> Words:
+def joined(parts: list[Words]) -> Words:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 

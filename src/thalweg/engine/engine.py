@@ -7,24 +7,24 @@ is kept here and fed to the kernel as rows.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NoReturn
 from weakref import ref
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.diagnostics import Rejected
 from thalweg.engine.assemble import assemble
 from thalweg.engine.budget import make_room
+from thalweg.engine.change import Change, Given
+from thalweg.engine.completeness import weigh
+from thalweg.engine.decoder import Decoder, Rows, of_relations, relation_mask
 from thalweg.engine.equality import Equals
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
 from thalweg.engine.layout import (
     BEGUN,
     BORN,
-    COLUMNS,
     DIED,
     ENDED,
     FEED_CLOCK,
@@ -33,18 +33,16 @@ from thalweg.engine.layout import (
     FEED_SEEN,
     FEED_UNTIL,
     FIRST,
-    LINKS,
     NEED,
     NEEDS_PAUSE,
     NOW,
     PAUSED,
     RAISED,
-    RELATION,
 )
 from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import TupleState
-from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms, as_streamed
+from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -53,16 +51,14 @@ from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.model.triples import ANY_TRIPLE, TRIPLES, as_facts, as_triples
+from thalweg.model.triples import TRIPLES, as_triples
 from thalweg.planning.check_capacity import exceeded
 from thalweg.planning.gather import gather
 from thalweg.planning.plan import Relation, make_plan
-from thalweg.planning.withhold import incomplete, withhold
+from thalweg.planning.withhold import withhold
 
 if TYPE_CHECKING:
     from thalweg.engine.proof import Imported, Proof
-
-Rows = NDArray[np.int64]
 
 _CHANGES: Final = 100
 """How many changes are told before the engine looks which of them are still held by anyone."""
@@ -70,102 +66,6 @@ _CHANGES: Final = 100
 
 class BusyError(RuntimeError):
     """An engine was used while it was at work in another thread, or after it was stopped in the middle of a tick."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What began and what ended of one predicate that another part of the program derives: rows of words.
-
-    Of a lasting one nothing is said to end: `begun` has a last column, the tick until which each row is guaranteed.
-    """
-
-    signature: Predicate
-    timed: bool
-    begun: Rows
-    ended: Rows
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What holds at a moment: the rows that are output or handed on, and those handed on with their last ticks.
-
-    `withheld` are the numbers of the relations that the plan takes for incomplete.
-    """
-
-    rows: Rows
-    lasting: Rows
-    withheld: frozenset[int]
-
-
-@dataclass(eq=False, weakref_slot=True, slots=True)
-class Change:
-    """What began, what ended and what became unknown at one tick. Facts are spelled when they are asked for.
-
-    `shed` are the predicates of the facts that were shed for want of memory and are missing, `incomplete` the numbers
-    of the relations that may lack rows because of it.
-    """
-
-    tick: int
-    shed: tuple[Predicate, ...]
-    incomplete: frozenset[int]
-    _engine: "Engine" = field(repr=False)
-    _begun: Rows | None = field(repr=False)
-    _ended: Rows | None = field(repr=False)
-    _unknown: Rows | None = field(default=None, repr=False)
-    _raised: Rows | None = field(default=None, repr=False)
-    _begin: list[Fact] | None = None
-    _end: list[Fact] | None = None
-    _lost: list[Fact] | None = None
-
-    @property
-    def partial(self) -> bool:
-        """Whether the answer at this tick may lack something."""
-        return bool(self.shed)
-
-    @property
-    def rows(self) -> tuple[Rows | None, Rows | None, Rows | None, Rows | None]:
-        """The rows that began, ended, became unknown, and are guaranteed for longer than before."""
-        return self._begun, self._ended, self._unknown, self._raised
-
-    @property
-    def begin(self) -> list[Fact]:
-        if self._begin is None:
-            self._begin = self._engine.spell(self._begun)
-        return self._begin
-
-    @property
-    def end(self) -> list[Fact]:
-        if self._end is None:
-            self._end = self._engine.spell(self._ended)
-        return self._end
-
-    @property
-    def unknown(self) -> list[Fact]:
-        """What held at the tick before, and may hold or not: what it rests on was shed."""
-        if self._lost is None:
-            self._lost = self._engine.spell(self._unknown)
-        return self._lost
-
-    def columns(self, relation: Relation) -> tuple[Rows, Rows, Rows]:
-        """The rows of one relation that began, ended and became unknown, as words, to be passed on unspelled."""
-        begun, ended, unknown, _ = (self._engine.columns_of(relation, rows) for rows in self.rows)
-        return begun, ended, unknown
-
-    def lasting(self, relation: Relation) -> Rows:
-        """The rows of one relation that are guaranteed for longer than before, as words, each with its last tick."""
-        return self._engine.columns_of(relation, self._raised, with_horizon=True)
-
-    @property
-    def begin_text(self) -> list[str]:
-        return self._engine.spell_text(self._begun) if self._begin is None else [str(fact) for fact in self._begin]
-
-    @property
-    def end_text(self) -> list[str]:
-        return self._engine.spell_text(self._ended) if self._end is None else [str(fact) for fact in self._end]
-
-    @property
-    def unknown_text(self) -> list[str]:
-        return self._engine.spell_text(self._unknown) if self._lost is None else [str(fact) for fact in self._lost]
 
 
 class Engine:
@@ -206,6 +106,9 @@ class Engine:
         self.dropped = 0
         self.lacking: dict[str, int] = {}
         self.doubts: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
+        self.incomplete: frozenset[int] = frozenset()
+        self.settle_at = FOREVER
+        self.shed: tuple[Predicate, ...] = ()
         self._changes: list[ref[Change]] = []
         self._most_changes = _CHANGES
         self.prepare()
@@ -216,7 +119,7 @@ class Engine:
         self.whole = make_plan(program, self.mixed)
         if too_large := list(exceeded(self.whole)):
             raise Rejected(too_large)
-        self.weigh()
+        weigh(self)
         self.withheld = self.incomplete
         self.plan = plan = withhold(self.whole, self.withheld)
         self.table = assemble(plan, self.dictionary.code)
@@ -233,15 +136,8 @@ class Engine:
         }
         self._last_stratum = plan.depth - 1
         self._only_derived = (program.derived | {name for name, _ in self.program.given}) - self.mixed
-        self._predicates = {relation.number: signature.name for signature, relation in plan.outputs.items()}
-        # Rows that are free, and those that the arena needs for itself, have numbers of their own at the end.
-        self._is_told = np.zeros(len(plan.relations) + 4, dtype=bool)
-        self._is_told[list(self._predicates)] = True
-        self._is_followed, self._is_lasting = self._is_told.copy(), np.zeros_like(self._is_told)
-        for key, relation in plan.handed_on.items():
-            (self._is_lasting if key in self.program.lasting else self._is_followed)[relation.number] = True
-        self.arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
-        self.unnamed = [number for number, name in self._predicates.items() if name[0] not in "<_"]
+        self.decoder = Decoder(plan, self.dictionary)
+        self._is_output = relation_mask(plan, plan.outputs.values())
         self.equals = Equals(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
@@ -492,12 +388,12 @@ class Engine:
         unknown = None
         if self.incomplete and ended is not None:
             # Another derivation may have rested on what was shed.
-            doubtful = self._of_incomplete(ended)
+            doubtful = of_relations(ended, self.incomplete)
             ended, unknown = ended[~doubtful], ended[doubtful]
         if begun is not None or ended is not None or raised is not None:
-            self._add_change(changes, begun, ended, unknown, raised)
+            self.add_change(changes, begun, ended, unknown, raised)
 
-    def _add_change(
+    def add_change(
         self,
         changes: list[Change],
         begun: Rows | None,
@@ -506,55 +402,12 @@ class Engine:
         raised: Rows | None,
     ) -> None:
         assert self.now is not None
-        change = Change(self.now, self.shed, self.incomplete, self, begun, ended, unknown, raised)
+        change = Change(self.now, self.shed, self.incomplete, self.decoder, begun, ended, unknown, raised)
         changes.append(change)
         self._changes.append(ref(change))
         if len(self._changes) > self._most_changes:
             self._changes = [each for each in self._changes if each() is not None]
             self._most_changes = _CHANGES + 2 * len(self._changes)
-
-    def _of_incomplete(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which rows are of relations that may lack some."""
-        return np.isin(rows.view(np.int32)[:, RELATION], list(self.incomplete))
-
-    def _by_predicate(self, rows: Rows | None) -> Iterator[tuple[str, Rows]]:
-        """The columns of rows, predicate by predicate."""
-        if rows is None:
-            return
-        relations = rows.view(np.int32)[:, RELATION]
-        for number in np.unique(relations).tolist():
-            if number in self._predicates:
-                chosen = rows[:, COLUMNS : COLUMNS + self.arities[number]][relations == number]
-                yield from self._named(number, chosen)
-
-    def _named(self, number: int, columns: Rows) -> Iterator[tuple[str, Rows]]:
-        """The columns of a relation with the predicates that they belong to."""
-        if self._predicates[number] == ANY_TRIPLE:
-            yield from as_facts(columns, self.dictionary)
-        else:
-            yield self._predicates[number], columns
-
-    def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
-        """The columns of the rows that belong to one relation."""
-        if rows is None:
-            return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
-        chosen = rows[rows.view(np.int32)[:, RELATION] == relation.number]
-        columns: Rows = chosen[:, COLUMNS : COLUMNS + relation.arity]
-        return np.hstack((columns, chosen[:, :1])) if with_horizon else columns
-
-    def spell(self, rows: Rows | None) -> list[Fact]:
-        """Facts from their rows."""
-        spell = self.dictionary.spell
-        return [
-            Fact(predicate, tuple(map(spell, row)))
-            for predicate, part in self._by_predicate(rows)
-            for row in part.tolist()
-        ]
-
-    def spell_text(self, rows: Rows | None) -> list[str]:
-        """Facts as text, from their rows."""
-        spell = self.dictionary.spell_rows
-        return [text for predicate, part in self._by_predicate(rows) for text in spell(predicate, part)]
 
     def output_rows(self) -> Rows:
         """The rows of the output at `now`."""
@@ -563,7 +416,7 @@ class Engine:
 
     def _living_output(self) -> Rows:
         """Where the rows of the output at `now` stand, told or not."""
-        return np.flatnonzero(self._is_told[self.arrays.relations] & (self.arrays.horizons >= (self.now or 0)))
+        return np.flatnonzero(self._is_output[self.arrays.relations] & (self.arrays.horizons >= (self.now or 0)))
 
     def listing(self) -> Listing:
         """The output at `now` as words, to be spelled when it is read."""
@@ -576,18 +429,18 @@ class Engine:
     def _output(self) -> Iterator[tuple[str, Rows]]:
         """The columns of the output, predicate by predicate; whole rows are copied only where they are looked at."""
         if self.equals is not None:
-            yield from self._by_predicate(self.output_rows())
+            yield from self.decoder.by_predicate(self.output_rows())
             return
         places = self._living_output()
         relations = self.arrays.relations[places]
         for number in np.flatnonzero(np.bincount(relations)).tolist():
-            chosen = self.arrays.columns[places[relations == number], : self.arities[number]]
-            yield from self._named(number, chosen)
+            chosen = self.arrays.columns[places[relations == number], : self.decoder.arities[number]]
+            yield from self.decoder.named(number, chosen)
 
     def facts(self) -> list[Fact]:
         """The output at `now`."""
         with self._taken():
-            return [] if self.now is None else self.spell(self.output_rows())
+            return [] if self.now is None else self.decoder.spell(self.output_rows())
 
     # What was shed --------------------------------------------------------------------------------------------------
 
@@ -599,89 +452,22 @@ class Engine:
     def doubt(self, given: Mapping[tuple[Predicate, bool], tuple[Predicate, ...]]) -> None:
         """Tells which of the given predicates may lack facts from the next tick on, and what was shed behind each."""
         self.doubts = dict(given)
-        self.weigh()
+        weigh(self)
         self.incomplete |= self.withheld
         self.settle_at = NEVER if self.now is None else self.now + 1
-
-    def weigh(self) -> None:
-        """Finds what may lack rows, and the tick at which the first of it is complete again."""
-        lacking = [self.whole.memories[name].number for name in self.lacking]
-        lacking += [self.whole.given[key].number for key in self.doubts]
-        self.incomplete = incomplete(self.whole, lacking)
-        self.settle_at = min(self.lacking.values(), default=FOREVER) + 1
-        told = (*self.whole.outputs.values(), *self.whole.handed_on.values())
-        misses = any(relation.number in self.incomplete for relation in told)
-        self.shed = tuple(sorted(as_streamed(self._names_of_shed()))) if misses else ()
-
-    def _names_of_shed(self) -> Iterator[Predicate]:
-        for names in self.doubts.values():
-            yield from names
-        for (signature, _), relation in self.whole.given.items():
-            if relation.name in self.lacking:
-                yield signature
-        for (signature, _), feeds in self.whole.feeds.items():
-            if any(feed.relation.name in self.lacking for feed in feeds):
-                yield from self.gathering.sources(signature) or (signature,)
 
     @property
     def unsure(self) -> tuple[Predicate, ...]:
         """The predicates of the output that may lack facts."""
         return tuple(sorted(name for name, each in self.whole.outputs.items() if each.number in self.incomplete))
 
-    def standing(self) -> Standing:
-        """Copies of the rows that others know of, to be compared with those of another plan (see `tell`)."""
-        relations, horizons = self.arrays.relations, self.arrays.horizons
-        rows, lasting = (
-            self._in_common(self.arrays.rows[np.flatnonzero(which[relations] & (horizons >= (self.now or 0)))])
-            for which in (self._is_followed, self._is_lasting)
-        )
-        return Standing(rows if self.equals is None else self.equals.visible(rows), lasting, self.withheld)
-
-    def _in_common(self, rows: Rows | None) -> Rows:
-        """Rows without what depends on the plan's rules: the links of its indexes."""
-        width = int(self.arrays.scalars[LINKS])
-        return np.zeros((0, width), dtype=np.int64) if rows is None else np.ascontiguousarray(rows[:, :width])
-
-    def tell(self, before: Standing, changes: list[Change]) -> None:
-        """Adds how the output has changed since `before`, within the tick, to the changes.
-
-        What is there no longer and may lack rows has become unknown; what was found unknown and lacks none has ended.
-        """
-        after = self.standing()
-        last = changes.pop() if changes and changes[-1].tick == self.now else None
-        rows = (self._in_common(rows) for rows in (last.rows if last else (None,) * 4))
-        begun, ended, unknown, raised = rows
-        gone, came = self._without(before.rows, after.rows), self._without(after.rows, before.rows)
-        lost = self._without(np.concatenate((unknown, self._without(gone, begun))), came)
-        doubtful = self._of_incomplete(lost)
-        begun = np.concatenate((self._without(begun, gone), self._without(self._without(came, ended), unknown)))
-        ended = np.concatenate((self._without(ended, came), lost[~doubtful]))
-        raised = np.concatenate((raised, self._without(after.lasting, before.lasting, with_horizon=True)))
-        found = begun, ended, lost[doubtful], raised
-        if last is not None or any(map(len, found)) or before.withheld != after.withheld:
-            self._add_change(changes, *found)
-
-    def _without(self, rows: Rows, others: Rows, with_horizon: bool = False) -> Rows:
-        """The rows that are not among others."""
-        if not len(rows) or not len(others):
-            return rows
-        return rows[~np.isin(self._facts_in(rows, with_horizon), self._facts_in(others, with_horizon))]
-
-    def _facts_in(self, rows: Rows, with_horizon: bool) -> NDArray[np.void]:
-        """Relation and columns of each row, as one value: what makes it the same fact in another arena."""
-        relations = rows.view(np.int32)[:, RELATION : RELATION + 1]
-        columns = rows[:, COLUMNS:]
-        unused = np.arange(columns.shape[1]) >= self.arities[relations]
-        facts = np.hstack((relations.astype(np.int64), np.where(unused, 0, columns), rows[:, : int(with_horizon)]))
-        return np.ascontiguousarray(facts).view(np.dtype((np.void, facts.itemsize * facts.shape[1]))).reshape(-1)
-
     def _settle(self, changes: list[Change]) -> None:
-        from thalweg.engine.checkpoint import settle
+        from thalweg.engine.shed import settle
 
         settle(self, changes)
 
     def _forget(self, changes: list[Change]) -> None:
-        from thalweg.engine.checkpoint import forget_oldest
+        from thalweg.engine.shed import forget_oldest
 
         forget_oldest(self, changes)
 
@@ -709,7 +495,7 @@ class Engine:
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""
         relations, columns = self.arrays.relations, self.arrays.columns
-        arity = np.where(relations >= 0, self.arities[relations], 0)
+        arity = np.where(relations >= 0, self.decoder.arities[relations], 0)
         held = [columns[arity > column, column] for column in range(columns.shape[1])]
         held.append(self.table.words[self.table.words >= 0])
         others = [word for state in self.tuples for _, words, _ in state.inside for word in words]

@@ -252,6 +252,7 @@ class Equals:
         self._buffer: Rows = np.zeros(64, dtype=np.int64)
         self._contradictions: set[int] = set()
         self._rounds = 0
+        self._unnamed_relations = [number for number, name in engine.decoder.predicates.items() if name[0] not in "<_"]
         self._names = list(map(engine.dictionary.code, engine.program.equality.names))
 
     @property
@@ -280,7 +281,7 @@ class Equals:
 
     def _edges(self, seen: int) -> list[Link]:
         """The edges that have been found since some were seen."""
-        plan, arrays, columns_of = self._engine.plan, self._engine.arrays, self._engine.columns_of
+        plan, arrays, columns_of = self._engine.plan, self._engine.arrays, self._engine.decoder.columns_of
         rows = arrays.rows.take(np.unique(arrays.listed(RAISED)[seen:]), axis=0)
         found: list[Link] = [] if plan.edges is None else columns_of(plan.edges, rows, True).tolist()
         if plan.alike is not None:
@@ -296,7 +297,7 @@ class Equals:
         """Goes on from facts that were saved, among them links: others may know those and how long they last."""
         relation, arrays = self._engine.plan.links, self._engine.arrays
         assert relation is not None
-        known = self._engine.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
+        known = self._engine.decoder.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
         self.take(known)
         self.classes.known = {(each, home): until for each, home, until in known.tolist()}
         self.evaluate(tick)
@@ -360,7 +361,7 @@ class Equals:
             return []
         rows = arrays.listed(which)
         relations = arrays.relations[rows]
-        return [row for number in self._engine.unnamed for row in rows[relations == number].tolist()]
+        return [row for number in self._unnamed_relations for row in rows[relations == number].tolist()]
 
     def visible(self, rows: Rows) -> Rows:
         """The rows that are told."""
@@ -377,10 +378,10 @@ class Equals:
         assert engine.plan.links is not None
         relations = rows.view(np.int32)[:, RELATION]
         columns = rows[:, COLUMNS : int(engine.arrays.scalars[LINKS])]
-        veiled = _among(columns, hidden) & (np.arange(columns.shape[1]) < engine.arities[relations][:, None])
+        veiled = _among(columns, hidden) & (np.arange(columns.shape[1]) < engine.decoder.arities[relations][:, None])
         # A link is told of the member, who is hidden.
         veiled[relations == engine.plan.links.number, 0] = False
-        others = np.isin(relations, engine.unnamed)
+        others = np.isin(relations, self._unnamed_relations)
         if others.any():
             veiled[others] &= ~np.isin(columns[others], self._names)
         rows = rows[~veiled.any(axis=1)]

@@ -1,0 +1,74 @@
+"""Rows of the arena become facts, text and columns of words."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.engine.layout import COLUMNS, RELATION
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.model.triples import ANY_TRIPLE, as_facts
+from thalweg.planning.plan import Plan, Relation
+
+Rows = NDArray[np.int64]
+
+
+class Decoder:
+    """Knows the arity of each relation of a plan and, of those that are output, the predicate."""
+
+    def __init__(self, plan: Plan, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
+        self.predicates = {relation.number: signature.name for signature, relation in plan.outputs.items()}
+        self.arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
+
+    def by_predicate(self, rows: Rows | None) -> Iterator[tuple[str, Rows]]:
+        """The columns of rows, predicate by predicate."""
+        if rows is None:
+            return
+        relations = rows.view(np.int32)[:, RELATION]
+        for number in np.unique(relations).tolist():
+            if number in self.predicates:
+                chosen = rows[:, COLUMNS : COLUMNS + self.arities[number]][relations == number]
+                yield from self.named(number, chosen)
+
+    def named(self, number: int, columns: Rows) -> Iterator[tuple[str, Rows]]:
+        """The columns of a relation with the predicates that they belong to."""
+        if self.predicates[number] == ANY_TRIPLE:
+            yield from as_facts(columns, self._dictionary)
+        else:
+            yield self.predicates[number], columns
+
+    def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
+        """The columns of the rows that belong to one relation."""
+        if rows is None:
+            return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
+        chosen = rows[rows.view(np.int32)[:, RELATION] == relation.number]
+        columns: Rows = chosen[:, COLUMNS : COLUMNS + relation.arity]
+        return np.hstack((columns, chosen[:, :1])) if with_horizon else columns
+
+    def spell(self, rows: Rows | None) -> list[Fact]:
+        """Facts from their rows."""
+        spell = self._dictionary.spell
+        return [
+            Fact(predicate, tuple(map(spell, row)))
+            for predicate, part in self.by_predicate(rows)
+            for row in part.tolist()
+        ]
+
+    def spell_text(self, rows: Rows | None) -> list[str]:
+        """Facts as text, from their rows."""
+        spell = self._dictionary.spell_rows
+        return [text for predicate, part in self.by_predicate(rows) for text in spell(predicate, part)]
+
+
+def relation_mask(plan: Plan, relations: Iterable[Relation]) -> NDArray[np.bool_]:
+    """Which numbers of relations are those of some; free rows and the arena's own rows have numbers at the end."""
+    mask = np.zeros(len(plan.relations) + 4, dtype=bool)
+    mask[[relation.number for relation in relations]] = True
+    return mask
+
+
+def of_relations(rows: Rows, numbers: Collection[int]) -> NDArray[np.bool_]:
+    """Which rows belong to some relations."""
+    return np.isin(rows.view(np.int32)[:, RELATION], list(numbers))
