@@ -24,7 +24,7 @@ from thalweg.connectors.reading import open_reader
 from thalweg.diagnostics import CATALOGUE, Diagnostic
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.explain.plan import explain
-from thalweg.languages.asp import signatures
+from thalweg.languages.asp.directives import signatures
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.arrow import DamagedError, decode
 from thalweg.model.dictionary import Dictionary

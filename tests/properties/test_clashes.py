@@ -12,8 +12,9 @@ from test_partitioned import Answers, answers, cuts, kept, loaded, replayed
 from thalweg import api
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
-from thalweg.languages.owl import checked, graph, structure
+from thalweg.languages.owl import graph, structure
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
+from thalweg.languages.owl.checking import checked
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.planning.choose_topology import lay_out

@@ -14,7 +14,7 @@ from thalweg.api.jobs import Job, run_on_spark, run_to, start
 from thalweg.api.parts import Parts, analyse_parts, load_parts
 from thalweg.api.programs import load
 from thalweg.api.reading import PROFILES, TASKS, Reading
-from thalweg.api.sources import Background, On, Text, is_answer_sets, is_ontology, named, on_command_line, several
+from thalweg.api.sources import Background, On, Text, kind_of, named, on_command_line, several
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
@@ -43,8 +43,7 @@ __all__ = [
     "explain_answer_sets",
     "explain_checks",
     "explain_mixed",
-    "is_answer_sets",
-    "is_ontology",
+    "kind_of",
     "load",
     "load_parts",
     "measured",
@@ -88,7 +87,7 @@ def run(
     """
     programs: list[Program | Text] = several(program)
     timing, reading = alone(programs, on, Timing(tick, first, last, delay), reading)
-    if all(map(is_answer_sets, programs)) and emit != "snapshot":
+    if all(kind_of(one) == "answer sets" for one in programs) and emit != "snapshot":
         raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
     reading = measured(reading, on, timing)
     parts = load_parts(programs, background, tick, reading, asking, inputs, report)
@@ -143,7 +142,7 @@ def alone(
 ) -> "tuple[Timing, Reading]":
     """How to run: of an ontology without a stream all that follows is told, at tick 0, about its schema as well."""
     nothing = on is None or (isinstance(on, list | tuple) and not on)
-    if not nothing or not any(map(is_ontology, programs)):
+    if not nothing or "ontology" not in map(kind_of, programs):
         return timing, reading
     first = 0 if timing.first is None else timing.first
     timing = replace(timing, first=first, last=first if timing.last is None else timing.last)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from thalweg.api.programs import settle
-from thalweg.api.sources import Background, Text, is_answer_sets, read_background, several
+from thalweg.api.sources import Background, Text, kind_of, read_background, several
 from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
@@ -17,7 +17,7 @@ from thalweg.planning.check import counts_for_ever
 from thalweg.runtimes.asking import own_frame
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp import AspProgram
+    from thalweg.languages.asp.program import AspProgram
 
 
 def load_answer_sets(
@@ -31,10 +31,10 @@ def load_answer_sets(
 
     With a clock the windows that the program brings are looked at, too.
     """
-    from thalweg.languages.asp import contradictions, take_out
+    from thalweg.languages.asp.directives import contradictions, take_out
     from thalweg.solvers.programs import read_program
 
-    if not all(map(is_answer_sets, programs)):
+    if any(kind_of(one) != "answer sets" for one in programs):
         raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
     found: list[Diagnostic] = []
     brought = tuple(map(Predicate.read, inputs))
@@ -96,7 +96,7 @@ def _begun(program: Text) -> _File:
 
 def _with_included(programs: Iterable[_File], wrong: list[Diagnostic]) -> list[Source]:
     """The sources and what they include, each once."""
-    from thalweg.languages.asp import take_out
+    from thalweg.languages.asp.directives import take_out
 
     waiting = list(programs)
     found: dict[object, Source] = {_place(one): one.source for one in waiting}

@@ -7,7 +7,7 @@ from thalweg.api.answer_sets import load_answer_sets
 from thalweg.api.parts import load_parts
 from thalweg.api.programs import check_ontology, settle
 from thalweg.api.reading import Reading
-from thalweg.api.sources import Background, Text, is_ontology, read_background, several
+from thalweg.api.sources import Background, Text, kind_of, read_background, several
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, warn
 from thalweg.ir.merge import merge
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from thalweg.explain.answer_sets import ExplainedAnswerSets
     from thalweg.explain.parts import ExplainedParts
     from thalweg.explain.topology import ExplainedTopology
-    from thalweg.languages.asp import AspProgram
+    from thalweg.languages.asp.program import AspProgram
 
 
 def explain_checks(
@@ -38,10 +38,10 @@ def explain_checks(
 
     found: list[Diagnostic] = []
     programs, facts = several(programs), several(background)
-    if not programs or not all(map(is_ontology, programs)):
+    if not programs or any(kind_of(one) != "ontology" for one in programs):
         found.append(Diagnostic("E403", "`--as consistency` checks ontologies, without rules beside them"))
-    rest = [read_background(name, milliseconds(tick), found) for name in facts if not is_ontology(name)]
-    documents = [name for name in (*programs, *facts) if is_ontology(name)]
+    rest = [read_background(name, milliseconds(tick), found) for name in facts if kind_of(name) != "ontology"]
+    documents = [name for name in (*programs, *facts) if kind_of(name) == "ontology"]
     checked, chosen = check_ontology(documents, Timing(tick), reading, found)
     settle(found, report)
     plan = None if partitions is None else explain(keep_reasons(merge([*rest, checked.program])), partitions)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.api.answer_sets import load_answer_sets
 from thalweg.api.programs import analyse, settle
 from thalweg.api.reading import Reading
-from thalweg.api.sources import Background, Text, is_answer_sets, several
+from thalweg.api.sources import Background, Text, kind_of, several
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.ir.nodes import Program
@@ -15,7 +15,7 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.asking import Asking
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp import AspProgram
+    from thalweg.languages.asp.program import AspProgram
     from thalweg.planning.wire_parts import Wiring
 
 
@@ -66,8 +66,8 @@ def analyse_parts(
 ) -> tuple[Parts, list[Diagnostic]]:
     """The parts as far as they can be read, and every diagnostic."""
     named, found = several(programs), list[Diagnostic]()
-    solved = [one for one in named if is_answer_sets(one)]
-    others = [one for one in named if not is_answer_sets(one)]
+    solved = [one for one in named if kind_of(one) == "answer sets"]
+    others = [one for one in named if kind_of(one) != "answer sets"]
     if not solved:
         rules, found = analyse(others, background, tick, reading)
         return Parts(rules), found

@@ -8,7 +8,7 @@ from thalweg.api.reading import Reading
 from thalweg.api.sources import (
     Background,
     Text,
-    is_ontology,
+    kind_of,
     name_of,
     read_background,
     read_program,
@@ -67,10 +67,10 @@ def analyse(
     found: list[Diagnostic] = []
     length = milliseconds(tick)
     programs, facts = several(programs), several(background)
-    ontologies = [name for name in programs if is_ontology(name)]
+    ontologies = [name for name in programs if kind_of(name) == "ontology"]
     parts = [read_program(program, length, found) for program in programs if program not in ontologies]
     # What a document says about classes and properties matters to an ontology, whichever option brings it.
-    documents = [*ontologies, *(name for name in facts if ontologies and is_ontology(name))]
+    documents = [*ontologies, *(name for name in facts if ontologies and kind_of(name) == "ontology")]
     parts += [read_background(name, length, found) for name in facts if name not in documents]
     if not ontologies and reading.task == "consistency":
         found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
@@ -98,7 +98,7 @@ def _apart(
     compiled = [one for one in programs if isinstance(one, Program) and _is_compiled(one)]
     if not compiled:
         return
-    documents = [str(one) for one in (*programs, *facts) if is_ontology(one)]
+    documents = [str(one) for one in (*programs, *facts) if kind_of(one) == "ontology"]
     if documents or len(compiled) > 1:
         other = f"`{documents[0]}`" if documents else "the next one"
         yield Diagnostic("E411", f"an ontology was compiled without {other}", help=TOGETHER)
@@ -121,7 +121,8 @@ def _takes_rules(program: Program) -> bool:
 def _read_ontology(
     documents: list[Text], timing: Timing, reading: Reading, others: Sequence[Program], found: list[Diagnostic]
 ) -> Program:
-    from thalweg.languages import owl
+    from thalweg.languages.owl import compiling
+    from thalweg.languages.owl.program import Options
 
     if reading.task == "consistency":
         if any(part.rules for part in others):
@@ -130,9 +131,9 @@ def _read_ontology(
         return checked.program
     triples = triples_of(documents, found)
     window = replace(timing, delay=reading.window).ticks()[2]
-    options = owl.Options(reading.literals, reading.witnesses)
+    options = Options(reading.literals, reading.witnesses)
     name = ", ".join(map(name_of, documents))
-    program, warnings = owl.compile(name, triples, reading.profile, window, reading.schema, options, others)
+    program, warnings = compiling.compile(name, triples, reading.profile, window, reading.schema, options, others)
     found += warnings
     return program
 
@@ -141,7 +142,7 @@ def check_ontology(
     documents: list[Text], timing: Timing, reading: Reading, found: list[Diagnostic]
 ) -> "tuple[Checked, Choice]":
     """The checks of an ontology, and the topology by which they are made."""
-    from thalweg.languages import owl
+    from thalweg.languages.owl.checking import checked as check_axioms
 
     chosen: list[Choice] = []
 
@@ -152,7 +153,7 @@ def check_ontology(
 
     window = replace(timing, delay=reading.window).ticks()[2]
     name = ", ".join(map(name_of, documents))
-    checked = owl.checked(name, triples_of(documents, found), window, bolts)
+    checked = check_axioms(name, triples_of(documents, found), window, bolts)
     found += (*checked.warnings, *_fewer_bolts(reading, chosen[-1]))
     return checked, chosen[-1]
 

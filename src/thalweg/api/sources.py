@@ -9,7 +9,6 @@ anything else that is a `str`   a text: rules or facts; no file is opened for it
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages import lars
+from thalweg.languages.registry import Compile, Kind, Options, language_of, registry, suffix_of
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 
@@ -25,14 +25,11 @@ Facts = str | Fact | Iterable[str | Fact]
 Background = Text | Iterable[Text | Fact]
 On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
 
-PROGRAM_ENDINGS: Final = (".lars",)
-BACKGROUND_ENDINGS: Final = (".facts", ".lars")
-ANSWER_SETS: Final = ".lp"
 TEXT: Final = "<text>"
 """How a text is called that has no name of its own."""
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]*")
-_PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<ending>\.[A-Za-z]+)")
+_PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<suffix>\.[A-Za-z]+)")
 
 
 def classify(thing: Text) -> Text:
@@ -44,7 +41,7 @@ def classify(thing: Text) -> Text:
     if not isinstance(thing, str) or thing == "-" or _URI.fullmatch(thing):
         return thing
     found = _PATH.fullmatch(thing.removesuffix(".gz"))
-    return Path(thing) if found and found["ending"].lower() in _known_endings() else Source(TEXT, thing)
+    return Path(thing) if found and found["suffix"].lower() in _known_suffixes() else Source(TEXT, thing)
 
 
 def on_command_line(name: str) -> Text:
@@ -56,12 +53,11 @@ def on_command_line(name: str) -> Text:
     return name if name == "-" or "://" in name else Path(name)
 
 
-@cache
-def _known_endings() -> frozenset[str]:
+def _known_suffixes() -> frozenset[str]:
     from thalweg.connectors.reading import ENDINGS as STREAMS
-    from thalweg.model.rdf import ENDINGS as RDF
 
-    return frozenset((*PROGRAM_ENDINGS, *BACKGROUND_ENDINGS, ANSWER_SETS, *STREAMS, *RDF))
+    known = registry()
+    return frozenset((*known.programs, *known.background, *STREAMS))
 
 
 def name_of(thing: Text) -> str:
@@ -69,26 +65,15 @@ def name_of(thing: Text) -> str:
     return thing.name if isinstance(thing, Source) else str(thing)
 
 
-def is_ontology(thing: object) -> bool:
-    """Whether something is a document with an ontology or other RDF, by its name.
+def kind_of(program: object) -> Kind:
+    """The kind of a program: of a file or a text, that of the language that its name says; else rules.
 
-    >>> is_ontology("koala.owl"), is_ontology("city.lars"), is_ontology("p(a).")
-    (True, False, False)
+    >>> kind_of("koala.owl"), kind_of("jam.lp"), kind_of("jam.lars"), kind_of("p(a).")
+    ('ontology', 'answer sets', 'rules', 'rules')
     """
-    from thalweg.model.rdf import format_of
-
-    found = classify(thing) if isinstance(thing, str) else thing
-    return isinstance(found, Path | Source) and format_of(name_of(found)) is not None
-
-
-def is_answer_sets(thing: object) -> bool:
-    """Whether something is an answer set program, by its name.
-
-    >>> is_answer_sets("jam.lp"), is_answer_sets("jam.lars")
-    (True, False)
-    """
-    found = classify(thing) if isinstance(thing, str) else thing
-    return isinstance(found, Path | Source) and name_of(found).endswith(ANSWER_SETS)
+    found = classify(program) if isinstance(program, str) else program
+    language = language_of(name_of(found)) if isinstance(found, Path | Source) else None
+    return "rules" if language is None else language.kind
 
 
 def several(things: Any) -> list[Any]:
@@ -113,7 +98,7 @@ def whole(thing: Text) -> str:
 
 def read_program(program: Program | Text, tick_length: int, found: list[Diagnostic]) -> Program:
     """Rules, as far as they can be read; what is wrong goes to `found`."""
-    return program if isinstance(program, Program) else _parse(program, PROGRAM_ENDINGS, tick_length, found)
+    return program if isinstance(program, Program) else _compiled(program, tick_length, found)
 
 
 def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic]) -> Program:
@@ -121,41 +106,48 @@ def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic
     if isinstance(facts, Fact):
         return Program(background=(facts,))
     facts = classify(facts)
-    if is_ontology(facts):
+    if kind_of(facts) == "ontology":
         from thalweg.connectors.background import read_background as read_document
 
         known, wrong = read_document(facts)
         found += wrong
         return Program(background=tuple(known))
-    program = _parse(facts, BACKGROUND_ENDINGS, tick_length, found)
+    program = _compiled(facts, tick_length, found, background=True)
     found += (Diagnostic("E403", "a background holds facts, and this is a rule", rule.span) for rule in program.rules)
     return Program(background=program.background)
 
 
-def _parse(text: Text, endings: tuple[str, ...], tick_length: int, found: list[Diagnostic]) -> Program:
+def _compiled(text: Text, tick_length: int, found: list[Diagnostic], *, background: bool = False) -> Program:
+    text = classify(text)
     try:
-        program, wrong = lars.parse(_source(text, endings), tick_length)
+        compile = _compiler(text, background)
+        source = text if isinstance(text, Source) else Source(str(text), read_text(Path(text)))
+        program, wrong = compile(source, Options(tick_length))
     except Rejected as error:
         program, wrong = Program(), list(error.diagnostics)
     found += wrong
     return program
 
 
-def _source(thing: Text, endings: tuple[str, ...]) -> Source:
-    thing = classify(thing)
+def _compiler(thing: Text, background: bool) -> Compile:
+    """What compiles a file or a text to rules; `Rejected` where nothing does."""
     if isinstance(thing, str):
         message = f"`{thing}` is a stream, and not a program or a background"
         raise Rejected([Diagnostic("E402", message, help="give the name of a file, or a text")])
     name = name_of(thing)
-    ending = Path(name).suffix
-    if isinstance(thing, Source) and ending not in _known_endings():
-        return thing
-    if ending not in endings:
-        way_out = f"it must end in {' or '.join(endings)}, or be RDF or an ontology such as `city.ttl`"
-        if is_answer_sets(thing) and endings == PROGRAM_ENDINGS:
-            way_out = "an answer set program is no rules to load: hand its name to `thalweg.run`, or to `thalweg run`"
-        raise Rejected([Diagnostic("E402", f"`{name}` has an ending that says nothing here", help=way_out)])
-    return thing if isinstance(thing, Source) else Source(name, read_text(thing))
+    language = language_of(name, background=background)
+    if language is None and isinstance(thing, Source) and suffix_of(name) not in _known_suffixes():
+        language = lars.LANGUAGE
+    if language is not None and language.compile is not None:
+        return language.compile
+    known = registry()
+    way_out = "an answer set program is no rules to load: hand its name to `thalweg.run`, or to `thalweg run`"
+    if language is None:
+        table = known.background if background else known.programs
+        suffixes = [suffix for suffix, one in table.items() if one.kind == "rules"]
+        way_out = f"it must end in {' or '.join(suffixes)}, or be RDF or an ontology such as `city.ttl`"
+    message = f"`{name}` has an ending that says nothing here"
+    raise Rejected([Diagnostic("E402", message, help=way_out, notes=known.broken)])
 
 
 def triples_of(documents: Iterable[Text], found: list[Diagnostic]) -> list[tuple[str, str, str]]:

@@ -19,7 +19,7 @@ from rich.table import Table
 from thalweg.bench.apart import Footprint, apart
 from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
 from thalweg.diagnostics import Source
-from thalweg.languages.asp import AspProgram
+from thalweg.languages.asp.program import AspProgram
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import TYPE, Triple
 from thalweg.solvers.programs import read_program

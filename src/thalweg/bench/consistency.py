@@ -27,7 +27,7 @@ from thalweg.connectors.ontologies import read_triples
 from thalweg.engine import Engine
 from thalweg.engine.memory import size_of
 from thalweg.ir.nodes import Program
-from thalweg.languages.owl import checked
+from thalweg.languages.owl.checking import checked
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.vocabulary import OWL, RDFS, Triple

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from thalweg.connectors.triples import TripleReader
 from thalweg.engine import Engine
-from thalweg.languages.asp import AspProgram
+from thalweg.languages.asp.program import AspProgram
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact

@@ -37,7 +37,7 @@ from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
 from thalweg.bench.table import Target, verdict_table, write_records, write_verdict
 from thalweg.bench.university import NAMESPACE, mingled
 from thalweg.diagnostics import Source
-from thalweg.languages.asp import AspProgram
+from thalweg.languages.asp.program import AspProgram
 from thalweg.solvers.programs import read_program
 
 SIZES: Final = (5_000, 10_000, 20_000, 30_000, 60_000, 100_000)

@@ -77,9 +77,9 @@ def usage() -> Iterator[None]:
 
 def need_ontologies(programs: Sequence[Path], task: str) -> None:
     """What is checked for consistency is an ontology and nothing else."""
-    from thalweg.api import is_ontology
+    from thalweg.api import kind_of
 
-    others = [name for name in programs if not is_ontology(name)]
+    others = [name for name in programs if kind_of(name) != "ontology"]
     if task == "consistency" and others:
         refuse(f"`--as consistency` checks ontologies, and `{others[0]}` is none: leave it out")
 
@@ -115,9 +115,9 @@ def announce_compilation() -> None:
 def signatures_of(inputs: str | None, programs: Sequence[Path]) -> "list[Predicate]":
     """The signatures of `--inputs`."""
     from thalweg import api
-    from thalweg.languages.asp import signatures
+    from thalweg.languages.asp.directives import signatures
 
-    if inputs is not None and not any(map(api.is_answer_sets, programs)):
+    if inputs is not None and "answer sets" not in map(api.kind_of, programs):
         raise ValueError("`--inputs` goes with answer set programs (`.lp`)")
     return [] if inputs is None else signatures(inputs)
 

@@ -64,7 +64,7 @@ def check(
         parts, found = api.analyse_parts(programs, background or (), tick, reading, inputs=names)
         known = parts.rules
         sizes = [] if known is None else [f"rules: {len(known.rules)}, facts: {len(known.background)}"]
-        size = ", ".join([*sizes, *(["answer sets"] if any(map(api.is_answer_sets, programs)) else [])])
+        size = ", ".join([*sizes, *(["answer sets"] if "answer sets" in map(api.kind_of, programs) else [])])
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
@@ -112,11 +112,11 @@ def explain(
             )
             names = signatures_of(inputs, programs)
         need_ontologies(programs, as_)
-        solved = [api.is_answer_sets(one) for one in programs]
+        solved = [api.kind_of(one) == "answer sets" for one in programs]
         mixed = any(solved) and not all(solved)
         if mixed and runtime == "spark":
             refuse("rules and answer set programs run together with `--runtime embedded` only")
-        if decomposition == "paper" and not any(map(api.is_answer_sets, programs)):
+        if decomposition == "paper" and not any(solved):
             refuse("`--decomposition` goes with answer set programs (`.lp`)")
         spread = partitions if runtime == "spark" else None
         plan: Explanation | ExplainedAnswerSets | ExplainedParts | ExplainedTopology
@@ -163,7 +163,7 @@ def why(
     with outcome():
         *names, fact = arguments
         programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
-        if programs and all(map(api.is_answer_sets, programs)):
+        if programs and all(api.kind_of(one) == "answer sets" for one in programs):
             refuse("`why` knows rules (`.lars`), not answer sets: write it as rules, or see `thalweg explain`")
         if not programs:
             refuse("both a program and a fact are needed")

@@ -1,9 +1,7 @@
 """The verb `run`."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from thalweg.cli.asked import Delivery, Solving, Spread, size_in_bytes
@@ -61,6 +59,7 @@ from thalweg.cli.options import (
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Parts, Text, Timing
+    from thalweg.languages.registry import Kind
     from thalweg.runtimes.answer_sets import Listener
 
 
@@ -113,7 +112,7 @@ def run(
         solving = Solving(slide, models, inputs, solve_limit, solver, workers, report)
         timing = api.Timing(tick, from_, to, delay)
         streams = [api.on_command_line(name) for name in stream or ()]
-        kinds = Kinds.of(programs)
+        kinds = frozenset(map(api.kind_of, programs))
         rules = {"--emit": emit != "snapshot"}
         ontologies = {
             "--profile": profile != "rl",
@@ -129,7 +128,7 @@ def run(
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and keep is None and stream:
             complain(same_tick())
-        counts = keep or (None if kinds.answer_sets else window) or "0"
+        counts = keep or (None if "answer sets" in kinds else window) or "0"
         with usage():
             reading = api.Reading(
                 profile, counts, schema_stream, literals, witnesses, as_, topology, bolts, spread=spread.on_spark
@@ -137,7 +136,7 @@ def run(
             timing, reading = api.alone(programs, streams, timing, reading)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=counts).ticks()
-            asking = solving.asking(window if kinds.answer_sets else None)
+            asking = solving.asking(window if "answer sets" in kinds else None)
             asking.check(timing.clock)
             names = signatures_of(inputs, programs)
             budget = None if memory is None else size_in_bytes(memory)
@@ -151,25 +150,8 @@ def run(
         _run(parts, streams, timing, emit, delivery, spread, budget, solving.report)
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
-    """Which kinds of program there are."""
-
-    rules: bool
-    ontologies: bool
-    answer_sets: bool
-
-    @classmethod
-    def of(cls, programs: Sequence[Path]) -> "Kinds":
-        from thalweg import api
-
-        answer_sets, ontologies = map(api.is_answer_sets, programs), list(map(api.is_ontology, programs))
-        solved = sum(answer_sets)
-        return cls(len(programs) > solved + sum(ontologies), any(ontologies), solved > 0)
-
-
 def _refuse_misfits(
-    kinds: Kinds,
+    kinds: "Collection[Kind]",
     rules: Mapping[str, object],
     ontologies: Mapping[str, object],
     solving: Solving,
@@ -177,23 +159,23 @@ def _refuse_misfits(
     memory: str | None,
 ) -> None:
     """Refuses options of kinds that are not there."""
-    if kinds.answer_sets:
-        alone = {} if kinds.rules or kinds.ontologies else rules
-        foreign = {} if kinds.ontologies else ontologies
+    if "answer sets" in kinds:
+        alone = rules if len(kinds) == 1 else {}
+        foreign = {} if "ontology" in kinds else ontologies
         misfits({**alone, "--memory": memory, **foreign}, "answer set programs (`.lp`)", only=False)
         return
     misfits(solving.given, "answer set programs (`.lp`)")
-    if not kinds.ontologies:
+    if "ontology" not in kinds:
         misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
         misfits({"--keep": ontologies["--keep"]}, "ontologies")
 
 
-def _fitting(kinds: Kinds, spread: Spread, delivery: Delivery, solving: Solving) -> None:
+def _fitting(kinds: "Collection[Kind]", spread: Spread, delivery: Delivery, solving: Solving) -> None:
     """Refuses what the place to run at, or the way in which answers are written, does not know."""
     if spread.on_spark:
         misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
     delivery.fit(spread)
-    if delivery.is_parquet and kinds.answer_sets:
+    if delivery.is_parquet and "answer sets" in kinds:
         refuse("answer sets are not written as Parquet; write `--out answers.jsonl`")
     if delivery.is_parquet and not spread.on_spark:
         refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")

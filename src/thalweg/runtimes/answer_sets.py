@@ -30,7 +30,7 @@ from thalweg.runtimes.numbers import Numbers
 from thalweg.runtimes.windows import Frame
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp import AspProgram
+    from thalweg.languages.asp.program import AspProgram
 
 MOST_EMPTY: Final = 1_000
 """So many windows without facts are answered in a row."""

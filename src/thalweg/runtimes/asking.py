@@ -13,7 +13,8 @@ from thalweg.model.time import Clock, milliseconds
 from thalweg.runtimes.windows import Frame, Uneven, read_frame
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp import AspProgram, OwnWindow
+    from thalweg.languages.asp.directives import OwnWindow
+    from thalweg.languages.asp.program import AspProgram
     from thalweg.runtimes.answer_sets import Connected
     from thalweg.runtimes.solving import Solvers
 

@@ -19,7 +19,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.languages.asp import AspProgram, Names
+from thalweg.languages.asp.program import AspProgram
+from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact

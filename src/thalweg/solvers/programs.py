@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
-from thalweg.languages.asp import AspProgram, calls, read, take_out, unused
+from thalweg.languages.asp.directives import take_out
+from thalweg.languages.asp.program import AspProgram, calls, read, unused
 from thalweg.model.nesting import TOO_DEEP, WAY_OUT, too_deep
 from thalweg.model.predicate import Predicate
 

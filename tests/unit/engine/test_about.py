@@ -4,7 +4,7 @@ import pytest
 
 from thalweg.engine import Engine
 from thalweg.engine.about import facts_about
-from thalweg.languages.owl import checked
+from thalweg.languages.owl.checking import checked
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS
 from thalweg.planning.choose_topology import lay_out

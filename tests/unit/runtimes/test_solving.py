@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
-from thalweg.languages.asp import Names
+from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
 from thalweg.runtimes.solving import Solving, Spelling
 from thalweg.solvers.clingo import Solved, Task

@@ -7,8 +7,8 @@
 clingo itself is not needed here: `solvers.clingo.parse` hands over the statements, which are known by their types.
 """
 
-from thalweg.languages.asp.directives import OwnWindow, contradictions, signatures, take_out
-from thalweg.languages.asp.program import AspProgram, calls, read, unused
-from thalweg.languages.asp.terms import Names
+from typing import Final
 
-__all__ = ["AspProgram", "Names", "OwnWindow", "calls", "contradictions", "read", "signatures", "take_out", "unused"]
+from thalweg.languages.registry import Language
+
+LANGUAGE: Final = Language("asp", (".lp",), kind="answer sets")

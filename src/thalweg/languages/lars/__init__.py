@@ -9,7 +9,17 @@ becomes
         Comparison("<=", Constant("18"), Variable("V"))))
 """
 
+from typing import Final
+
 from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.languages.lars.program import parse, read
+from thalweg.languages.registry import Language
 
-__all__ = ["FactReader", "parse", "read", "read_fact"]
+__all__ = ["LANGUAGE", "FactReader", "parse", "read", "read_fact"]
+
+LANGUAGE: Final = Language(
+    "lars",
+    (".lars",),
+    lambda source, options: parse(source, options.tick_length),
+    background=(".facts", ".lars"),
+)

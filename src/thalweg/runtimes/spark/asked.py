@@ -16,7 +16,7 @@ import numpy as np
 
 from thalweg.diagnostics import NOWHERE, Source
 from thalweg.ir.nodes import Program
-from thalweg.languages.asp import Names
+from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
@@ -30,7 +30,7 @@ from thalweg.runtimes.spark.wire import UNKNOWN, Words
 from thalweg.runtimes.windows import Frame
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp import AspProgram
+    from thalweg.languages.asp.program import AspProgram
 
 WINDOWS = "windows"
 """How answer sets are told: neither as snapshots nor as changes."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from thalweg.diagnostics import Failed, Rejected, Source
-from thalweg.languages.asp import AspProgram
+from thalweg.languages.asp.program import AspProgram
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch

@@ -4,7 +4,9 @@ import pytest
 
 from thalweg.diagnostics import Source
 from thalweg.ir.outline import Occurrence
-from thalweg.languages.asp import AspProgram, Names, OwnWindow, take_out
+from thalweg.languages.asp.directives import OwnWindow, take_out
+from thalweg.languages.asp.program import AspProgram
+from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.solvers.programs import read_program

@@ -7,8 +7,8 @@ import pytest
 from thalweg.diagnostics import Source
 from thalweg.engine import Engine
 from thalweg.ir.text import show
-from thalweg.languages.asp import AspProgram
 from thalweg.languages.asp.lower import INCONSISTENT
+from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
