@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.languages.registry import BUILT_IN, load
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "thalweg"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -42,6 +44,8 @@ DOORS = {
 }
 # Their texts with a slash are paths: scopes of blank nodes, seeds, and what a plot calls its lines.
 PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/spark.py", "bench/university.py"}
+# Streams have suffixes of their own, some of which are also those of RDF.
+STREAMS = "connectors/reading.py"
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
 
@@ -155,3 +159,39 @@ def puts_together(node: ast.AST) -> bool:
 )
 def test_such_code_is_noticed(text: str, found: bool) -> None:
     assert any(takes_apart(node) or puts_together(node) for node in ast.walk(ast.parse(text))) == found
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if part_of(module) not in BESIDE], ids=name_of)
+def test_only_the_registry_knows_the_suffixes_of_programs(module: Path) -> None:
+    """Messages may name a suffix within a sentence; a text that is one is there to be compared with a file's name."""
+    if part_of(module) != "languages" and name_of(module) != STREAMS:
+        assert not suffixes_in(module.read_text(encoding="utf-8")), "`languages.registry` says what a file is"
+
+
+def suffixes_in(code: str) -> list[str]:
+    """The texts in code, also those inside f-strings, that are the suffix of programs: `".lars"`, `"*.lars"`."""
+    known = load(BUILT_IN).programs
+    texts = [node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)]
+    return [
+        text for text in texts if isinstance(text, str) and text.lower().removeprefix("*").removesuffix(".gz") in known
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('name.endswith(".lp")', [".lp"]),
+        ('folder.glob("*.ttl")', ["*.ttl"]),
+        ('f"{name}.lars"', [".lars"]),
+        ('path.suffix in (".csv", ".owl.gz")', [".owl.gz"]),
+        ('refuse("answer set programs (`.lp`)")', []),
+        ('path.suffix == ".csv"', []),
+    ],
+)
+def test_suffixes_are_noticed(code: str, found: list[str]) -> None:
+    assert suffixes_in(code) == found
+
+
+def test_a_language_of_each_package_is_listed() -> None:
+    folders = {path.parent.name for path in (PACKAGE / "languages").glob("*/__init__.py")}
+    assert folders == {entry.name for entry in BUILT_IN}

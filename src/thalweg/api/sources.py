@@ -19,6 +19,7 @@ from thalweg.languages import lars
 from thalweg.languages.registry import Compile, Kind, Options, language_of, registry, suffix_of
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.rdf import fact_of
 
 Text = str | Path | Source
 Facts = str | Fact | Iterable[str | Fact]
@@ -107,11 +108,7 @@ def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic
         return Program(background=(facts,))
     facts = classify(facts)
     if kind_of(facts) == "ontology":
-        from thalweg.connectors.background import read_background as read_document
-
-        known, wrong = read_document(facts)
-        found += wrong
-        return Program(background=tuple(known))
+        return Program(background=tuple(dict.fromkeys(fact_of(*triple) for triple in triples_of([facts], found))))
     program = _compiled(facts, tick_length, found, background=True)
     found += (Diagnostic("E403", "a background holds facts, and this is a rule", rule.span) for rule in program.rules)
     return Program(background=program.background)

@@ -7,21 +7,13 @@ from thalweg.connectors.files import FILE_BLOCK, open_for_reading, unreadable
 from thalweg.connectors.graphs import misread
 from thalweg.diagnostics import Rejected, Source
 from thalweg.languages.owl import graph, syntaxes
+from thalweg.languages.owl.formats import format_of
 from thalweg.model.encoding import UnknownEncodingError, as_utf8
-from thalweg.model.rdf import READ, WrongSyntax, format_of, read_graph
+from thalweg.model.rdf import READ, WrongSyntax, read_graph
 
 Triple = tuple[str, str, str]
 
 _SYNTAXES: Final = {"functional": "ofn", "manchester": "omn", "owlxml": "owx"}
-
-
-def is_document(name: str) -> bool:
-    """Whether a file's ending says that it holds RDF or an ontology.
-
-    >>> is_document("koala.owl"), is_document("roads.ttl.gz"), is_document("roads.facts")
-    (True, True, False)
-    """
-    return format_of(name) is not None
 
 
 def read_triples(document: str | Path | Source) -> list[Triple]:

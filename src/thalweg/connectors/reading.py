@@ -13,9 +13,9 @@ from thalweg.connectors.tables import ArrowReader, CsvReader
 from thalweg.connectors.triples import TripleReader
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import FactReader
+from thalweg.languages.registry import language_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.rdf import ENDINGS as RDF_ENDINGS
 from thalweg.model.time import Clock
 
 ENDINGS: Final = {
@@ -58,11 +58,14 @@ def format_of(name: str) -> str | None:
     ('facts', None)
     """
     ending = PurePath(name.removesuffix(".gz")).suffix
-    if ending in RDF_ENDINGS and ending not in ENDINGS and "://" not in name:
+    if ending in ENDINGS or "://" in name:
+        return ENDINGS.get(ending)
+    language = language_of(name)
+    if language is not None and language.kind == "ontology":
         message = f"`{name}` is no stream: {ending} says what holds, and not when"
         help = f"give it with `--background {name}`, or the times with it in one of {' '.join(TIMED)}"
         raise Rejected([Diagnostic("E402", message, help=help)])
-    return ENDINGS.get(ending)
+    return None
 
 
 def scope_of(name: str, stream: str | None) -> str:

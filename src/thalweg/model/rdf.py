@@ -23,11 +23,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
-from pathlib import PurePath
 from typing import Any, BinaryIO, Final
 from urllib.parse import quote as percent_encoded
 
-from thalweg.model.encoding import as_utf8, look
+from thalweg.model.encoding import as_utf8
 from thalweg.model.entities import ExpansionError, check_entities
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number, show_number
@@ -227,11 +226,6 @@ READ: Final = {
     "turtle": "TURTLE", "trig": "TRIG", "ntriples": "N_TRIPLES", "nquads": "N_QUADS", "jsonld": "JSON_LD",
     "rdfxml": "RDF_XML",
 }  # fmt: skip
-ENDINGS: Final = {
-    ".ttl": "turtle", ".trig": "trig", ".nt": "ntriples", ".nq": "nquads", ".jsonld": "jsonld",
-    ".rdf": "rdfxml", ".owl": "rdfxml", ".xml": "rdfxml",
-    ".ofn": "functional", ".omn": "manchester", ".owx": "owlxml",
-}  # fmt: skip
 
 _LINES: Final = ("ntriples", "nquads")
 _DECLARES: Final = ("turtle", "trig")
@@ -262,19 +256,6 @@ class WrongSyntax(ValueError):  # noqa: N818
         self.line = line
         self.column = min(column, len(text) + 1)
         self.text = text
-
-
-def format_of(name: str, content: bytes = b"") -> str | None:
-    """The format of a document by its name's ending, looking through `.gz`; None where that says nothing.
-
-    Endings of XML, `.owl` first of all, are given to anything that holds an ontology: where the content is known, it
-    decides. The formats that are not in `READ` are OWL's own.
-
-    >>> format_of("data/roads.ttl.gz"), format_of("koala.owl"), format_of("koala.owl", b"Prefix(:=<http://a/>)")
-    ('turtle', 'rdfxml', 'functional')
-    """
-    format = ENDINGS.get(PurePath(name.removesuffix(".gz")).suffix.lower())
-    return look(content) if format == "rdfxml" and content else format
 
 
 def read_graph(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import ReadingError, canonical
+from thalweg.languages.owl.formats import format_of
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import (
     RDF,
@@ -21,7 +22,6 @@ from thalweg.model.rdf import (
     as_ntriples,
     blank,
     fact_of,
-    format_of,
     literal,
     number,
     read_graph,

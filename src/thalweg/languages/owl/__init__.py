@@ -9,7 +9,7 @@ The profiles `rdfs`, `pd` and `rl` are tables of rules over triples (`rules/`), 
 
 from typing import Final
 
+from thalweg.languages.owl.formats import FORMATS
 from thalweg.languages.registry import Language
-from thalweg.model.rdf import ENDINGS
 
-LANGUAGE: Final = Language("owl", tuple(ENDINGS), kind="ontology", background=tuple(ENDINGS))
+LANGUAGE: Final = Language("owl", tuple(FORMATS), kind="ontology", background=tuple(FORMATS))

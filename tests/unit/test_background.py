@@ -1,12 +1,19 @@
 """Documents of RDF as background."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
-from thalweg.connectors.background import read_background
+from thalweg.api import sources
+from thalweg.diagnostics import Diagnostic
 
 TURTLE = "@prefix : <http://ex.org/> .\n:a :next :b ; :length 2.5 .\n:a a :Road . :a :next :b .\n_:x :next [] ."
+
+
+def read_background(document):
+    found: list[Diagnostic] = []
+    return list(sources.read_background(document, 1_000, found).background), found
 
 
 @pytest.fixture
@@ -47,7 +54,7 @@ def test_every_format_also_packed(here, name, text, packed):
 
 def test_the_document_itself_is_called_after_its_file(here):
     (here / "my roads.ttl").write_text("<> <#by> <me> .")
-    facts, _ = read_background("my roads.ttl")
+    facts, _ = read_background(Path("my roads.ttl"))
     assert [str(fact) for fact in facts] == ["<my%20roads.ttl#by>(<my%20roads.ttl>,<me>)"]
 
 
@@ -57,12 +64,12 @@ def test_the_document_itself_is_called_after_its_file(here):
         ("a.ttl", TURTLE + "\n:a :b x .", "E101", "x is not a valid RDF object"),
         ("a.nt", "<a> <b> <c> .", "E101", "absolute"),
         ("a.ofn", "Ontology(", "E101", ""),
-        ("a.txt", "", "E402", "unknown file type"),
+        ("a.txt", "", "E402", "`a.txt`"),
     ],
 )
 def test_what_cannot_be_read_is_told(here, name, text, code, part):
     (here / name).write_text(text)
-    facts, (found,) = read_background(name)
+    facts, (found,) = read_background(Path(name))
     assert facts == []
     assert found.code == code
     assert part in found.message
