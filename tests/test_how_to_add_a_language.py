@@ -1,0 +1,102 @@
+"""What the page about languages shows is what an installed language does."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import thalweg
+from thalweg import Source
+from thalweg.cli import app
+from thalweg.ir.text import show
+from thalweg.languages.registry import GROUP, registry
+
+PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "add-a-language.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"`([\w.]+)`:\n\n```\w*\n(.*?)```", PAGE, re.DOTALL))
+COMMANDS = re.findall(r"^\$ thalweg (.*)\n((?:[^$`].*\n)+)", PAGE, re.MULTILINE)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder into which the package of the page was installed."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    project = tomllib.loads(FILES["pyproject.toml"])["project"]
+    about = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    ((name, value),) = project["entry-points"][GROUP].items()
+    (about / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    registry.cache_clear()
+    yield tmp_path
+    registry.cache_clear()
+    sys.modules.pop("thalweg_limits", None)
+
+
+def test_there_is_something_to_try() -> None:
+    assert set(FILES) > {"city.limit", "city.facts", "alarm.lars", "thalweg_limits.py", "pyproject.toml"}
+    assert [command.split()[0] for command, _ in COMMANDS] == ["run", "why", "run", "check"]
+    assert len(FILES["thalweg_limits.py"].splitlines()) <= 60
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS)
+def test_a_command_prints_what_is_shown(command: str, shown: str, installed: Path) -> None:
+    assert CliRunner().invoke(app, shlex.split(command)).output == shown
+
+
+@pytest.mark.parametrize("runtime", ["embedded", "spark"])
+def test_its_plan_is_explained(runtime: str, installed: Path) -> None:
+    result = CliRunner().invoke(app, ["explain", "city.limit", "--runtime", runtime])
+    assert result.exit_code == 0
+    assert "hot: temperature > 30 within 2 s" in result.output
+
+
+def test_it_runs_beside_programs_of_all_kinds(installed: Path) -> None:
+    pytest.importorskip("clingo")
+    city = Source("city.ttl", "<hot> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <Alarm> .")
+    repair = Source("repair.lp", "repair(X) :- hot(X), not known(X).")
+    rules = "send(X) :- repair(X). <hot>(X) :- hot(X)."
+    answers = thalweg.run(["city.limit", repair, city, rules], on="temperature(s1,35) at 1.")
+    assert list(map(str, answers)) == [
+        '{"t":1,"window":[1,1],"answers":[["repair(s1)"]]}',
+        '{"t":1,"facts":["<Alarm>(s1)","<hot>(s1)","hot(s1)","send(s1)"]}',
+    ]
+
+
+def test_a_text_is_of_the_language_that_its_name_says(installed: Path) -> None:
+    program = thalweg.load(Source("x.limit", "hot: t > 3 within 1 min"), tick="10s")
+    assert show(program) == "hot(X) :- t(X,V) in [6], V > 3."
+    assert [one.code for one in thalweg.check(Source("x.limit", "hot"), "p(X :- q.")] == ["E101", "E101"]
+    assert [one.code for one in thalweg.check("q :- p.", background="city.limit")] == ["E402"]
+
+
+def test_without_the_package_the_file_is_unknown(tmp_path: Path) -> None:
+    (found,) = thalweg.check(tmp_path / "city.limit")
+    assert (found.code, found.notes) == ("E402", ())
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_it_runs_on_spark(installed: Path) -> None:
+    command, shown = COMMANDS[0]
+    environment = os.environ | {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "thalweg", *shlex.split(command), "--runtime", "spark"],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == shown
