@@ -7,12 +7,12 @@ from thalweg.diagnostics import Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets import Answered
-from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.runtimes.answer_sets.windowed import Answered
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.asked import asked_job
-from thalweg.runtimes.spark.cell import Cell
+from thalweg.runtimes.spark.answer_set_cell import Cell
+from thalweg.runtimes.spark.answer_set_job import asked_job
 from thalweg.runtimes.spark.combining import Combining
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
@@ -29,7 +29,7 @@ class Cluster:
     def __init__(
         self,
         program: str,
-        asking: Asking,
+        asking: SolveOptions,
         partitions: int,
         background: tuple[Fact, ...] = (),
         delay: int = 0,

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
-    from thalweg.runtimes.asking import Asking
+    from thalweg.runtimes.answer_sets.options import SolveOptions
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
 
 __all__ = [
-    "Asking",
     "BusyError",
     "Change",
     "Diagnostic",
@@ -34,6 +33,7 @@ __all__ = [
     "Rejected",
     "Snapshot",
     "Solution",
+    "SolveOptions",
     "Source",
     "ThalwegWarning",
     "check",
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Asking": "runtimes.asking",
+    "SolveOptions": "runtimes.answer_sets.options",
     "BusyError": "engine",
     "Change": "runtimes.emit",
     "Diagnostic": "diagnostics",

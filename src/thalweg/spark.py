@@ -50,7 +50,7 @@ def reason(
     from pyspark.sql import functions as F  # noqa: N812
 
     from thalweg.model.time import milliseconds
-    from thalweg.planning.reasons import keep_reasons
+    from thalweg.planning.route_justifications import keep_reasons
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.spark.columns import shape_of
     from thalweg.runtimes.spark.dataframe import BEGIN, END, INTERVAL, LATE_FACT, SNAPSHOT, chain, pack_table

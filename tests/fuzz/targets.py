@@ -15,7 +15,7 @@ from zlib import crc32
 
 from fuzz.seeds import SAVED
 from thalweg import Engine, Failed, Rejected, api, load
-from thalweg.api import Asking, Reading, Timing
+from thalweg.api import Reading, SolveOptions, Timing
 from thalweg.cli.asked import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.ontologies import read_triples
@@ -201,7 +201,7 @@ def _run_stream(path: Path, data: bytes) -> None:
 
 def _run_answer_sets(path: Path, data: bytes) -> None:
     path.write_bytes(data)
-    asking = Asking(window=3, slide=1, solver="engine")
+    asking = SolveOptions(window=3, slide=1, solver="engine")
     for answer in api.run(path, on=EVENTS[:4], asking=asking, report=_report):
         assert str(answer).encode()
 
@@ -221,8 +221,8 @@ def _options(path: Path, data: bytes) -> None:
         lambda text: Timing(tick=text).ticks(),
         lambda text: Timing(first=text).ticks(),
         lambda text: Timing(delay=text).ticks(),
-        lambda text: Asking(window=text).frame(clock),
-        lambda text: Asking(window="10s", slide=text, limit=text).check(clock),
+        lambda text: SolveOptions(window=text).frame(clock),
+        lambda text: SolveOptions(window="10s", slide=text, limit=text).check(clock),
         read_fact,
     ):
         with _sentences(), suppress(Rejected):

@@ -8,7 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
-from thalweg.languages import asp
+from thalweg.languages.asp import program as asp
+from thalweg.languages.asp.directives import take_out
+from thalweg.languages.asp.program import AspProgram
 from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Dependency, analyse
 from thalweg.solvers.clingo import parse
@@ -90,9 +92,9 @@ def cases(draw: st.DrawFn, choices: bool = False) -> Case:
     return Case(" ".join([*rules, *(f"{fact}." for fact in known)]), tuple(facts))
 
 
-def read(text: str) -> asp.AspProgram:
+def read(text: str) -> AspProgram:
     source = Source("case.lp", text)
-    directives = asp.take_out(source)
+    directives = take_out(source)
     nodes, wrong = parse(directives.text, source)
     assert not wrong
     return asp.read(nodes, source, directives, [Predicate(name, arity) for name, arity in INPUTS.items()])
@@ -111,7 +113,7 @@ def solve(program: str, facts: list[str]) -> Answers:
     return frozenset(found)
 
 
-def in_pieces(program: asp.AspProgram, dependency: Dependency, facts: tuple[str, ...]) -> Answers:
+def in_pieces(program: AspProgram, dependency: Dependency, facts: tuple[str, ...]) -> Answers:
     parts: dict[int, list[Answers]] = {}
     for piece in dependency.pieces:
         own = [fact for fact in facts if signature(fact) in piece.inputs]

@@ -18,9 +18,9 @@ from thalweg.languages.owl.checking import checked
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.planning.choose_topology import lay_out
-from thalweg.planning.reasons import keep_reasons
+from thalweg.planning.route_justifications import keep_reasons
 from thalweg.planning.topology import Taxonomy
-from thalweg.runtimes.clashes import Clash, ClashChange, ClashInterval, Inconsistent
+from thalweg.runtimes.consistency.clashes import Clash, ClashChange, ClashInterval, Inconsistent
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 

@@ -19,9 +19,9 @@ from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
 from thalweg.languages.owl.consistency import INCONSISTENT, Checks, by_bolts
+from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.negative import close
-from thalweg.languages.owl.sides import by_sides
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import unquote
@@ -238,7 +238,7 @@ def by_semantics(checks: Checks, facts: list[Fact]) -> Broken:
 
 
 def by_engine(checks: Checks, facts: list[Fact]) -> Broken:
-    engine = Engine(Program(checks.rules, checks.background, told=frozenset({Predicate(INCONSISTENT, 3)})))
+    engine = Engine(Program(checks.rules, checks.background, outputs=frozenset({Predicate(INCONSISTENT, 3)})))
     return told([fact for change in engine.advance(to=0, facts=facts) for fact in change.begin])
 
 
@@ -371,6 +371,6 @@ def test_sides_are_looked_at_one_by_one_where_the_table_would_be_large(
     limit: int, axioms: list[Axiom], facts: list[Fact]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("thalweg.languages.owl.sides._TABLE", limit)
+        patch.setattr("thalweg.languages.owl.disjointness._TABLE", limit)
         checks = by_sides(close(axioms, DECLARED))
     assert by_semantics(checks, facts) == Definition(axioms).inconsistent(facts)

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from thalweg.diagnostics import Source
 from thalweg.engine import Engine
 from thalweg.ir.semantics import output
-from thalweg.languages import asp
+from thalweg.languages.asp import program as asp
+from thalweg.languages.asp.directives import take_out
 from thalweg.languages.asp.lower import INCONSISTENT
+from thalweg.languages.asp.program import AspProgram
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.solving import Spelling
+from thalweg.runtimes.answer_sets.solving import Spelling
 from thalweg.solvers.clingo import parse
 
 INPUTS = {"p": 1, "q": 1, "e": 2}
@@ -129,9 +131,9 @@ def named(case: Case, types: str) -> Case:
     return Case(f"{PREFIXES}{program} {shown}{types}", facts, (Predicate("p", 1), Predicate("e", 2), *taken))
 
 
-def read(case: Case) -> asp.AspProgram:
+def read(case: Case) -> AspProgram:
     source = Source("case.lp", case.program)
-    directives = asp.take_out(source)
+    directives = take_out(source)
     nodes, wrong = parse(directives.text, source)
     assume(not wrong)
     return asp.read(nodes, source, directives, case.inputs)
@@ -141,7 +143,7 @@ def signature(atom: clingo.Symbol) -> Predicate:
     return Predicate(f"{'' if atom.positive else '-'}{atom.name}", len(atom.arguments))
 
 
-def by_clingo(program: asp.AspProgram, facts: set[Fact]) -> set[str] | None:
+def by_clingo(program: AspProgram, facts: set[Fact]) -> set[str] | None:
     """What is shown of the answer set; None where there is none."""
     control = clingo.Control(["--warn=none"])
     control.add("base", [], program.text())
@@ -177,11 +179,11 @@ def test_lowered_is_clingo(case: Case) -> None:
     lowered = program.lowered(WINDOW)
     assume(lowered is not None)
     assert lowered is not None
-    assert lowered.told is not None
+    assert lowered.outputs is not None
     engine = Engine(lowered, first=0)
     for tick in range(LAST + 1):
         engine.advance(tick, [fact for when, fact in case.facts if when == tick])
         expected = by_clingo(program, {fact for when, fact in case.facts if tick - WINDOW < when <= tick})
         naive = output(lowered, 0, tick, [(fact, when, None) for when, fact in case.facts if when <= tick])
-        for found in (set(engine.facts()), {fact for fact in naive if fact.signature in lowered.told}):
+        for found in (set(engine.facts()), {fact for fact in naive if fact.signature in lowered.outputs}):
             assert (None if INCONSISTENT in found else set(map(str, found))) == expected

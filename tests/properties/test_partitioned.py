@@ -234,7 +234,7 @@ def passing_on(draw: st.DrawFn) -> Program:
     derived = sorted(program.derived)
     told = draw(st.sets(st.sampled_from(derived), min_size=1))
     streamed = derived if draw(st.booleans()) else draw(st.sets(st.sampled_from(derived)))
-    return replace(program, told=frozenset(told), streamed=frozenset(streamed))
+    return replace(program, outputs=frozenset(told), streamed=frozenset(streamed))
 
 
 @st.composite
@@ -251,7 +251,7 @@ def test_what_follows_facts_through_buckets_is_what_follows(
     program: Program, events: list[Event], partitions: int, data: st.DataObject
 ) -> None:
     asked = (events, 0, 8)
-    meant = only(program.told or frozenset(), by_semantics(program, *asked))
+    meant = only(program.outputs or frozenset(), by_semantics(program, *asked))
     assert by_stages(partitions, cuts(data, events))(program, *asked) == meant
 
 

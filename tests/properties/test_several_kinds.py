@@ -13,7 +13,7 @@ from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.answer_sets.options import SolveOptions
 from thalweg.runtimes.emit import Change, Solution
 from thalweg.testing.evaluators import changes_of
 
@@ -146,7 +146,7 @@ def expected(case: Case) -> tuple[list[tuple[int, frozenset[str]]], dict[int, fr
             content = {fact for fact, when, _ in came if when >= ends[tick]} | lower
             answers[tick] = holding = by_clingo(case, content)
         given_facts = lower | {fact_of(text) for text in holding}
-        program = Program((*above.rules, *bodiless(given_facts)), told=above.derived)
+        program = Program((*above.rules, *bodiless(given_facts)), outputs=above.derived)
         upper = semantics.output(program, 0, tick, came)
         own = {str(fact) for fact in upper if fact.signature in above.derived}
         snapshots.append((tick, frozenset({str(fact) for fact in lower} | own)))
@@ -160,7 +160,7 @@ def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
     ]
     programs += [Source("city.ttl", ONTOLOGY)] if case.with_ontology else []
     window, slide = case.frame or (None, None)
-    asking = Asking(case.models, window, slide, workers=0)
+    asking = SolveOptions(case.models, window, slide, workers=0)
     changes, answers, ticks = {}, dict[int, frozenset[str]](), [0]
     shown = []
     inputs = ("s/1", "r/2", "d/1", "e/1", "ex_C/1", "ex_D/1")

@@ -8,20 +8,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cells import LOSSES, Cluster
-from thalweg.api import Timing, ask
+from thalweg.api import Parts, Timing, start
 from thalweg.diagnostics import Source
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets import Inputs, Windowed
-from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.answer_sets.frame import read_frame
+from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.runtimes.answer_sets.solving import Solving
+from thalweg.runtimes.answer_sets.windowed import Inputs, Windowed
 from thalweg.runtimes.embedded import Embedded, Settings
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.inputs import Values
-from thalweg.runtimes.solving import Solving
-from thalweg.runtimes.windows import read_frame
 from thalweg.solvers.clingo import Task, solve
-from thalweg.solvers.crew import Crew
+from thalweg.solvers.crew import SolverPool
 from thalweg.solvers.programs import read_program
 
 PROGRAMS = (
@@ -107,8 +107,8 @@ def told(case: Case, solver: str = "clingo") -> list[Solution]:
     program, found = read_program(Source("case.lp", case.program))
     assert not found
     window, slide = case.window
-    asking = Asking(case.models, window, slide, solver=solver, workers=0)
-    with ask(program, case.events, Timing(), asking, report=[].append) as job:
+    asking = SolveOptions(case.models, window, slide, solver=solver, workers=0)
+    with start(Parts(None, program, (), asking), case.events, Timing(), report=[].append) as job:
         return [piece for piece in job.pieces() if isinstance(piece, Solution)]
 
 
@@ -143,7 +143,7 @@ def test_facts_spread_by_key_say_the_same(case: Case, buckets: int) -> None:
 
 def spread(case: Case, buckets: int) -> list[Solution]:
     program, _ = read_program(Source("case.lp", case.program))
-    solving = Solving(program, Crew(0), case.models, buckets=buckets, spread_from=0)
+    solving = Solving(program, SolverPool(0), case.models, buckets=buckets, spread_from=0)
     windowed = Windowed(solving, Inputs(program), read_frame(*case.window, Clock()))
     runtime = Embedded(windowed, Settings(), emitter=windowed)
     items = Values(case.events, windowed.dictionary)
@@ -158,10 +158,10 @@ SPLIT = Case("a(X,Y) :- e(X,Y), not q(X).", ((0, ("e(1,2)", "q(3)")), (2, ("q(1)
 def test_cells_say_the_same_in_any_number_of_batches_and_with_any_losses(
     case: Case, partitions: int, cuts: list[int], loss: str
 ) -> None:
-    cluster = Cluster(case.program, Asking(case.models, *case.window), partitions)
+    cluster = Cluster(case.program, SolveOptions(case.models, *case.window), partitions)
     events = [Event(tick, tuple(map(read_fact, facts))) for tick, facts in case.events]
     found: list[Solution] = []
-    for start, end in pairwise([0, *sorted({cut for cut in cuts if cut < len(events)}), len(events)]):
-        found += cluster.take(events[start:end], ended=end == len(events))
+    for begin, end in pairwise([0, *sorted({cut for cut in cuts if cut < len(events)}), len(events)]):
+        found += cluster.take(events[begin:end], ended=end == len(events))
         cluster.lose(loss)
     assert list(map(str, found)) == list(map(str, told(case)))

@@ -23,11 +23,11 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.keeper import KEEPER
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.watch import state_rows
 from thalweg.runtimes.spark.wire import unwrap
+from thalweg.runtimes.spark.worker_cache import KEEPER
 from thalweg.runtimes.watermark import Watermark
 from thalweg.spark import reason
 from thalweg.testing.evaluators import arrived

@@ -20,7 +20,7 @@ from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
-from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.answer_sets.options import SolveOptions
 
 if TYPE_CHECKING:
     from thalweg.engine import Proof
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = [
     "PROFILES",
     "TASKS",
-    "Asking",
     "Background",
     "Job",
     "On",
     "Parts",
     "Reading",
+    "SolveOptions",
     "Text",
     "Timing",
     "alone",
@@ -69,7 +69,7 @@ def run(
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     reading: Reading = Reading(),
-    asking: Asking = Asking(),
+    asking: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = warn,
     memory: int | None = None,
@@ -156,7 +156,7 @@ def measured(reading: Reading, on: On | None, timing: "Timing") -> Reading:
     recorded = all(isinstance(one, Source) or (isinstance(one, Path) and one.is_file()) for one in names)
     if not (asks and names and recorded):
         return reading
-    from thalweg.runtimes.frequencies import frequencies
+    from thalweg.runtimes.consistency.frequencies import frequencies
 
     found = frequencies(names, timing.clock)
     return replace(reading, frequencies=found or None)

@@ -14,7 +14,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
 from thalweg.planning.check import counts_for_ever
-from thalweg.runtimes.asking import own_frame
+from thalweg.runtimes.answer_sets.options import own_frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -53,7 +53,7 @@ def load_answer_sets(
             found += error.diagnostics
     facts = [fact for one in known for fact in one.background]
     if facts and program.reckons:
-        from thalweg.runtimes.numbers import in_facts
+        from thalweg.runtimes.answer_sets.numbers import in_facts
 
         found += in_facts(facts, replace(program.names, signatures=program.mentioned))
     if not found:

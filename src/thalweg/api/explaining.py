@@ -34,7 +34,7 @@ def explain_checks(
     """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
     from thalweg.explain.plan import explain
     from thalweg.explain.topology import explain_topology
-    from thalweg.planning.reasons import keep_reasons
+    from thalweg.planning.route_justifications import keep_reasons
 
     found: list[Diagnostic] = []
     programs, facts = several(programs), several(background)

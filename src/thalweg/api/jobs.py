@@ -14,19 +14,19 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.runtimes.asking import check_solver, evaluator
+from thalweg.runtimes.answer_sets.options import check_solver, evaluator
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
     from thalweg.model.event import Batch
-    from thalweg.runtimes.answer_sets import Listener
-    from thalweg.runtimes.clashes import Explaining
+    from thalweg.runtimes.answer_sets.windowed import Listener
+    from thalweg.runtimes.consistency.clashes import Explaining
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner, Settings
     from thalweg.runtimes.emit import Emitter, Piece, Spell
     from thalweg.runtimes.spark.job import Job as SparkJob
-    from thalweg.runtimes.spark.keeper import Start
     from thalweg.runtimes.spark.run import Outcome, Place
+    from thalweg.runtimes.spark.worker_cache import Start
 
 R = TypeVar("R", bound="Reasoner")
 
@@ -78,7 +78,7 @@ def start(
     runtime = Embedded(
         evaluated.reasoner,
         settings,
-        fixed=parts.rules is not None and parts.rules.fixed,
+        fixed=parts.rules is not None and parts.rules.static_schema,
         emitter=evaluated.emitter,
         explaining=evaluated.explaining,
         write_late=late,
@@ -114,10 +114,10 @@ def _evaluated(
         engine = Engine(parts.rules, first=settings.first, memory=settings.memory)
         if parts.rules.reasons is None:
             return _Evaluated(engine)
-        from thalweg.runtimes.clashes import Explaining
+        from thalweg.runtimes.consistency.clashes import Explaining
 
         return _Evaluated(engine, explaining=Explaining(engine, settings.emit))
-    from thalweg.runtimes.answer_sets import Inputs, Windowed
+    from thalweg.runtimes.answer_sets.windowed import Inputs, Windowed
 
     frame = parts.asking.frame(clock, parts.answer_sets)
     if not parts.is_mixed:
@@ -218,17 +218,17 @@ def _spread(
 ) -> _Spread:
     program = parts.answer_sets
     if program is None:
-        from thalweg.planning.reasons import keep_reasons
-        from thalweg.runtimes.clashes import as_clashes
+        from thalweg.planning.route_justifications import keep_reasons
+        from thalweg.runtimes.consistency.clashes import as_clashes
         from thalweg.runtimes.spark.job import Job as SparkJob
         from thalweg.runtimes.spark.worker import Worker
 
         assert parts.rules is not None
         rules = SparkJob(keep_reasons(parts.rules), settings, partitions, name=uuid4().hex)
         return _Spread(rules, Worker, spell if parts.rules.reasons is None else lambda one: spell(as_clashes(one)))
-    from thalweg.runtimes.answer_sets import Inputs
-    from thalweg.runtimes.spark.asked import asked_job
-    from thalweg.runtimes.spark.cell import Cell
+    from thalweg.runtimes.answer_sets.windowed import Inputs
+    from thalweg.runtimes.spark.answer_set_cell import Cell
+    from thalweg.runtimes.spark.answer_set_job import asked_job
     from thalweg.runtimes.spark.combining import Combining
 
     frame = parts.asking.frame(clock, program)

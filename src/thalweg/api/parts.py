@@ -12,7 +12,7 @@ from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
-from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.answer_sets.options import SolveOptions
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -26,7 +26,7 @@ class Parts:
     rules: Program | None = None
     answer_sets: "AspProgram | None" = None
     background: tuple[Fact, ...] = ()
-    asking: Asking = Asking()
+    asking: SolveOptions = SolveOptions()
 
     @property
     def is_mixed(self) -> bool:
@@ -46,7 +46,7 @@ def load_parts(
     background: Background = (),
     tick: str = "1s",
     reading: Reading = Reading(),
-    asking: Asking = Asking(),
+    asking: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = warn,
 ) -> Parts:
@@ -61,7 +61,7 @@ def analyse_parts(
     background: Background = (),
     tick: str = "1s",
     reading: Reading = Reading(),
-    asking: Asking = Asking(),
+    asking: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
 ) -> tuple[Parts, list[Diagnostic]]:
     """The parts as far as they can be read, and every diagnostic."""

@@ -107,7 +107,7 @@ def _apart(
 
 
 def _is_compiled(program: Program) -> bool:
-    return program.fixed or program.reasons is not None or program.annotations != TermAnnotations()
+    return program.static_schema or program.reasons is not None or program.annotations != TermAnnotations()
 
 
 def _takes_rules(program: Program) -> bool:

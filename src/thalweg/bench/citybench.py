@@ -16,8 +16,8 @@ from typing import Final
 
 from rich.table import Table
 
-from thalweg.bench.apart import Footprint, apart
 from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
+from thalweg.bench.isolated import Footprint, apart
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.fact import Fact

@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot
 
-from thalweg.bench import contest
+from thalweg.bench import interleaved
 from thalweg.bench.measure import Result
 
 Lines = dict[str, list[tuple[float, float]]]
@@ -82,7 +82,7 @@ def draw_memory(samples: Sequence[tuple[int, int]], out: Path) -> None:
     save(figure, out, "memory")
 
 
-def draw_throughput(results: Sequence[contest.Result], out: Path) -> None:
+def draw_throughput(results: Sequence[interleaved.Result], out: Path) -> None:
     """Rows a second, a panel for each number of cores and a group of bars for each program."""
     beside = [result for result in results if result.heat.about == "engines"]
     cores = sorted({result.heat.cores for result in beside})
@@ -95,7 +95,7 @@ def draw_throughput(results: Sequence[contest.Result], out: Path) -> None:
     save(figure, out, "throughput")
 
 
-def _bars(axes: Any, results: Sequence[contest.Result], names: Sequence[str]) -> None:
+def _bars(axes: Any, results: Sequence[interleaved.Result], names: Sequence[str]) -> None:
     programs = list(dict.fromkeys(result.heat.stream.name for result in results))
     width = 0.8 / len(names)
     for place, name in enumerate(names):
@@ -108,7 +108,7 @@ def _bars(axes: Any, results: Sequence[contest.Result], names: Sequence[str]) ->
     axes.legend(fontsize=7)
 
 
-def draw_partitions(results: Sequence[contest.Result], out: Path) -> None:
+def draw_partitions(results: Sequence[interleaved.Result], out: Path) -> None:
     """Rows a second against the number of partitions."""
     some = sorted((result.contender.partitions, result.rate) for result in results if result.heat.about == "partitions")
     figure, axes = pyplot.subplots(figsize=(6, 3))
@@ -119,11 +119,11 @@ def draw_partitions(results: Sequence[contest.Result], out: Path) -> None:
     save(figure, out, "partitions")
 
 
-def draw_along(results: Sequence[contest.Result], out: Path) -> None:
+def draw_along(results: Sequence[interleaved.Result], out: Path) -> None:
     """The cost of a row along the run, and what the state store held."""
     figure, (costs, states) = pyplot.subplots(1, 2, figsize=(10, 3.5))
     for result in results:
-        batches = range(contest.WARM_UP, len(result.samples))
+        batches = range(interleaved.WARM_UP, len(result.samples))
         costs.plot(batches, [sample.cost for sample in result.steady], "o-", label=result.contender.name, markersize=3)
         if result.held:
             sizes = [size / 1e6 for size in result.held.values()]

@@ -13,7 +13,7 @@ from typing import Final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from thalweg.bench.contest import ECHO, ENGINE, SILENT, SPARK, Contender, Heat, Result, compete, engines, session
+from thalweg.bench.interleaved import ECHO, ENGINE, SILENT, SPARK, Contender, Heat, Result, compete, engines, session
 from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
 from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, WINDOW, Stream
 from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest, write_verdict

@@ -30,9 +30,9 @@ from rich.console import Console
 from rich.table import Table
 
 from thalweg.bench import citybench
-from thalweg.bench.apart import Footprint, apart, busy
 from thalweg.bench.coror import resident
 from thalweg.bench.evaluators import ENGINE, EVALUATORS, MAKERS, WHOLE, blocks
+from thalweg.bench.isolated import Footprint, apart, busy
 from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
 from thalweg.bench.table import Target, verdict_table, write_records, write_verdict
 from thalweg.bench.university import NAMESPACE, mingled

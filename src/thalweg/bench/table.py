@@ -9,7 +9,7 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.table import Table
 
-from thalweg.bench import contest
+from thalweg.bench import interleaved
 from thalweg.bench.measure import Result
 
 COLUMNS = (
@@ -88,7 +88,7 @@ CONTEST = (
 )
 
 
-def contest_table(results: Sequence[contest.Result]) -> Table:
+def contest_table(results: Sequence[interleaved.Result]) -> Table:
     """One line for each contender; `last / first` compares the cost of a row in the last and the first third."""
     title = "steady state; `nothing` and `echo`: the same pipeline with an idle engine"
     table = Table(title=title, box=SIMPLE, padding=(0, 1, 0, 0))
@@ -99,16 +99,18 @@ def contest_table(results: Sequence[contest.Result]) -> Table:
     return table
 
 
-def _beside(result: contest.Result, results: Sequence[contest.Result]) -> contest.Result | None:
+def _beside(result: interleaved.Result, results: Sequence[interleaved.Result]) -> interleaved.Result | None:
     """The idle engine of the same heat."""
-    return next((each for each in results if each.heat is result.heat and each.contender.name == contest.SILENT), None)
+    return next(
+        (each for each in results if each.heat is result.heat and each.contender.name == interleaved.SILENT), None
+    )
 
 
-def _ends_heat(result: contest.Result, results: Sequence[contest.Result]) -> bool:
+def _ends_heat(result: interleaved.Result, results: Sequence[interleaved.Result]) -> bool:
     return [each for each in results if each.heat is result.heat][-1] is result
 
 
-def _contest_cells(result: contest.Result, idle: contest.Result | None) -> list[str]:
+def _contest_cells(result: interleaved.Result, idle: interleaved.Result | None) -> list[str]:
     return [
         f"{result.heat.cores}, {result.contender.partitions}", result.heat.stream.name, result.contender.name,
         f"{result.rate:,.0f}", f"{result.latency:.2f}", "–" if idle is None else f"{result.share_of(idle):.0%}",
@@ -140,7 +142,7 @@ def write_results(results: Sequence[Result], path: Path) -> None:
     _write(path, (*header, "naive_is_lower_bound"), rows)
 
 
-def write_contest(results: Sequence[contest.Result], path: Path) -> None:
+def write_contest(results: Sequence[interleaved.Result], path: Path) -> None:
     """The contenders, one line each."""
     rows = [
         (
@@ -158,7 +160,7 @@ def write_contest(results: Sequence[contest.Result], path: Path) -> None:
     _write(path, header, rows)
 
 
-def write_batches(results: Sequence[contest.Result], path: Path) -> None:
+def write_batches(results: Sequence[interleaved.Result], path: Path) -> None:
     """Every batch, those of warming up too; the bytes held where they were looked up."""
     rows = [
         (

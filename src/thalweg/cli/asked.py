@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from thalweg.cli.ending import misfits, refuse
 
 if TYPE_CHECKING:
-    from thalweg.runtimes.asking import Asking
+    from thalweg.runtimes.answer_sets.options import SolveOptions
     from thalweg.runtimes.spark.run import Place
 
 
@@ -100,10 +100,10 @@ class Solving:
             "--report": self.report,
         }
 
-    def asking(self, window: str | None) -> "Asking":
-        from thalweg.runtimes.asking import Asking
+    def asking(self, window: str | None) -> "SolveOptions":
+        from thalweg.runtimes.answer_sets.options import SolveOptions
 
-        return Asking(self.models or "first", window, self.slide, self.limit, self.solver or "auto", self.workers)
+        return SolveOptions(self.models or "first", window, self.slide, self.limit, self.solver or "auto", self.workers)
 
 
 def size_in_bytes(text: str) -> int:

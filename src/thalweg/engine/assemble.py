@@ -228,8 +228,8 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     """What matters about the rows of each relation."""
-    followed = (relation for key, relation in plan.handed_on.items() if key not in plan.program.lasting)
-    lasting = [plan.handed_on[key] for key in plan.handed_on.keys() & plan.program.lasting]
+    followed = (relation for key, relation in plan.exports.items() if key not in plan.program.irrevocable)
+    lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.irrevocable]
     lasting += [relation for relation in (plan.edges, plan.alike) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (

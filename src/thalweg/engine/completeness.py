@@ -16,10 +16,10 @@ def weigh(engine: "Engine") -> None:
     """Finds what may lack rows, and the tick at which the first of it is complete again."""
     whole = engine.whole
     lacking = [whole.memories[name].number for name in engine.lacking]
-    lacking += [whole.given[key].number for key in engine.doubts]
+    lacking += [whole.imports[key].number for key in engine.doubts]
     engine.incomplete = incomplete(whole, lacking)
     engine.settle_at = min(engine.lacking.values(), default=FOREVER) + 1
-    visible = (*whole.outputs.values(), *whole.handed_on.values())
+    visible = (*whole.outputs.values(), *whole.exports.values())
     misses = any(relation.number in engine.incomplete for relation in visible)
     engine.shed = tuple(sorted(as_streamed(_names_of_shed(engine)))) if misses else ()
 
@@ -27,7 +27,7 @@ def weigh(engine: "Engine") -> None:
 def _names_of_shed(engine: "Engine") -> Iterator[Predicate]:
     for names in engine.doubts.values():
         yield from names
-    for (signature, _), relation in engine.whole.given.items():
+    for (signature, _), relation in engine.whole.imports.items():
         if relation.name in engine.lacking:
             yield signature
     for (signature, _), feeds in engine.whole.feeds.items():

@@ -19,7 +19,7 @@ from thalweg.engine.budget import make_room
 from thalweg.engine.change import Change, Given
 from thalweg.engine.completeness import weigh
 from thalweg.engine.decoder import Decoder, Rows, of_relations, relation_mask
-from thalweg.engine.equality import Equals
+from thalweg.engine.equality import EqualityState
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
 from thalweg.engine.layout import (
@@ -53,7 +53,7 @@ from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.model.triples import TRIPLES, as_triples
 from thalweg.planning.check_capacity import exceeded
-from thalweg.planning.gather import gather
+from thalweg.planning.fuse_input_copies import gather
 from thalweg.planning.plan import Relation, make_plan
 from thalweg.planning.withhold import withhold
 
@@ -101,7 +101,7 @@ class Engine:
         self._tells = tells
         if memory is not None:
             give_back_memory()
-        self.mixed = program.streamed & (program.derived | {name for name, _ in program.given})
+        self.mixed = program.streamed & (program.derived | {name for name, _ in program.imports})
         self.dictionary = Dictionary() if dictionary is None else dictionary
         self.dropped = 0
         self.lacking: dict[str, int] = {}
@@ -135,10 +135,10 @@ class Engine:
             for name, (into, constants) in self.gathering.into.items()
         }
         self._last_stratum = plan.depth - 1
-        self._only_derived = (program.derived | {name for name, _ in self.program.given}) - self.mixed
+        self._only_derived = (program.derived | {name for name, _ in self.program.imports}) - self.mixed
         self.decoder = Decoder(plan, self.dictionary)
         self._is_output = relation_mask(plan, plan.outputs.values())
-        self.equals = Equals(self) if self.program.equality else None
+        self.equals = EqualityState(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
         self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
         self._plain = not (self._every_tick or plan.tuples)
@@ -305,9 +305,12 @@ class Engine:
                     self._feed_rows(feeds, signature, batch.stream, words)
         for each in given:
             key = each.signature, each.timed
-            if self.equals is not None and self.plan.given[key] == self.plan.links:
+            if self.equals is not None and self.plan.imports[key] == self.plan.links:
                 self.equals.take(each.begun)
-            number, begin = self.plan.given[key].number, FEED_UNTIL if key in self.program.lasting else FEED_FOREVER
+            number, begin = (
+                self.plan.imports[key].number,
+                FEED_UNTIL if key in self.program.irrevocable else FEED_FOREVER,
+            )
             for kind, rows in ((FEED_RETRACT, each.ended), (begin, each.begun)):
                 if len(rows):
                     index = np.array([(kind, number, 0, -1, 0, 0, rows.shape[1])])
@@ -382,7 +385,7 @@ class Engine:
 
     def _collect_change(self, tick: int, changes: list[Change]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
-        raised = self.arrays.rows_in(RAISED) if self.program.lasting else None
+        raised = self.arrays.rows_in(RAISED) if self.program.irrevocable else None
         if self.equals is not None:
             begun, ended = self.equals.told(tick, begun, ended)
         unknown = None

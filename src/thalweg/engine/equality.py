@@ -203,10 +203,10 @@ def _reached(
     return reached
 
 
-class Veil:
+class HiddenMembers:
     """The words that have links, and are therefore not told of.
 
-    >>> veil = Veil()
+    >>> veil = HiddenMembers()
     >>> veil.take([(7, 3, 5)])
     >>> veil.settle(4), veil.settle(6)
     (({7}, set()), (set(), {7}))
@@ -241,13 +241,13 @@ class Veil:
         return came, shown
 
 
-class Equals:
+class EqualityState:
     """What an engine must do besides when things may be one."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self.classes = Classes(lambda word: engine.dictionary.spell(word) if word >= 0 else _LAST)
-        self._veil = Veil()
+        self._veil = HiddenMembers()
         assert engine.program.equality is not None
         self._buffer: Rows = np.zeros(64, dtype=np.int64)
         self._contradictions: set[int] = set()

@@ -153,7 +153,7 @@ class _Prover:
             return Proof(f"{claim} at {row[-1] >> 2}", None, "counted")
         if any(relation == made.number for made, _ in plan.background):
             return Proof(claim, None, "background")
-        for (signature, timed), made in plan.given.items():
+        for (signature, timed), made in plan.imports.items():
             if made.number == relation:
                 args = tuple(map(self.engine.dictionary.spell, row))
                 found = self.imported(Fact(signature.name, args[:-1] if timed else args))

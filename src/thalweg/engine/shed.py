@@ -118,8 +118,8 @@ class Standing:
 def standing(engine: "Engine") -> Standing:
     """Copies of the rows that others know of, to be compared with those of another plan (see `add_difference`)."""
     plan = engine.plan
-    lasting = [plan.handed_on[key] for key in plan.handed_on.keys() & engine.program.lasting]
-    followed = [plan.handed_on[key] for key in plan.handed_on.keys() - engine.program.lasting]
+    lasting = [plan.exports[key] for key in plan.exports.keys() & engine.program.irrevocable]
+    followed = [plan.exports[key] for key in plan.exports.keys() - engine.program.irrevocable]
     rows = _living(engine, [*plan.outputs.values(), *followed])
     visible = rows if engine.equals is None else engine.equals.visible(rows)
     return Standing(visible, _living(engine, lasting), engine.withheld)

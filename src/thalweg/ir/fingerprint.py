@@ -18,7 +18,7 @@ def fingerprint(program: Program) -> str:
 
     >>> from dataclasses import replace
     >>> one = Program(background=(Fact("p", ("a",)),))
-    >>> fingerprint(one) == fingerprint(replace(one)), fingerprint(one) == fingerprint(replace(one, fixed=True))
+    >>> fingerprint(one) == fingerprint(replace(one)), fingerprint(one) == fingerprint(replace(one, static_schema=True))
     (True, False)
     """
     digest = hashlib.sha256()

@@ -34,9 +34,9 @@ def _union(name: str) -> Callable[[Parts], frozenset[Any]]:
 
 def _told(parts: Parts) -> frozenset[Predicate] | None:
     """What a part keeps to itself is not output; a part that does not say outputs all that it derives."""
-    if all(part.told is None for part in parts):
+    if all(part.outputs is None for part in parts):
         return None
-    return frozenset(name for part in parts for name in (part.derived if part.told is None else part.told))
+    return frozenset(name for part in parts for name in (part.derived if part.outputs is None else part.outputs))
 
 
 def _annotations(parts: Parts) -> TermAnnotations:
@@ -82,13 +82,13 @@ TOGETHER: Final = 'load the documents together, in one call: `load("a.ttl", "b.t
 MERGED: Final[dict[str, Callable[[Parts], Any]]] = {
     "rules": _joined("rules"),
     "background": _joined("background"),
-    "given": _union("given"),
-    "handed_on": _union("handed_on"),
-    "lasting": _union("lasting"),
-    "told": _told,
+    "imports": _union("imports"),
+    "exports": _union("exports"),
+    "irrevocable": _union("irrevocable"),
+    "outputs": _told,
     "streamed": _union("streamed"),
     "annotations": _annotations,
-    "fixed": lambda parts: any(part.fixed for part in parts),
+    "static_schema": lambda parts: any(part.static_schema for part in parts),
     "equality": _equality,
     "pinned": _union("pinned"),
     "gathered": _union("gathered"),

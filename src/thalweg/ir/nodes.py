@@ -219,29 +219,29 @@ class Equality:
 class Program:
     """Rules, and the facts that hold at every tick.
 
-    A part of a larger program takes some predicates from other parts and hands some on. Both are pairs of a signature
-    and whether the facts are derived `at` a tick, which is then their last column. What is given holds as long as the
-    other part derives it: to the rules it is derived, not streamed. The ends of `lasting` ones are known beforehand:
-    nothing can take them back. `told` are the signatures whose changes the world hears of; by default all derived.
-    `streamed` are derived signatures that streams are expected to bring as well; `annotations` are the facts about
-    terms that rules read. `fixed`: the rules were made for a schema, which streams cannot change. `equality`: which
-    things are one.
+    A part of a larger plan `imports` some predicates from other parts and `exports` some. Both are pairs of a predicate
+    and whether the facts are derived `at` a tick, which is then their last column. What is imported holds as long as
+    the other part derives it: to the rules it is derived, not streamed. The ends of `irrevocable` ones are known in
+    advance: nothing can take them back. `outputs` are the predicates whose changes are output; by default all derived.
+    `streamed` are derived predicates that streams are expected to bring as well; `annotations` are the facts about
+    terms that rules read. `static_schema`: the rules were made for a schema, which streams cannot change. `equality`
+    says which things are one.
 
-    `pinned` are derived signatures that come about, where work is spread, in the stage of that number at the earliest;
+    `pinned` are derived predicates that come about, where work is spread, in the stage of that number at the earliest;
     `gathered` ones repeat what streams bring, each fact with constants that say what it was. `static` is background
-    that no stream adds to. `reasons`: what is told are clashes, each with a smallest set of facts behind it; these
+    that no stream adds to. `reasons`: what is output are clashes, each with a smallest set of facts behind it; these
     rules, which know no windows, say whether some facts suffice.
     """
 
     rules: tuple[Rule, ...] = ()
     background: tuple[Fact, ...] = ()
-    given: frozenset[tuple[Predicate, bool]] = frozenset()
-    handed_on: frozenset[tuple[Predicate, bool]] = frozenset()
-    lasting: frozenset[tuple[Predicate, bool]] = frozenset()
-    told: frozenset[Predicate] | None = None
+    imports: frozenset[tuple[Predicate, bool]] = frozenset()
+    exports: frozenset[tuple[Predicate, bool]] = frozenset()
+    irrevocable: frozenset[tuple[Predicate, bool]] = frozenset()
+    outputs: frozenset[Predicate] | None = None
     streamed: frozenset[Predicate] = frozenset()
     annotations: TermAnnotations = TermAnnotations()
-    fixed: bool = False
+    static_schema: bool = False
     equality: Equality | None = None
     pinned: frozenset[tuple[Predicate, int]] = frozenset()
     gathered: frozenset[Predicate] = frozenset()

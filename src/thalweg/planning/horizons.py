@@ -58,7 +58,7 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
         if tuples.ticks is not None:
             yield tuples.ticks.number, FOREVER
     yield from ((relation.number, FOREVER) for relation, _ in plan.background)
-    yield from ((relation.number, FOREVER) for relation in plan.given.values())
+    yield from ((relation.number, FOREVER) for relation in plan.imports.values())
     yield from ((relation.number, size) for size, relation in plan.clocks.items())
     yield from ((relation.number, 0) for relation in plan.beats.values())
     yield from ((relation.number, FOREVER) for relation in (plan.truth, plan.links) if relation is not None)

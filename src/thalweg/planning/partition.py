@@ -178,15 +178,15 @@ class _Writer:
         program = Program(
             rules=(*map(_merging, (route for route in routes if route.union)), *self.renamed(draft, keyed)),
             background=tuple(self.renamed_background(draft)),
-            given=frozenset(_given(route) for route in routes if route.stage is not None),
-            handed_on=frozenset((name, timed) for name, _, timed in supplies),
-            lasting=frozenset(
+            imports=frozenset(_given(route) for route in routes if route.stage is not None),
+            exports=frozenset((name, timed) for name, _, timed in supplies),
+            irrevocable=frozenset(
                 [
                     *(_given(route) for route in routes if route.lasting),
                     *((name, timed) for name, signature, timed in supplies if signature in self.lasting),
                 ]
             ),
-            told=frozenset(draft.told),
+            outputs=frozenset(draft.told),
             static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in self.program.static),
             gathered=frozenset(
                 signature.renamed(draft.head(signature)) for signature in self.program.gathered & draft.located.keys()

@@ -85,7 +85,7 @@ class Placing:
         for component in in_order(program):
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
-            if program.told is None or signature in program.told:
+            if program.outputs is None or signature in program.outputs:
                 self.tell(signature)
         self.veil()
         if program.equality is None and not program.pinned:
@@ -113,7 +113,7 @@ class Placing:
 
     def is_told(self, component: Component) -> bool:
         """Whether the world hears of any of its conclusions."""
-        return self.program.told is None or not self.program.told.isdisjoint(component.arities)
+        return self.program.outputs is None or not self.program.outputs.isdisjoint(component.arities)
 
     def why(self, component: Component) -> str:
         """Why a component is in one bucket."""
@@ -267,7 +267,7 @@ def place_rules(program: Program) -> Placing:
     >>> x, y = Variable("X"), Variable("Y")
     >>> knows = Rule(Atom("knows", (y, x)), (Now(Atom("knows", (x, y))),))
     >>> known = frozenset({knows.head.signature})
-    >>> everyone = Program((knows,), told=known, streamed=known)
+    >>> everyone = Program((knows,), outputs=known, streamed=known)
     >>> [[draft.split for draft in place_rules(each).drafts] for each in (Program((knows,)), everyone)]
     [[False], [True, True]]
     """

@@ -147,8 +147,8 @@ class Plan:
     clocks: dict[int, Relation] = field(default_factory=dict)
     beats: dict[int, Relation] = field(default_factory=dict)
     outputs: dict[Predicate, Relation] = field(default_factory=dict)
-    given: dict[tuple[Predicate, bool], Relation] = field(default_factory=dict)
-    handed_on: dict[tuple[Predicate, bool], Relation] = field(default_factory=dict)
+    imports: dict[tuple[Predicate, bool], Relation] = field(default_factory=dict)
+    exports: dict[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
     edges: Relation | None = None
     alike: Relation | None = None
@@ -177,11 +177,11 @@ class _Planner:
         self.mixed = mixed
         self.background = Counter(fact.signature for fact in program.background)
         self.heads_now = {rule.head.signature for rule in self.rules if rule.time is None}
-        self.heads_now |= {signature for signature, timed in program.given if not timed}
+        self.heads_now |= {signature for signature, timed in program.imports if not timed}
         if program.equality is not None:
             self.heads_now.add(program.equality.links)
         self.heads_at = {rule.head.signature for rule in self.rules if rule.time is not None}
-        self.heads_at |= {signature for signature, timed in program.given if timed}
+        self.heads_at |= {signature for signature, timed in program.imports if timed}
         self.values = {group.value: group for group in self.groups}
 
     # Relations ------------------------------------------------------------------------------------------------------
@@ -437,7 +437,7 @@ class _Planner:
     def never_clips(self, signature: Predicate, window: Window) -> bool:
         """Whether every row derived `at U` ends by itself before U leaves the window, and never starts before U."""
         assert isinstance(window, TimeWindow)
-        return (signature, True) not in self.plan.program.given and all(
+        return (signature, True) not in self.plan.program.imports and all(
             any(
                 isinstance(literal, At)
                 and literal.time == rule.time
@@ -483,12 +483,12 @@ class _Planner:
             self.plan.links = self.derived(equality.links)
             self.plan.edges = None if equality.edges is None else self.derived(equality.edges)
             self.plan.alike = None if equality.alike is None else self.derived(equality.alike)
-        told = self.plan.program.told
+        told = self.plan.program.outputs
         for signature in sorted(self.plan.program.derived if told is None else told):
             self.plan.outputs[signature] = self.output(signature)
         for passed, relations in (
-            (self.plan.program.given, self.plan.given),
-            (self.plan.program.handed_on, self.plan.handed_on),
+            (self.plan.program.imports, self.plan.imports),
+            (self.plan.program.exports, self.plan.exports),
         ):
             for signature, timed in sorted(passed):
                 relations[signature, timed] = self.derived_at(signature) if timed else self.derived(signature)
@@ -521,7 +521,9 @@ class _Planner:
         for feed in self.plan.tuples:
             for relation in (*feed.relations.values(), *filter(None, (feed.ticks,))):
                 taken_back[relation.number] = True
-        uncertain = [relation for key, relation in self.plan.given.items() if key not in self.plan.program.lasting]
+        uncertain = [
+            relation for key, relation in self.plan.imports.items() if key not in self.plan.program.irrevocable
+        ]
         for relation in (*(grouping.value for grouping in self.plan.groupings), *uncertain):
             taken_back[relation.number] = True
         changed = True

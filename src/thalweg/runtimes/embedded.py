@@ -15,7 +15,7 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.runtimes.clashes import Explaining, as_clashes
+from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
 from thalweg.runtimes.late import Late, facts
 from thalweg.runtimes.reorder import Reorder

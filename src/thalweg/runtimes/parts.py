@@ -21,7 +21,7 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.planning.wire_parts import Wiring
-from thalweg.runtimes.answer_sets import Connected, Windowed
+from thalweg.runtimes.answer_sets.windowed import Connected, Windowed
 from thalweg.runtimes.emit import Emitter, Piece, Solution
 
 Rows = NDArray[np.int64]
@@ -85,8 +85,8 @@ class Chain(Emitter):
         self.answer_sets = answer_sets
         self._evaluator = evaluator
         self._reads = wiring.reads
-        self._wanted = {name for name, timed in wiring.above.given if not timed} - wiring.below.derived
-        self._shared = wiring.above.given & wiring.below.handed_on
+        self._wanted = {name for name, timed in wiring.above.imports if not timed} - wiring.below.derived
+        self._shared = wiring.above.imports & wiring.below.exports
         self._emitter = emitter
         self._answers = Answers(self.dictionary, report)
         self._waiting: _Tick | None = None
@@ -160,7 +160,7 @@ class Chain(Emitter):
         """What began and ended of the predicates that the answer set program reads."""
         begun, ended = Batch(), Batch()
         for own, name in self._reads:
-            came, went, _ = change.columns(self.below.plan.handed_on[own, False])
+            came, went, _ = change.columns(self.below.plan.exports[own, False])
             begun.rows[name], ended.rows[name] = came.reshape(-1), went.reshape(-1)
         return begun, ended
 
@@ -168,7 +168,7 @@ class Chain(Emitter):
         if change is None:
             return
         for name, timed in self._shared:
-            begun, ended, _ = change.columns(self.below.plan.handed_on[name, timed])
+            begun, ended, _ = change.columns(self.below.plan.exports[name, timed])
             if len(begun) or len(ended):
                 yield Given(name, timed, begun, ended)
 

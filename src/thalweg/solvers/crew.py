@@ -36,10 +36,10 @@ _LOOK: Final = 0.5
 _MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.crew import work; work()"
 
 
-class Crew:
+class SolverPool:
     """So many processes, made when they are needed; with none, tasks are solved in this process.
 
-    >>> with Crew(1) as crew:
+    >>> with SolverPool(1) as crew:
     ...     [solved.answers for solved in crew.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
     [(('p', 'q'),), ()]
     """
@@ -68,7 +68,7 @@ class Crew:
         finally:
             self._idle.put(worker)
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "SolverPool":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import Asking, run
+from thalweg import SolveOptions, run
 from thalweg.bench.citybench import QUERIES, background, measure, program, rules, second, table
 from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
 from thalweg.model.rdf import fact_of
@@ -42,7 +42,7 @@ def test_the_first_query_on_real_data(tmp_path: Path, solver: str) -> None:
     slide, start = expected["slide_ms"], expected["t0"]
     events = [json.loads(line) for line in gzip.decompress((DATA / "stream.jsonl.gz").read_bytes()).splitlines()]
     stream = [((event["ts"] - start) // slide, facts(event["ntriples"])) for event in events]
-    asking = Asking(window=expected["window_ms"] // slide, slide=1, solver=solver, workers=0)
+    asking = SolveOptions(window=expected["window_ms"] // slide, slide=1, solver=solver, workers=0)
     answers = run(tmp_path / "q1.lp", stream, background=DATA / "static.nt", first=0, asking=asking)
     found = {answer.t: set(answer.sets[0]) for answer in answers}  # type: ignore[union-attr]
     for window in expected["windows"]:

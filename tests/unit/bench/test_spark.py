@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg.bench.contest import (
+from thalweg.bench.idle import Echo, Silent
+from thalweg.bench.interleaved import (
     ECHO,
     ENGINE,
     SILENT,
@@ -23,8 +24,7 @@ from thalweg.bench.contest import (
     compete,
     engines,
 )
-from thalweg.bench.contest import session as fresh_session
-from thalweg.bench.idle import Echo, Silent
+from thalweg.bench.interleaved import session as fresh_session
 from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
 from thalweg.bench.spark import heats, verdict
 from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, Stream, record

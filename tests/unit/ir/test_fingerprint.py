@@ -18,13 +18,13 @@ PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X
 CHANGED = {
     "rules": PROGRAM.rules[:1],
     "background": (Fact("t", ("b",)),),
-    "given": frozenset({(Predicate("p", 1), False)}),
-    "handed_on": frozenset({(Predicate("q", 1), True)}),
-    "lasting": frozenset({(Predicate("q", 1), True)}),
-    "told": frozenset({Predicate("r", 1)}),
+    "imports": frozenset({(Predicate("p", 1), False)}),
+    "exports": frozenset({(Predicate("q", 1), True)}),
+    "irrevocable": frozenset({(Predicate("q", 1), True)}),
+    "outputs": frozenset({Predicate("r", 1)}),
     "streamed": frozenset({Predicate("q", 1)}),
     "annotations": TermAnnotations(stand_ins=True),
-    "fixed": True,
+    "static_schema": True,
     "equality": Equality(Predicate("e", 2), None, Predicate("l", 2)),
     "pinned": frozenset({(Predicate("q", 1), 1)}),
     "gathered": frozenset({Predicate("p", 1)}),
@@ -81,4 +81,4 @@ def test_a_snapshot_of_other_outputs_is_refused() -> None:
     engine.advance(0, [Fact("p", ("a",))])
     assert Engine.restore(PROGRAM, engine.snapshot()).now == 0
     with pytest.raises(MismatchError):
-        Engine.restore(replace(PROGRAM, told=frozenset({Predicate("r", 1)})), engine.snapshot())
+        Engine.restore(replace(PROGRAM, outputs=frozenset({Predicate("r", 1)})), engine.snapshot())

@@ -14,13 +14,13 @@ P, Q = Rule(Atom("p")), Rule(Atom("q"))
 WHOLE = {
     "rules": (P,),
     "background": (Fact("t", ("b",)),),
-    "given": frozenset({(Predicate("g", 1), False)}),
-    "handed_on": frozenset({(Predicate("q", 1), True)}),
-    "lasting": frozenset({(Predicate("q", 1), True)}),
-    "told": frozenset({Predicate("p", 0)}),
+    "imports": frozenset({(Predicate("g", 1), False)}),
+    "exports": frozenset({(Predicate("q", 1), True)}),
+    "irrevocable": frozenset({(Predicate("q", 1), True)}),
+    "outputs": frozenset({Predicate("p", 0)}),
     "streamed": frozenset({Predicate("p", 0)}),
     "annotations": TermAnnotations(("<a>", "<b>"), True, ("_:r",)),
-    "fixed": True,
+    "static_schema": True,
     "equality": Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<n>"})),
     "pinned": frozenset({(Predicate("p", 0), 1)}),
     "gathered": frozenset({Predicate("g", 1)}),
@@ -47,8 +47,8 @@ def test_one_part_is_itself() -> None:
 
 
 def test_a_part_that_does_not_say_outputs_all_that_it_derives() -> None:
-    assert merge([Program((P,)), Program((Q,))]).told is None
-    assert merge([Program((P,)), Program((Q,), told=frozenset())]).told == {"p/0"}
+    assert merge([Program((P,)), Program((Q,))]).outputs is None
+    assert merge([Program((P,)), Program((Q,), outputs=frozenset())]).outputs == {"p/0"}
 
 
 def test_annotations_are_all_that_one_of_them_asks_for() -> None:

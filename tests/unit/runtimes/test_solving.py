@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
-from thalweg.runtimes.solving import Solving, Spelling
+from thalweg.runtimes.answer_sets.solving import Solving, Spelling
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.programs import read_program
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import thalweg
-from thalweg import Asking
+from thalweg import SolveOptions
 from thalweg.model.time import Clock
-from thalweg.runtimes.windows import read_frame
+from thalweg.runtimes.answer_sets.frame import read_frame
 from thalweg.solvers import crew
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"
@@ -43,7 +43,7 @@ class Ask:
             for name in ("models", "window", "slide", "limit", "solver", "workers")
             if name in options
         }
-        asking = Asking(**{"workers": 0, **given})
+        asking = SolveOptions(**{"workers": 0, **given})
         return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, asking=asking, **options)]
 
 
@@ -308,7 +308,7 @@ def test_answers_of_a_live_stream_come_before_the_next_event(ask: Ask) -> None:
             yield tick, f"p({tick})"
 
     ask._program.write_text("q(X) :- p(X).")
-    answers = thalweg.run(ask._program, events(), asking=Asking(workers=0))
+    answers = thalweg.run(ask._program, events(), asking=SolveOptions(workers=0))
     assert (next(answers).t, seen) == (0, [0, 1])  # type: ignore[union-attr]
 
 
@@ -317,7 +317,7 @@ def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
 
     ask._program.write_text("q(X) :- r(X).")
     events = [(tick, [f"p(x{tick}_{number})" for number in range(20_000)]) for tick in range(6)]
-    program = load_parts([ask._program], asking=Asking(workers=0, solver="clingo"))
+    program = load_parts([ask._program], asking=SolveOptions(workers=0, solver="clingo"))
     with start(program, events, Timing()) as job:
         for _ in job.pieces():
             pass
@@ -329,7 +329,7 @@ def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: A
 
     ask._program.write_text("q(X) :- p(X).")
     events = ((tick, [f"p(x{tick}_{number})" for number in range(10)]) for tick in range(12))
-    program = load_parts([ask._program], asking=Asking(solver="engine"))
+    program = load_parts([ask._program], asking=SolveOptions(solver="engine"))
     with start(program, events, Timing()) as job:
         words = job.runtime.engine.dictionary
         answers = (piece for piece in job.pieces() if piece is not None)
@@ -362,7 +362,7 @@ def test_memory_stays_the_same_over_ten_thousand_windows_of_ever_new_names(
 
     ask._program.write_text("q(X) :- p(X,Y), Y < 25, not r(X). #show q/1.")
     sizes = []
-    for answer in thalweg.run(ask._program, events(), asking=Asking(window=3, slide=1, solver=solver, workers=1)):
+    for answer in thalweg.run(ask._program, events(), asking=SolveOptions(window=3, slide=1, solver=solver, workers=1)):
         if answer.t % 100 == 0:  # type: ignore[union-attr]
             sizes.append(resident())
     assert len(sizes) == 100

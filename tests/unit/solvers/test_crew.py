@@ -5,34 +5,34 @@ import pytest
 from thalweg.diagnostics import Failed
 from thalweg.solvers import crew
 from thalweg.solvers.clingo import Task
-from thalweg.solvers.crew import Crew
+from thalweg.solvers.crew import SolverPool
 
 PIGEONS = "1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q."
 ENDLESS = "n(0). n(X+1) :- n(X)."
 
 
 def test_answers_come_in_the_order_of_the_tasks() -> None:
-    with Crew(2) as workers:
+    with SolverPool(2) as workers:
         found = workers.solve([Task(f"a({number}).") for number in range(6)])
     assert [solved.answers for solved in found] == [((f"a({number})",),) for number in range(6)]
 
 
 def test_without_processes_everything_is_solved_here() -> None:
-    with Crew(0) as here, Crew(1) as there:
+    with SolverPool(0) as here, SolverPool(1) as there:
         tasks = [Task("{a; b}.", models=models) for models in ("first", "all", "brave", "cautious")]
         assert [one.answers for one in here.solve(tasks)] == [one.answers for one in there.solve(tasks)]
 
 
 @pytest.mark.parametrize("program", [PIGEONS, ENDLESS], ids=["solving", "grounding"])
 def test_a_limit_ends_what_takes_too_long_and_the_next_task_is_solved(program: str) -> None:
-    with Crew(1) as workers:
+    with SolverPool(1) as workers:
         slow, quick = workers.solve([Task(program, limit=0.3), Task("a.", limit=10.0)])
     assert (slow.answers, slow.complete) == ((), False)
     assert (quick.answers, quick.complete) == ((("a",),), True)
 
 
 def test_what_was_found_in_time_is_told() -> None:
-    with Crew(1) as workers:
+    with SolverPool(1) as workers:
         (found,) = workers.solve([Task("{ a(1..40) }.", models="all", limit=0.3)])
     assert found.answers
     assert not found.complete
@@ -40,14 +40,14 @@ def test_what_was_found_in_time_is_told() -> None:
 
 def test_the_best_so_far_is_told() -> None:
     hard = "{ a(1..60) }. :- #sum { X*X*7\\101,X : a(X) } != 1234. #minimize { (X*37)\\91,X : a(X) }."
-    with Crew(1) as workers:
+    with SolverPool(1) as workers:
         (found,) = workers.solve([Task(hard, models="all", limit=0.5)])
     assert found.complete or len(found.answers) <= 1
 
 
 def test_a_process_that_has_grounded_enough_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crew, "RENEWAL", 50)
-    with Crew(1) as workers:
+    with SolverPool(1) as workers:
         (worker,) = workers._workers
         seen = set()
         for _ in range(4):
@@ -57,14 +57,14 @@ def test_a_process_that_has_grounded_enough_is_replaced(monkeypatch: pytest.Monk
 
 
 def test_what_clingo_cannot_do_is_a_failure_with_its_own_words() -> None:
-    with Crew(1) as workers:
+    with SolverPool(1) as workers:
         with pytest.raises(Failed, match="unsafe"):
             workers.solve([Task("a(X).")])
         assert workers.solve([Task("a.")])[0].answers == (("a",),)
 
 
 def test_a_process_that_dies_is_a_failure() -> None:
-    with Crew(1) as workers:
+    with SolverPool(1) as workers:
         workers.solve([Task("a.")])
         process = workers._workers[0]._process
         assert process is not None
@@ -77,7 +77,7 @@ def test_a_process_that_dies_is_a_failure() -> None:
 
 @pytest.mark.parametrize("size", [0, 1])
 def test_waiting_is_part_of_the_limit(size: int) -> None:
-    with Crew(size) as workers:
+    with SolverPool(size) as workers:
         slow, waiting = workers.solve([Task(PIGEONS, limit=0.3), Task(PIGEONS, limit=0.3)])
     assert not slow.complete
     assert not waiting.complete
@@ -85,5 +85,5 @@ def test_waiting_is_part_of_the_limit(size: int) -> None:
 
 
 def test_a_crew_that_fails_does_not_wait_for_what_never_ends() -> None:
-    with pytest.raises(Failed, match="unsafe"), Crew(2) as workers:
+    with pytest.raises(Failed, match="unsafe"), SolverPool(2) as workers:
         workers.solve([Task("a(X)."), Task(ENDLESS)])

@@ -229,7 +229,7 @@ class _Lowering(Predicates):
         needed = self.needed(told)
         rules = tuple(rule for rule in self.rules if rule.head.signature in needed)
         facts = tuple(fact for fact in self.facts if fact.signature in needed)
-        return Program(rules, facts, told=told, streamed=streamed & needed)
+        return Program(rules, facts, outputs=told, streamed=streamed & needed)
 
     def needed(self, told: frozenset[Predicate]) -> frozenset[Predicate]:
         """What answers rest on: nothing else has to be derived."""

@@ -13,9 +13,9 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
 from thalweg.languages.owl.consistency import INCONSISTENT, Bolt, Checks, by_bolts
+from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.negative import Negative, Taxonomy, close
-from thalweg.languages.owl.sides import by_sides
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
 from thalweg.model.vocabulary import Triple, is_schema, short
@@ -54,8 +54,8 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     program = Program(
         tuple(_windowed(rule, window) for rule in checks.rules),
         tuple(dict.fromkeys((*data, *closed.facts, *checks.background))),
-        told=TOLD,
-        fixed=True,
+        outputs=TOLD,
+        static_schema=True,
         pinned=checks.pinned,
         gathered=checks.gathered,
         static=_tables(checks),
@@ -65,7 +65,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
 
 
 def _reasons(checks: Checks) -> Program:
-    return Program(checks.rules, checks.background, told=TOLD, gathered=checks.gathered, static=_tables(checks))
+    return Program(checks.rules, checks.background, outputs=TOLD, gathered=checks.gathered, static=_tables(checks))
 
 
 def _tables(checks: Checks) -> frozenset[Predicate]:

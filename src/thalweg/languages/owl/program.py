@@ -101,10 +101,10 @@ def specialised(
     return Program(
         found,
         tuple(dict.fromkeys(background)),
-        told=frozenset(told),
+        outputs=frozenset(told),
         streamed=streamed,
         annotations=annotations,
-        fixed=True,
+        static_schema=True,
         equality=equality,
     )
 
@@ -133,7 +133,9 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     facts += _about_data(triples, annotations, rules)
     told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
     streamed = frozenset({TRIPLES})
-    return Program(rules, tuple(dict.fromkeys(facts)), told=frozenset(told), streamed=streamed, annotations=annotations)
+    return Program(
+        rules, tuple(dict.fromkeys(facts)), outputs=frozenset(told), streamed=streamed, annotations=annotations
+    )
 
 
 def beside(program: Program, others: Iterable[Program]) -> Program:
@@ -184,7 +186,9 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
     data = tuple(fact_of(*triple) for triple in triples if not is_schema(triple))
     told = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
     streamed = frozenset(name for name in told if name[0] == "<")
-    return Program(rules, tuple(dict.fromkeys((*data, *rewriting.facts))), told=told, streamed=streamed, fixed=True)
+    return Program(
+        rules, tuple(dict.fromkeys((*data, *rewriting.facts))), outputs=told, streamed=streamed, static_schema=True
+    )
 
 
 def _once(triples: Sequence[Triple]) -> list[Triple]:

@@ -13,7 +13,7 @@ import numpy as np
 from thalweg.model.arrow import Lists
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import NEVER
-from thalweg.runtimes.clashes import Told
+from thalweg.runtimes.consistency.clashes import Told
 from thalweg.runtimes.emit import EMITTERS, Interval, Piece, Stretch
 from thalweg.runtimes.spark.wire import Words
 

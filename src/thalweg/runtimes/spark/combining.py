@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.runtimes.answer_sets import Answered, Listener, Share, Tardy
+from thalweg.runtimes.answer_sets.windowed import Answered, Listener, Share, TimeoutLog
 from thalweg.runtimes.emit import Piece, Solution
-from thalweg.runtimes.spark.asked import AskedJob
+from thalweg.runtimes.spark.answer_set_job import AskedJob
 from thalweg.solvers.clingo import Solved
 from thalweg.solvers.combine import combine
 
@@ -65,7 +65,7 @@ class Combining:
         self._limit = job.asking.seconds
         self._slide = job.frame.slide
         self._listen = listen
-        self._tardy = Tardy(report)
+        self._tardy = TimeoutLog(report)
 
     def pieces(self, rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
         """The answers of the windows that close in a batch, in order."""

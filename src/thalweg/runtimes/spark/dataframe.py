@@ -8,11 +8,11 @@ from pyspark import TaskContext
 from thalweg.runtimes.spark.columns import Shape, arrivals
 from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.keeper import Start
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
 from thalweg.runtimes.spark.wire import ANSWERS, FAILED, LATE, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.worker_cache import Start
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,9 +15,9 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 
 from thalweg.diagnostics import Failed, Rejected
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.keeper import KEEPER, Member, Start, Task
 from thalweg.runtimes.spark.wire import Parcel, failure, frame, unframe
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.worker_cache import KEEPER, Member, Start, Task
 
 PARCELS: Final = StructType(
     [

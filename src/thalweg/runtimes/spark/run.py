@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from thalweg.runtimes.spark.keeper import Start
+    from thalweg.runtimes.spark.worker_cache import Start
 
 PAUSE: Final = 0.05
 DEED: Final = "program.json"

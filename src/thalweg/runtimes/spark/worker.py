@@ -11,7 +11,7 @@ import numpy as np
 
 from thalweg.diagnostics import Failed, Rejected
 from thalweg.engine import Change, Engine, Given
-from thalweg.engine.about import Dated, facts_about
+from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode
@@ -20,8 +20,8 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
-from thalweg.runtimes.blame import Judge
-from thalweg.runtimes.clashes import Tracker
+from thalweg.runtimes.consistency.clashes import Tracker
+from thalweg.runtimes.consistency.justifier import Justifier
 from thalweg.runtimes.spark.answers import Missing, Telling, telling
 from thalweg.runtimes.spark.inbox import Inbox, Run, by_tick
 from thalweg.runtimes.spark.job import Job
@@ -67,7 +67,7 @@ class Worker:
         self.telling: Telling = telling(settings.emit, self.engine.dictionary)
         self._tracker: Tracker | None = None
         if job.program.reasons is not None and self.stage.outputs:
-            self._tracker = Tracker(Judge(job.program.reasons), self._about, settings.emit)
+            self._tracker = Tracker(Justifier(job.program.reasons), self._about, settings.emit)
         self._finished = False
         self._reached = -1
         self._supplied = _supplied(job, stage)
@@ -234,7 +234,7 @@ class Worker:
                 nothing = rows[:0]
                 self.telling.take(tick, predicate, *(rows if what == each else nothing for each in range(3)))
 
-    def _about(self, terms: Sequence[str]) -> Iterator[Dated]:
+    def _about(self, terms: Sequence[str]) -> Iterator[TimedFact]:
         """The facts that speak of some things, as the world calls them."""
         names = {route.name: route.signature.name for route in self.stage.routes}
         for dated in facts_about(self.engine, terms):
@@ -280,7 +280,7 @@ class _Supplies:
     def take(self, change: Change) -> None:
         plan = self._worker.engine.plan
         for (name, timed, _, _, route), (ticks, begun, ended) in zip(self._worker._supplied, self._found, strict=True):
-            relation = plan.handed_on[name, timed]
+            relation = plan.exports[name, timed]
             if route.lasting:
                 began = change.lasting(relation)
                 gone = began[:0]
@@ -297,7 +297,7 @@ class _Supplies:
         """Notes where what a later stage gets has become incomplete, or complete again."""
         worker = self._worker
         for place, (name, timed, *_) in enumerate(worker._supplied):
-            lacks = worker.engine.plan.handed_on[name, timed].number in change.incomplete
+            lacks = worker.engine.plan.exports[name, timed].number in change.incomplete
             names = worker._world(change.shed) if lacks else ()
             if names != worker._unsure[place]:
                 worker._unsure[place] = names

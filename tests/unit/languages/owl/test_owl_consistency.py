@@ -11,9 +11,9 @@ from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom
 from thalweg.languages.owl.consistency import INCONSISTENT, Checks, by_bolts
+from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import NOTHING
 from thalweg.languages.owl.negative import close
-from thalweg.languages.owl.sides import by_sides
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import unquote
@@ -41,7 +41,7 @@ def checks_of(axioms: list[Axiom], method: str, bolts: int = 3) -> Checks:
 
 
 def told(checks: Checks, *facts: Fact) -> list[str]:
-    engine = Engine(Program(checks.rules, checks.background, told=frozenset({Predicate(INCONSISTENT, 3)})))
+    engine = Engine(Program(checks.rules, checks.background, outputs=frozenset({Predicate(INCONSISTENT, 3)})))
     begun = [fact for change in engine.advance(to=0, facts=facts) for fact in change.begin]
     return sorted(f"{unquote(fact.args[0])} {' '.join(dict.fromkeys(fact.args[1:]))}" for fact in begun)
 

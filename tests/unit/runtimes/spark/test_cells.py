@@ -10,10 +10,10 @@ from cells import LOSSES, Cluster
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
-from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.answer_sets.options import SolveOptions
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.run import check_claim, claim
-from thalweg.solvers.crew import Crew
+from thalweg.solvers.crew import SolverPool
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
 
@@ -37,7 +37,7 @@ def answers(found: list[Solution]) -> list[list[list[str]]]:
 
 
 def test_pieces_are_side_by_side_and_large_ones_are_split_by_their_key() -> None:
-    cluster = Cluster(TRAFFIC, Asking(), 3)
+    cluster = Cluster(TRAFFIC, SolveOptions(), 3)
     assert [(spread.piece.inputs, spread.start, spread.cells) for spread in cluster.job.spreads] == [
         (("light/1", "many/1", "slow/1"), 0, 3),
         (("at/2", "smoke/1"), 3, 3),
@@ -47,7 +47,7 @@ def test_pieces_are_side_by_side_and_large_ones_are_split_by_their_key() -> None
 
 
 def test_a_report_has_a_share_for_each_piece() -> None:
-    cluster = Cluster(TRAFFIC, Asking("all"), 2)
+    cluster = Cluster(TRAFFIC, SolveOptions("all"), 2)
     found = cluster.take([event(1, "slow(a)", "slow(b)", "many(a)", "light(b)", "crew(x)", "crew(y)")])
     assert answers(found) == [[["jam(a)", "send(x)"], ["jam(a)", "send(y)"]]]
     (heard,) = cluster.heard
@@ -60,7 +60,7 @@ def test_a_report_has_a_share_for_each_piece() -> None:
 
 def test_the_background_goes_where_the_facts_go() -> None:
     background = tuple(read_fact(f"p({number})") for number in range(20))
-    cluster = Cluster("a(X) :- p(X), not q(X).", Asking(), 4, background)
+    cluster = Cluster("a(X) :- p(X), not q(X).", SolveOptions(), 4, background)
     assert [spread.cells for spread in cluster.job.spreads] == [4]
     found = cluster.take([event(0, *(f"q({number})" for number in range(0, 20, 2)))])
     assert answers(found) == [[sorted(f"a({number})" for number in range(1, 20, 2))]]
@@ -69,7 +69,7 @@ def test_the_background_goes_where_the_facts_go() -> None:
 def test_each_cell_has_the_background_of_its_piece() -> None:
     facts = [f"slow(r{number})" for number in range(9)] + [f"at(c{number},r1)" for number in range(9)]
     background = tuple(map(read_fact, (*facts, "crew(x)", "other(y)", "go")))
-    job = Cluster(TRAFFIC + "off :- not go.", Asking(), 3, background).job
+    job = Cluster(TRAFFIC + "off :- not go.", SolveOptions(), 3, background).job
     shares = [sorted(map(str, job.share(bucket))) for bucket in job.buckets(0)]
     assert sorted(fact for share in shares[:3] for fact in share) == facts[:9]
     assert sorted(fact for share in shares[3:6] for fact in share) == facts[9:]
@@ -79,7 +79,7 @@ def test_each_cell_has_the_background_of_its_piece() -> None:
 
 @pytest.mark.parametrize("solver", ["clingo", "engine"])
 def test_two_spellings_of_one_fact_are_one_fact_of_a_window(solver: str) -> None:
-    cluster = Cluster(f"{NAMES} a(X) :- p(X).", Asking(solver=solver, window="2 #"), 1)
+    cluster = Cluster(f"{NAMES} a(X) :- p(X).", SolveOptions(solver=solver, window="2 #"), 1)
     found = cluster.take([event(0, "p(ex_x)", "p(<http://ex.org/x>)", "p(1)")])
     assert answers(found) == [[["a(1)", "a(<http://ex.org/x>)"]]]
 
@@ -88,7 +88,7 @@ def test_two_spellings_of_one_fact_are_one_fact_of_a_window(solver: str) -> None
 def test_terms_that_are_one_to_clingo_go_to_one_cell(solver: str) -> None:
     facts = [f"p(<http://ex.org/x{number}>)" for number in range(20)]
     others = [f"q(ex_x{number})" for number in range(20)]
-    cluster = Cluster(f"{NAMES} a(X) :- p(X), not q(X). n(X) :- p(X), q(X).", Asking(solver=solver), 4)
+    cluster = Cluster(f"{NAMES} a(X) :- p(X), not q(X). n(X) :- p(X), q(X).", SolveOptions(solver=solver), 4)
     (only,) = answers(cluster.take([event(0, *facts, *others)]))
     assert only == [sorted(f"n(<http://ex.org/x{number}>)" for number in range(20))]
 
@@ -96,19 +96,19 @@ def test_terms_that_are_one_to_clingo_go_to_one_cell(solver: str) -> None:
 @pytest.mark.parametrize("program", ["a(X) :- rdf_type(X,ex_C), p(X).", "a(C) :- rdf_type(X,C), not p(C)."])
 def test_types_are_classes_and_facts_about_them(program: str) -> None:
     facts = [f"<http://ex.org/C>(x{number})" for number in range(9)] + ["p(x3)", "p(<http://ex.org/D>)"]
-    one, four = (Cluster(NAMES + program, Asking(), partitions) for partitions in (1, 4))
+    one, four = (Cluster(NAMES + program, SolveOptions(), partitions) for partitions in (1, 4))
     assert answers(four.take([event(0, *facts)])) == answers(one.take([event(0, *facts)])) != [[[]]]
 
 
 def test_late_facts_are_told_once() -> None:
-    cluster = Cluster("a(X) :- p(X), not q(X). b(X) :- p(X), r(X).", Asking(window=2), 2, delay=1)
+    cluster = Cluster("a(X) :- p(X), not q(X). b(X) :- p(X), r(X).", SolveOptions(window=2), 2, delay=1)
     cluster.take([event(5, "p(1)"), event(1, "p(2)", "q(2)", "r(2)", "nobody(2)")], ended=False)
     cluster.take([event(2, "p(3)")])
     assert sorted(cluster.late) == ["nobody(2)", "p(2)", "p(3)", "q(2)", "r(2)"]
 
 
 def test_a_piece_that_takes_too_long_leaves_the_window_incomplete() -> None:
-    cluster = Cluster("a(X) :- p(X). n(0) :- q. n(X+1) :- n(X).", Asking(limit="300ms"), 2)
+    cluster = Cluster("a(X) :- p(X). n(0) :- q. n(X+1) :- n(X).", SolveOptions(limit="300ms"), 2)
     (first, second) = cluster.take([event(0, "p(1)"), event(1, "p(2)", "q")])
     assert (first.sets, first.incomplete) == ((("a(1)",),), False)
     assert (second.sets, second.incomplete) == ((), True)
@@ -118,29 +118,29 @@ def test_what_clingo_cannot_solve_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     def broken(*_: object) -> None:
         raise Failed(Diagnostic("E504", "clingo has not solved a window: it is gone"))
 
-    monkeypatch.setattr(Crew, "solve", broken)
-    cluster = Cluster("{ a(X) } :- p(X).", Asking(), 2)
+    monkeypatch.setattr(SolverPool, "solve", broken)
+    cluster = Cluster("{ a(X) } :- p(X).", SolveOptions(), 2)
     with pytest.raises(Failed, match="it is gone"):
         cluster.take([event(0, "p(1)")])
 
 
 def test_streams_without_events_have_no_windows() -> None:
-    assert Cluster("a(X) :- p(X).", Asking(), 2).take([]) == []
+    assert Cluster("a(X) :- p(X).", SolveOptions(), 2).take([]) == []
 
 
 @pytest.mark.parametrize(
     ("program", "asking", "told"),
     [
-        ("a(X) :- p(X).", Asking(window=2), None),
-        ("a(X) :- q(X).", Asking(window=2), "another program"),
-        ("a(X) :- p(X).", Asking(window=3), "the same program with other settings"),
-        ("a(X) :- p(X).", Asking("all", window=2), "the same program with other settings"),
+        ("a(X) :- p(X).", SolveOptions(window=2), None),
+        ("a(X) :- q(X).", SolveOptions(window=2), "another program"),
+        ("a(X) :- p(X).", SolveOptions(window=3), "the same program with other settings"),
+        ("a(X) :- p(X).", SolveOptions("all", window=2), "the same program with other settings"),
     ],
 )
 def test_a_checkpoint_belongs_to_a_program_and_to_how_it_is_asked(
-    tmp_path: Path, program: str, asking: Asking, told: str | None
+    tmp_path: Path, program: str, asking: SolveOptions, told: str | None
 ) -> None:
-    claim(tmp_path, Cluster("a(X) :- p(X).", Asking(window=2), 2).job, {})
+    claim(tmp_path, Cluster("a(X) :- p(X).", SolveOptions(window=2), 2).job, {})
     with nullcontext() if told is None else pytest.raises(Rejected, match=f"belongs to {told}"):
         check_claim(tmp_path, Cluster(program, asking, 2).job, {})
 
@@ -151,13 +151,13 @@ def test_streamrule(solver: str) -> None:
     def lines(name: str) -> list[str]:
         return [line.rstrip(".") for line in (STREAMRULE / name).read_text().splitlines() if line]
 
-    cluster = Cluster((STREAMRULE / "lubm.txt").read_text(), Asking(solver=solver), 2)
+    cluster = Cluster((STREAMRULE / "lubm.txt").read_text(), SolveOptions(solver=solver), 2)
     (found,) = cluster.take([event(0, *lines("facts_first500.lp"))])
     assert list(found.sets[0]) == sorted(lines("expected_lubm_first500.lp"))
 
 
 def test_a_gap_is_passed_over_only_where_no_cell_has_facts() -> None:
-    cluster = Cluster("q(X) :- p(X). s(X) :- r(X).", Asking(), 2)
+    cluster = Cluster("q(X) :- p(X). s(X) :- r(X).", SolveOptions(), 2)
     # The piece of `r` is empty all the time, that of `p` for long, but not while the other piece is told.
     often = [event(tick, "p(a)") for tick in range(0, 1_500, 3)]
     found = cluster.take([*often, event(10**9, "r(b)")])
@@ -173,7 +173,7 @@ def test_gaps_are_the_same_in_cells_that_are_lost_and_in_one_process(
     text = "q(X) :- p(X). s(X) :- r(X). :- r(no). {c}."
     events = [(0, "p(a)"), (900, "r(a)"), (2_500, "p(b)"), (2_600, "p(c)"), (90_000, "r(c)")]
     (tmp_path / "case.lp").write_text(text)
-    asking = Asking("all", window, slide, workers=0)
+    asking = SolveOptions("all", window, slide, workers=0)
     expected = [str(one) for one in thalweg.run(tmp_path / "case.lp", events, asking=asking, report=lambda found: None)]
     cluster, found = Cluster(text, asking, 2), []
     for number, (tick, fact) in enumerate(events, start=1):

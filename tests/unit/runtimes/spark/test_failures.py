@@ -19,11 +19,11 @@ from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
 from thalweg.runtimes.spark.deliver import Delivery
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.keeper import KEEPER, Keeper, Task
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.wire import FAILURE, error_of, failure, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.worker_cache import KEEPER, Keeper, Task
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 

@@ -178,8 +178,8 @@ def test_a_schema_on_a_stream_is_told_of(tmp_path) -> None:
 def test_a_checkpoint_of_other_rules_of_the_same_text_is_another() -> None:
     one = specialised("x.ttl", ONTOLOGY, "pd", 5)
     others = [
-        Program(one.rules, one.background, told=told, streamed=streamed, annotations=one.annotations)
-        for told in (one.told, None)
+        Program(one.rules, one.background, outputs=told, streamed=streamed, annotations=one.annotations)
+        for told in (one.outputs, None)
         for streamed in (one.streamed, frozenset())
     ]
     assert len({Job(each).fingerprint for each in others}) == len(others)

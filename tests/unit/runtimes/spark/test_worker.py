@@ -7,10 +7,10 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.keeper import Keeper, Task
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.worker_cache import Keeper, Task
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 

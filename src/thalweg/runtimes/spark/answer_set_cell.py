@@ -21,13 +21,13 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
-from thalweg.runtimes.answer_sets import Answered, Evaluator, Inputs, Windowed
-from thalweg.runtimes.asking import evaluator
+from thalweg.runtimes.answer_sets.options import evaluator
+from thalweg.runtimes.answer_sets.windowed import Answered, Evaluator, Inputs, Windowed
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.asked import AskedJob
+from thalweg.runtimes.spark.answer_set_job import AskedJob
 from thalweg.runtimes.spark.inbox import Inbox
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, failure, frame, terms_of, unframe, unwrap, wrap
-from thalweg.solvers.crew import Crew
+from thalweg.solvers.crew import SolverPool
 from thalweg.solvers.programs import read_program
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -209,9 +209,9 @@ class Cell:
 
 
 @cache
-def _crew() -> Crew:
+def _crew() -> SolverPool:
     """Processes beside each of Spark's, which may work for others at the same time; they end with it."""
-    return Crew(os.cpu_count() or 1)
+    return SolverPool(os.cpu_count() or 1)
 
 
 @lru_cache(maxsize=4)

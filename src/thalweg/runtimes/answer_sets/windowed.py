@@ -25,9 +25,9 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.runtimes.answer_sets.frame import Frame
+from thalweg.runtimes.answer_sets.numbers import Numbers
 from thalweg.runtimes.emit import Piece, Solution
-from thalweg.runtimes.numbers import Numbers
-from thalweg.runtimes.windows import Frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -148,7 +148,7 @@ Repeats = Callable[[Solution, Answered, int], None]
 """Hears of the first of windows that are passed over, with the answer that all have, and how many there are."""
 
 
-class Tardy:
+class TimeoutLog:
     """The windows that took too long, and those that were passed over: reported at the end."""
 
     def __init__(self, report: Callable[[Diagnostic], None]) -> None:
@@ -202,7 +202,7 @@ class Windowed:
         self._evaluator = evaluator
         self._inputs = inputs
         self._frame = frame
-        self._tardy = Tardy(report)
+        self._tardy = TimeoutLog(report)
         self._listen = listen
         self._repeats = repeats
         self._interrupt = interrupt or Interrupt()

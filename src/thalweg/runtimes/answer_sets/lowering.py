@@ -21,9 +21,9 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
-from thalweg.planning.copies import set_aside
-from thalweg.runtimes.answer_sets import Answered, Share
-from thalweg.runtimes.windows import Frame
+from thalweg.planning.drop_renamings import set_aside
+from thalweg.runtimes.answer_sets.frame import Frame
+from thalweg.runtimes.answer_sets.windowed import Answered, Share
 
 
 class Lowered:
@@ -41,8 +41,8 @@ class Lowered:
         derived: Iterable[Predicate] = (),
     ) -> None:
         given = frozenset((name, False) for name in derived)
-        rules = replace(rules, background=(*rules.background, *background), given=given)
-        self._shown = rules.derived if rules.told is None else rules.told
+        rules = replace(rules, background=(*rules.background, *background), imports=given)
+        self._shown = rules.derived if rules.outputs is None else rules.outputs
         rules, self._copies = set_aside(rules)
         # All of it is told again for each window, so nothing is gained by telling changes apart.
         self._engine = Engine(rules, first=0, tells=False, dictionary=dictionary)

@@ -14,12 +14,12 @@ from thalweg import api
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.spark import keeper
+from thalweg.runtimes.spark import worker_cache
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.keeper import Done, Keeper, Task
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.worker_cache import Done, Keeper, Task
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
@@ -46,7 +46,7 @@ def begin(keeper: Keeper, ticks: Iterable[int] = (1, 2)) -> Done:
     *before, last = ticks
     for tick in before:
         worker.process(task("", tick).payloads)
-    return keeper.begin(worker, task("", last))
+    return worker_cache.begin(worker, task("", last))
 
 
 @pytest.mark.parametrize("saving", [False, True])
@@ -103,7 +103,7 @@ def test_nobody_works_for_those_who_have_the_wrong_key() -> None:
 @pytest.mark.parametrize("says", [b"", b"hello", b"x" * 64])
 def test_a_stranger_at_the_port_is_not_the_one(says: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that waits, one that speaks another language, and one that pretends."""
-    monkeypatch.setattr(keeper, "_PATIENCE", 0.2)
+    monkeypatch.setattr(worker_cache, "_PATIENCE", 0.2)
     with create_server(("127.0.0.1", 0)) as door:
         visits: list[socket] = []
 

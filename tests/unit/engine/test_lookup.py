@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg.engine import Engine
-from thalweg.engine.about import facts_about
+from thalweg.engine.lookup import facts_about
 from thalweg.languages.owl.checking import checked
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from thalweg.engine import Engine
-from thalweg.engine.about import Dated
+from thalweg.engine.lookup import TimedFact
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER
@@ -27,7 +27,7 @@ class Broken(NamedTuple):
     other: str
 
 
-class Judge:
+class Justifier:
     """Knows what leads to a clash."""
 
     def __init__(self, program: Program) -> None:
@@ -36,9 +36,9 @@ class Judge:
         self._ticks = count(step=2)
         self._known: dict[tuple[str, bool, tuple[Fact, ...]], tuple[int, ...]] = {}
 
-    def because(self, broken: Broken, facts: Sequence[Dated]) -> tuple[Dated, ...]:
+    def because(self, broken: Broken, facts: Sequence[TimedFact]) -> tuple[TimedFact, ...]:
         """A smallest set of facts that break the axiom, by those that speak of who breaks it."""
-        best: dict[Fact, Dated] = {}
+        best: dict[Fact, TimedFact] = {}
         for dated in sorted(facts, key=_lasting_longest):
             pattern = _pattern(dated.fact, broken)
             if pattern is not None:
@@ -69,7 +69,7 @@ class Judge:
         return any(clash in change.begin for change in changes)
 
 
-def _lasting_longest(dated: Dated) -> tuple[int, str]:
+def _lasting_longest(dated: TimedFact) -> tuple[int, str]:
     return (-FOREVER if dated.tick is None else -dated.tick), str(dated.fact)
 
 

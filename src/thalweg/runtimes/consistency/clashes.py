@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
-from thalweg.engine.about import Dated, facts_about
+from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.model.term import unquote
-from thalweg.runtimes.blame import Broken, Judge
+from thalweg.runtimes.consistency.justifier import Broken, Justifier
 from thalweg.runtimes.emit import Change, Interval, Piece, Snapshot, Stretch, marked
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
-About = Callable[[Sequence[str]], Iterable[Dated]]
+About = Callable[[Sequence[str]], Iterable[TimedFact]]
 """The facts that speak of some things."""
 
 
@@ -154,7 +154,7 @@ class _Known:
 class Tracker:
     """Remembers which clashes go on, and for which reasons."""
 
-    def __init__(self, judge: Judge, about: About, emit: str) -> None:
+    def __init__(self, judge: Justifier, about: About, emit: str) -> None:
         self.about = about
         self._judge = judge
         self._emit = emit
@@ -206,7 +206,7 @@ class Tracker:
 
     def _explained(self, found: list[Broken]) -> Iterator[str]:
         terms = list(dict.fromkeys(term for broken in found for term in (broken.one, broken.other)))
-        by_term: dict[str, list[Dated]] = {}
+        by_term: dict[str, list[TimedFact]] = {}
         for dated in self.about(terms):
             for term in dict.fromkeys(dated.fact.args):
                 by_term.setdefault(term, []).append(dated)
@@ -242,7 +242,7 @@ class Explaining:
     def __init__(self, engine: "Engine", emit: str) -> None:
         assert engine.program.reasons is not None
         self._engine = engine
-        self._tracker = Tracker(Judge(engine.program.reasons), lambda terms: facts_about(engine, terms), emit)
+        self._tracker = Tracker(Justifier(engine.program.reasons), lambda terms: facts_about(engine, terms), emit)
 
     def advance(self, to: int, batches: "list[Batch]") -> list[Told]:
         told: list[Told] = []

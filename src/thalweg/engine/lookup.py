@@ -22,7 +22,7 @@ Rows = NDArray[np.int64]
 _A_FEW: Final = 16
 
 
-class Dated(NamedTuple):
+class TimedFact(NamedTuple):
     """A fact, its last tick, and the last tick of evaluation at which it counts; None for what holds at all times."""
 
     fact: Fact
@@ -33,7 +33,7 @@ class Dated(NamedTuple):
         return str(self.fact) if self.tick is None else f"{self.fact} at {self.tick}"
 
 
-def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[Dated]:
+def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[TimedFact]:
     """The facts that have come in, still count, and have one of the terms among their arguments."""
     sizes = _sizes(engine)
     words = np.array([engine.dictionary.code(term) for term in terms], dtype=np.int64)
@@ -49,7 +49,7 @@ def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[Dated]:
             signature, size = sizes[relation]
             fact = engine.gathering.origin(signature, tuple(map(spell, words[: signature.arity])))
             forever = horizon >= FOREVER
-            yield Dated(fact, None if forever else horizon - size, None if forever else horizon)
+            yield TimedFact(fact, None if forever else horizon - size, None if forever else horizon)
 
 
 def _sizes(engine: "Engine") -> dict[int, tuple[Predicate, int]]:

@@ -31,13 +31,13 @@ def set_aside(program: Program) -> tuple[Program, Copies]:
     >>> x, y = Variable("X"), Variable("Y")
     >>> teaches = Rule(Atom("teaches", (x, y)), (InWindow(Atom("gives", (x, y)), TimeWindow(2)),))
     >>> suggest = Rule(Atom("suggest", (x, y)), (Now(Atom("teaches", (y, x))),))
-    >>> rest, copies = set_aside(Program((teaches, suggest), told=frozenset({suggest.head.signature})))
-    >>> rest.rules == (teaches,), sorted(rest.told), copies
+    >>> rest, copies = set_aside(Program((teaches, suggest), outputs=frozenset({suggest.head.signature})))
+    >>> rest.rules == (teaches,), sorted(rest.outputs), copies
     (True, ['teaches/2'], {'suggest/2': (Copy(source='teaches/2', order=(1, 0)),)})
     """
     asked = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
     fixed = asked | program.streamed | {fact.signature for fact in program.background}
-    told = program.derived if program.told is None else program.told
+    told = program.derived if program.outputs is None else program.outputs
     copies = {}
     for signature in sorted((told & program.derived) - fixed):
         found = [_copy(rule, program.derived) for rule in program.rules if rule.head.signature == signature]
@@ -46,7 +46,7 @@ def set_aside(program: Program) -> tuple[Program, Copies]:
             copies[signature] = some
     sources = {copy.source for some in copies.values() for copy in some}
     rules = tuple(rule for rule in program.rules if rule.head.signature not in copies)
-    return replace(program, rules=rules, told=(told - copies.keys()) | sources), copies
+    return replace(program, rules=rules, outputs=(told - copies.keys()) | sources), copies
 
 
 def _copy(rule: Rule, derived: frozenset[Predicate]) -> Copy | None:

@@ -10,26 +10,26 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock, milliseconds
-from thalweg.runtimes.windows import Frame, Uneven, read_frame
+from thalweg.runtimes.answer_sets.frame import Frame, Uneven, read_frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.directives import OwnWindow
     from thalweg.languages.asp.program import AspProgram
-    from thalweg.runtimes.answer_sets import Connected
-    from thalweg.runtimes.solving import Solvers
+    from thalweg.runtimes.answer_sets.solving import Solvers
+    from thalweg.runtimes.answer_sets.windowed import Connected
 
 MODELS: Final = ("first", "all", "brave", "cautious")
 SOLVERS: Final = ("auto", "clingo", "engine")
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class SolveOptions:
     """What a user asks for; `ValueError` where that has no meaning.
 
     `limit` is how long a window may take, `workers` how many processes of clingo there are at most: 0 for none, which
     solves in this process.
 
-    >>> Asking(models="most")
+    >>> SolveOptions(models="most")
     Traceback (most recent call last):
     ValueError: there is no `--models most`; there is first, all, brave, cautious
     """
@@ -86,7 +86,7 @@ _OWN: Final = (
 
 def evaluator(
     program: "AspProgram",
-    asking: Asking,
+    asking: SolveOptions,
     frame: Frame,
     background: Iterable[Fact] = (),
     crew: "Solvers | None" = None,
@@ -102,7 +102,7 @@ def evaluator(
     rules = None if asking.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
         from thalweg.planning.input_dependency import analyse
-        from thalweg.runtimes.lowering import Lowered, Tally
+        from thalweg.runtimes.answer_sets.lowering import Lowered, Tally
 
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
         tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
@@ -112,16 +112,16 @@ def evaluator(
             lowered.dictionary.canonical = canonical if program.prefixes else None
         return lowered
     check_solver(program, asking)
-    from thalweg.runtimes.solving import Solving
-    from thalweg.solvers.crew import Crew
+    from thalweg.runtimes.answer_sets.solving import Solving
+    from thalweg.solvers.crew import SolverPool
 
     workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
-    crew = crew or Crew(workers)
+    crew = crew or SolverPool(workers)
     limit = asking.seconds
     return Solving(program, crew, asking.models, limit, background, buckets=workers, dictionary=dictionary)
 
 
-def check_solver(program: "AspProgram", asking: Asking) -> None:
+def check_solver(program: "AspProgram", asking: SolveOptions) -> None:
     """Who insists on the engine is told what it cannot answer."""
     if asking.solver == "engine" and program.obstacles:
         raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])

@@ -23,11 +23,11 @@ from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.planning.partition import Partitioning, Stage
-from thalweg.runtimes.asking import Asking
+from thalweg.runtimes.answer_sets.frame import Frame
+from thalweg.runtimes.answer_sets.options import SolveOptions
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.wire import UNKNOWN, Words
-from thalweg.runtimes.windows import Frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -54,7 +54,7 @@ class AskedJob(Job):
     inputs: tuple[Predicate, ...] = ()
     background: tuple[Fact, ...] = ()
     names: Names = field(default_factory=Names)
-    asking: Asking = Asking()
+    asking: SolveOptions = SolveOptions()
     frame: Frame = field(default_factory=Frame)
     spreads: tuple[Spread, ...] = ()
 
@@ -143,7 +143,7 @@ class AskedJob(Job):
 def asked_job(
     program: "AspProgram",
     background: Iterable[Fact],
-    asking: Asking,
+    asking: SolveOptions,
     frame: Frame,
     settings: Settings,
     partitions: int,

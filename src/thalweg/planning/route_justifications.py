@@ -23,13 +23,13 @@ def keep_reasons(program: Program) -> Program:
     >>> from thalweg.ir.text import show
     >>> broken = Atom("inconsistent", (_X, _X, _X))
     >>> seen = Rule(Atom("both'0", (_X,)), (Now(Atom("<A>", (_X,))),))
-    >>> found = Program((seen,), told=frozenset({broken.signature}), pinned=frozenset({(seen.head.signature, 0)}))
+    >>> found = Program((seen,), outputs=frozenset({broken.signature}), pinned=frozenset({(seen.head.signature, 0)}))
     >>> print(show(keep_reasons(replace(found, reasons=Program())).rules[-1]))
     reason'(X) :- inconsistent(_,X,_), <A>(X).
     """
-    if program.reasons is None or not program.pinned or program.told is None:
+    if program.reasons is None or not program.pinned or program.outputs is None:
         return program
-    (told,) = program.told
+    (told,) = program.outputs
     clash = Now(Atom(told.name, (_ANY, _X, _OTHER)))
     kept = [Rule(Atom(REASON, (_X,)), (clash, formula)) for formula in dict.fromkeys(_about(program))]
     return replace(program, rules=(*program.rules, *kept))

@@ -28,7 +28,7 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
-from thalweg.runtimes.answer_sets import Answered, Share
+from thalweg.runtimes.answer_sets.windowed import Answered, Share
 from thalweg.runtimes.late import facts
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
