@@ -23,17 +23,22 @@ FILES = dict(re.findall(r"`([\w.]+)`:\n\n```\w*\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = re.findall(r"^\$ thalweg (.*)\n((?:[^$`].*\n)+)", PAGE, re.MULTILINE)
 
 
+def install(folder: Path, package: str, entry: str) -> None:
+    """Leaves in a folder what `pip` leaves of a package with a language."""
+    about = folder / f"{package.replace('-', '_')}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{GROUP}]\n{entry}\n")
+
+
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder into which the package of the page was installed."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     project = tomllib.loads(FILES["pyproject.toml"])["project"]
-    about = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
     ((name, value),) = project["entry-points"][GROUP].items()
-    (about / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
+    install(tmp_path, project["name"], f"{name} = {value}")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     registry.cache_clear()
@@ -77,6 +82,23 @@ def test_a_text_is_of_the_language_that_its_name_says(installed: Path) -> None:
     assert show(program) == "hot(X) :- t(X,V) in [6], V > 3."
     assert [one.code for one in thalweg.check(Source("x.limit", "hot"), "p(X :- q.")] == ["E101", "E101"]
     assert [one.code for one in thalweg.check("q :- p.", background="city.limit")] == ["E402"]
+
+
+def test_two_packages_that_claim_a_suffix_are_named(installed: Path) -> None:
+    install(installed, "rival", "bound = thalweg_limits:LANGUAGE")
+    (found,) = thalweg.check("city.limit")
+    assert found.code == "E402"
+    assert "`bound` of the package `rival`" in found.message
+    assert "`limit` of the package `thalweg-limits`" in found.message
+    assert thalweg.check("alarm.lars") == []
+
+
+def test_a_package_that_cannot_be_imported_is_named_where_a_file_is_unknown(installed: Path) -> None:
+    install(installed, "damaged", "rate = no_such_module:LANGUAGE")
+    result = CliRunner().invoke(app, ["check", "city.rate"])
+    assert result.exit_code == 1
+    assert "the language `rate` of the package `damaged` cannot be loaded: ModuleNotFoundError" in result.output
+    assert thalweg.check("city.limit") == []
 
 
 def test_without_the_package_the_file_is_unknown(tmp_path: Path) -> None:

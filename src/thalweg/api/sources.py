@@ -134,17 +134,19 @@ def _compiler(thing: Text, background: bool) -> Compile:
     name = name_of(thing)
     language = language_of(name, background=background)
     if language is None and isinstance(thing, Source) and suffix_of(name) not in _known_suffixes():
-        language = lars.LANGUAGE
-    if language is not None and language.compile is not None:
-        return language.compile
-    known = registry()
-    way_out = "an answer set program is no rules to load: hand its name to `thalweg.run`, or to `thalweg run`"
+        return lars.compile
     if language is None:
+        known = registry()
         table = known.background if background else known.programs
-        suffixes = [suffix for suffix, one in table.items() if one.kind == "rules"]
-        way_out = f"it must end in {' or '.join(suffixes)}, or be RDF or an ontology such as `city.ttl`"
-    message = f"`{name}` has an ending that says nothing here"
-    raise Rejected([Diagnostic("E402", message, help=way_out, notes=known.broken)])
+        suffixes = " or ".join(suffix for suffix, one in table.items() if one.kind == "rules")
+        way_out = f"it must end in {suffixes}, or be RDF or an ontology such as `city.ttl`"
+        raise Rejected([Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=known.broken)])
+    if language.compile is None:
+        way_out = "hand its name to `thalweg.run`, or to `thalweg run`"
+        raise Rejected(
+            [Diagnostic("E402", f"`{name}` is an answer set program and cannot be loaded as rules", help=way_out)]
+        )
+    return language.compile
 
 
 def triples_of(documents: Iterable[Text], found: list[Diagnostic]) -> list[tuple[str, str, str]]:

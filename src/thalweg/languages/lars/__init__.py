@@ -11,15 +11,18 @@ becomes
 
 from typing import Final
 
+from thalweg.diagnostics import Diagnostic, Source
+from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.languages.lars.program import parse, read
-from thalweg.languages.registry import Language
+from thalweg.languages.registry import Language, Options
 
-__all__ = ["LANGUAGE", "FactReader", "parse", "read", "read_fact"]
+__all__ = ["LANGUAGE", "FactReader", "compile", "parse", "read", "read_fact"]
 
-LANGUAGE: Final = Language(
-    "lars",
-    (".lars",),
-    lambda source, options: parse(source, options.tick_length),
-    background=(".facts", ".lars"),
-)
+
+def compile(source: Source, options: Options) -> tuple[Program, list[Diagnostic]]:
+    """What can be read of a text, and what is wrong with the rest."""
+    return parse(source, options.tick_length)
+
+
+LANGUAGE: Final = Language("lars", (".lars",), compile, background=(".facts", ".lars"))
