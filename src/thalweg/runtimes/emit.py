@@ -423,7 +423,7 @@ class Intervals(Emitter):
         self._missing.update(dict.fromkeys(shed, tick))
 
     def _interval(self, fact: str, start: int, until: int | None) -> Interval:
-        shed = missing_since(self._missing, start)
+        shed = missing_since(self._missing, start) if self._missing else ()
         return Interval(fact, start, until, bool(shed), shed)
 
 

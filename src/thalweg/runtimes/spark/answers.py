@@ -105,14 +105,14 @@ def _intervals(pieces: Iterable[Piece]) -> Lists:
 
 
 def _snapshots(pieces: Iterable[Piece]) -> Lists:
-    rows = [
-        (tick, fact)
-        for piece in pieces
-        if isinstance(piece, Stretch)
-        for tick in range(piece.first, piece.last + 1)
-        for fact in piece.facts
-    ]
-    return {"ticks": np.array([tick for tick, _ in rows], dtype=np.int64), "facts": [fact for _, fact in rows]}
+    ticks = [np.zeros(0, dtype=np.int64)]
+    facts: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, Stretch):
+            span = np.arange(piece.first, piece.last + 1)
+            ticks.append(np.repeat(span, len(piece.facts)))
+            facts += piece.facts * len(span)
+    return {"ticks": np.concatenate(ticks), "facts": facts}
 
 
 _COLUMNS: Final[dict[str, Callable[[Iterable[Piece]], Lists]]] = {"intervals": _intervals, "snapshot": _snapshots}
