@@ -16,7 +16,6 @@ from thalweg.model.event import Event
 from thalweg.model.time import Clock
 from thalweg.planning.partition import partition
 from thalweg.runtimes.emit import Change, Snapshot
-from thalweg.runtimes.late import facts as facts_of
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def events() -> list[Event]:
     reader = open_reader("city.tnt", None, words, Clock())
     lines = "\n".join(STREAM.strip().splitlines()[:-1])
     items = [*reader.feed(lines.encode()), *reader.finish()]
-    return [Event(item[0], tuple(facts_of(item[1], words))) for item in items if isinstance(item, tuple)]
+    return [Event(item[0], tuple(item[1].facts(words))) for item in items if isinstance(item, tuple)]
 
 
 def told(program: Program, emit: Emit, facts: "DataFrame", number: int) -> "DataFrame":

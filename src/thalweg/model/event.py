@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 
@@ -57,6 +58,16 @@ class Batch:
             place = places[signature]
             places[signature] = after = place + signature.arity
             yield signature, tuple(flat[signature][place:after])
+
+    def facts(self, words: Dictionary) -> Iterator[Fact]:
+        """The facts, in the order of arrival where it is known.
+
+        >>> words, batch = Dictionary(), Batch()
+        >>> batch.add(Predicate("a", 1), [words.code("x")]); batch.add(Predicate("b", 0), [])
+        >>> [str(fact) for fact in batch.facts(words)]
+        ['a(x)', 'b']
+        """
+        return (words.fact(signature.name, codes) for signature, codes in self.in_order())
 
 
 def _in_groups(flat: dict[Predicate, list[int]]) -> Iterator[Predicate]:

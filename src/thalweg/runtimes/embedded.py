@@ -17,7 +17,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
 from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
-from thalweg.runtimes.late import Late, facts
+from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
 from thalweg.runtimes.watermark import Watermark
@@ -138,7 +138,7 @@ class Embedded(Generic[R]):
         first, last = self._watermark.bounds
         if first <= tick <= last:
             if tick < watermark:
-                found = [str(fact) for fact in facts(batch, self.engine.dictionary)]
+                found = [str(fact) for fact in batch.facts(self.engine.dictionary)]
                 self.late.add(tick, watermark, batch.stream, found)
             else:
                 self._buffer.add(tick, batch)

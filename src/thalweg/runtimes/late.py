@@ -6,13 +6,10 @@ is what the late channel holds: the event, and where the watermark stood when it
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
-from thalweg.model.fact import Fact
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -49,16 +46,3 @@ class Late:
             f"{number} late and took no part: {self._first}",
             help="allow for disorder with `--delay`, or keep late facts with `--late FILE`",
         )
-
-
-def facts(batch: Batch, words: Dictionary) -> Iterator[Fact]:
-    """The facts of a batch, in the order of arrival where the batch knows it.
-
-    >>> from thalweg.model.predicate import Predicate
-    >>> words, batch = Dictionary(), Batch()
-    >>> batch.add(Predicate("a", 1), [words.code("x")]); batch.add(Predicate("b", 0), [])
-    >>> [str(fact) for fact in facts(batch, words)]
-    ['a(x)', 'b']
-    """
-    for signature, codes in batch.in_order():
-        yield words.fact(signature.name, codes)

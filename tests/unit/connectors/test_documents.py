@@ -17,7 +17,6 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import Document, WrongSyntax, read_graph
 from thalweg.model.time import Clock
-from thalweg.runtimes.late import facts
 
 W3C = Path(__file__).parents[4] / "shared" / "data" / "w3c" / "rdf-trig"
 
@@ -29,7 +28,7 @@ def read(text, name="in.trig", cuts=()):
     data = text if isinstance(text, bytes) else text.encode()
     items = [item for start, end in pairwise([0, *sorted(cuts), len(data)]) for item in reader.feed(data[start:end])]
     items += reader.finish()
-    return [item if isinstance(item, Diagnostic) else (item[0], [*map(str, facts(item[1], words))]) for item in items]
+    return [item if isinstance(item, Diagnostic) else (item[0], [*map(str, item[1].facts(words))]) for item in items]
 
 
 def places(found):

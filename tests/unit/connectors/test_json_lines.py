@@ -9,7 +9,6 @@ from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.runtimes.late import facts
 
 CLOCK = Clock()
 
@@ -22,7 +21,7 @@ def read(text, clock=CLOCK, step=None):
     blocks = [data[start : start + (step or len(data))] for start in range(0, len(data), step or len(data) or 1)]
     items = [*(item for block in blocks for item in reader.feed(block)), *reader.finish()]
     return [
-        item if isinstance(item, Diagnostic) else (item[0], item[1].stream, [*map(str, facts(item[1], words))])
+        item if isinstance(item, Diagnostic) else (item[0], item[1].stream, [*map(str, item[1].facts(words))])
         for item in items
     ]
 

@@ -13,7 +13,6 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, RDF_TYPE, XSD, literal
 from thalweg.model.time import Clock
-from thalweg.runtimes.late import facts
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
@@ -30,7 +29,7 @@ def read(*lines, step=None):
     size = step or len(data) or 1
     items = [item for start in range(0, len(data), size) for item in reader.feed(data[start : start + size])]
     items += reader.finish()
-    return [item if isinstance(item, Diagnostic) else (item[0], [*map(str, facts(item[1], words))]) for item in items]
+    return [item if isinstance(item, Diagnostic) else (item[0], [*map(str, item[1].facts(words))]) for item in items]
 
 
 A, B, C = "<a> <p> <x> <e1> .", "<b> <p> <x> <e1> .", f"<c> {RDF_TYPE} <C> <e2> ."

@@ -18,7 +18,6 @@ from thalweg.connectors.reading import (
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.runtimes.late import facts
 
 
 def read(blocks, name="-"):
@@ -32,7 +31,7 @@ def read(blocks, name="-"):
         for text in (
             [f"{item.code} {item.as_data()['line']}:{item.as_data()['column']}"]
             if isinstance(item, Diagnostic)
-            else [f"{fact} at {item[0]}" for fact in facts(item[1], words)]
+            else [f"{fact} at {item[0]}" for fact in item[1].facts(words)]
         )
     ]
 

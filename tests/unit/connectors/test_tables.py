@@ -18,14 +18,13 @@ from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import RDF_TYPE, XSD
 from thalweg.model.time import Clock
-from thalweg.runtimes.late import facts
 
 CLOCK = Clock()
 
 
 def shown(items, words):
     return [
-        item if isinstance(item, Diagnostic) else (item[0], item[1].stream, [*map(str, facts(item[1], words))])
+        item if isinstance(item, Diagnostic) else (item[0], item[1].stream, [*map(str, item[1].facts(words))])
         for item in items
     ]
 

@@ -12,7 +12,6 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import RDF_TYPE, XSD, blank, literal
 from thalweg.model.time import Clock
-from thalweg.runtimes.late import facts
 
 CLOCK = Clock()
 W3C = Path(__file__).parents[4] / "shared" / "data" / "w3c" / "rdf-n-triples"
@@ -26,7 +25,7 @@ def read(text, name="in.tnt", step=None, clock=CLOCK):
     size = step or len(data) or 1
     blocks = [data[start : start + size] for start in range(0, len(data), size)]
     items = [item for block in blocks for item in reader.feed(block)] + list(reader.finish())
-    return [item if isinstance(item, Diagnostic) else (item[0], [*map(str, facts(item[1], words))]) for item in items]
+    return [item if isinstance(item, Diagnostic) else (item[0], [*map(str, item[1].facts(words))]) for item in items]
 
 
 def flat(items):
@@ -83,7 +82,7 @@ def test_a_blank_node_is_not_a_term_that_is_spelled_like_it():
     words.code("_:b")
     words.code("_:in_0_b")
     (_, batch), *_ = open_reader("in.tnt", "in", words, CLOCK).feed(b"1 _:b <p> _:in_0_b .\n")
-    assert [str(fact) for fact in facts(batch, words)] == ["<p>(_:in_0_b,_:in_0_in__0__b)"]
+    assert [str(fact) for fact in batch.facts(words)] == ["<p>(_:in_0_b,_:in_0_in__0__b)"]
 
 
 LINE = st.sampled_from(
@@ -140,7 +139,7 @@ def test_the_dictionary_may_be_collected_between_any_two_batches():
     reader = open_reader("in.tnt", "in", words, CLOCK)
     found = []
     for tick, batch in reader.feed(b'1 <a> <p> <b> .\n1 _:a <p> "b" .\n2 <c> <p> "b" .\n3 <a> <p> "x"@EN .\n'):
-        found += [f"{fact} at {tick}" for fact in facts(batch, words)]
+        found += [f"{fact} at {tick}" for fact in batch.facts(words)]
         # Nothing is in use any more: every entry goes to somebody else.
         words.collect(np.array([], dtype=np.int64))
     assert found == ["<p>(<a>,<b>) at 1", '<p>(_:in_0_a,"b") at 1', '<p>(<c>,"b") at 2', '<p>(<a>,"x"@en) at 3']

@@ -5,13 +5,12 @@ from thalweg.diagnostics import Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.late import facts
 
 
 def coded(*events):
     words = Dictionary()
     return [
-        (tick, batch.stream, [str(fact) for fact in facts(batch, words)]) for tick, batch in code_events(events, words)
+        (tick, batch.stream, [str(fact) for fact in batch.facts(words)]) for tick, batch in code_events(events, words)
     ]
 
 

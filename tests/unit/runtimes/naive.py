@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from thalweg.ir.nodes import Atom, InWindow, Program, Rule, TimeWindow, Variable
 from thalweg.ir.semantics import output
 from thalweg.model.dictionary import Dictionary
-from thalweg.runtimes.late import facts as spell
 
 X = Variable("X")
 # q(X) :- p(X) in [2].
@@ -33,7 +32,7 @@ class NaiveEngine:
         assert self.now is None or to > self.now
         self.calls.append(to)
         self.first = to if self.first is None else self.first
-        self._arrivals += [(fact, to, batch.stream) for batch in batches for fact in spell(batch, self.dictionary)]
+        self._arrivals += [(fact, to, batch.stream) for batch in batches for fact in batch.facts(self.dictionary)]
         start = self.first if self.now is None else self.now + 1
         self.now = to
         return [delta for tick in range(start, to + 1) if (delta := self._step(tick))]

@@ -11,7 +11,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, read_graph
 from thalweg.model.time import Clock
 from thalweg.runtimes.emit import EMITTERS, FORMATS, LONGEST_STRETCH, Change, Interval, Snapshot, Stretch, spelling
-from thalweg.runtimes.late import facts
 
 
 def pieces(emit, *steps):
@@ -279,5 +278,5 @@ def test_snapshots_are_a_stream_that_can_be_read_again(format, name, snapshots, 
     stretches = (Stretch(tick, tick, tuple(sorted(held))) for tick, held in enumerate(snapshots))
     text = "".join(part for stretch in stretches for part in write(stretch))
     items = [*reader.feed(text.encode()), *reader.finish()]
-    found = {tick: {*map(str, facts(batch, words))} for tick, batch in items}
+    found = {tick: {*map(str, batch.facts(words))} for tick, batch in items}
     assert found == {tick: held for tick, held in enumerate(snapshots) if held}

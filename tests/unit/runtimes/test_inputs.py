@@ -7,7 +7,6 @@ from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 from thalweg.runtimes.inputs import Streams, Values, open_all
-from thalweg.runtimes.late import facts
 
 
 @dataclass
@@ -39,7 +38,7 @@ def together(*transports):
         elif isinstance(item, Diagnostic):
             yield item.code
         else:
-            yield from (f"{fact}@{item[0]}" for fact in facts(item[1], words))
+            yield from (f"{fact}@{item[0]}" for fact in item[1].facts(words))
 
 
 def test_files_are_merged_by_time_in_the_order_given():
@@ -71,7 +70,7 @@ def test_what_was_read_ahead_is_known():
     transports = [Script("a.facts", ["a1 at 1. a2 at 2.\n"]), Script("b.facts", ["b5(x) at 5.\n"])]
     streams = Streams(transports, words, Clock(), Interrupt())
     next(iter(streams))
-    assert "b5(x)" in [str(fact) for batch in streams.waiting() for fact in facts(batch, words)]
+    assert "b5(x)" in [str(fact) for batch in streams.waiting() for fact in batch.facts(words)]
 
 
 def test_everything_that_cannot_be_opened_is_told(tmp_path):

@@ -29,7 +29,6 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.runtimes.answer_sets.windowed import Answered, Share
-from thalweg.runtimes.late import facts
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
 
@@ -102,13 +101,13 @@ class Solving:
         self._last: list[dict[str, Solved]] = [{} for _ in self._pieces]
 
     def add(self, position: int, batches: Sequence[Batch]) -> None:
-        found = self._symbols(fact for batch in batches for fact in facts(batch, self.dictionary))
+        found = self._symbols(fact for batch in batches for fact in batch.facts(self.dictionary))
         if found:
             self._held.append((position, found))
 
     def hold(self, begun: Batch, ended: Batch) -> None:
         for batch, step in ((begun, 1), (ended, -1)):
-            for name, some in self._symbols(facts(batch, self.dictionary)).items():
+            for name, some in self._symbols(batch.facts(self.dictionary)).items():
                 counts = self._derived.setdefault(name, Counter())
                 for symbols in some:
                     counts[symbols] += step
