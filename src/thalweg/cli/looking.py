@@ -52,7 +52,7 @@ def check(
     as_: As = "entailment",
     format: AsTextOrData = "text",
 ) -> None:
-    """Parse and analyse programs; tell all that is wrong, and run nothing."""
+    """Parse and analyse programs, and report all problems, without running anything."""
     from thalweg import api
 
     with outcome():
@@ -88,18 +88,22 @@ def explain(
     inputs: Inputs = None,
     decomposition: Annotated[
         Literal["sound", "paper"],
-        typer.Option(help="For `.lp`: our communities, or those that were published, with a warning where they err."),
+        typer.Option(
+            help="For `.lp`: sound communities, or the published ones, with a warning where they change answers."
+        ),
     ] = "sound",
     as_: As = "entailment",
     topology: Topology = None,
     bolts: Bolts = None,
-    format: Annotated[Literal["text", "json", "svg"], typer.Option(help="For people, as data, or drawn.")] = "text",
+    format: Annotated[
+        Literal["text", "json", "svg"], typer.Option(help="As text for people, as data, or as a drawing.")
+    ] = "text",
     runtime: Annotated[
         Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
     ] = "embedded",
     partitions: Annotated[int, typer.Option(metavar="N", min=1, help="Buckets of a stage on Spark.")] = 2,
 ) -> None:
-    """Show the plan: strata, windows, what is shared, the order of joins, how it is spread over partitions."""
+    """Show the plan: strata, windows, shared memories, join orders, and how it is split over partitions."""
     from thalweg import api
 
     with outcome():
@@ -138,8 +142,10 @@ def explain(
 
 
 def why(
-    arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM... FACT", help="Programs, and last the fact.")],
-    at: Annotated[str, typer.Option(metavar="T", help="The tick, or a timestamp, at which to ask.")],
+    arguments: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM... FACT", help="One or more programs, then the fact.")
+    ],
+    at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
     stream: Stream = None,
     background: Background = None,
     from_: From = None,

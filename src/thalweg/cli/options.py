@@ -10,7 +10,7 @@ Programs = Annotated[
     typer.Argument(
         metavar="PROGRAM",
         help="Rule programs (`.lars`), answer set programs (`.lp`) and ontologies "
-        "(`.ttl .owl .rdf .nt .jsonld .ofn .omn`); many make one.",
+        "(`.ttl .owl .rdf .nt .jsonld .ofn .omn`), run together.",
     ),
 ]
 Profile = Annotated[
@@ -20,17 +20,18 @@ Profile = Annotated[
 Window = Annotated[
     str,
     typer.Option(
-        metavar="DURATION|TICKS", help="For ontologies: how long a triple of a stream counts after its own tick."
+        metavar="DURATION|TICKS", help="For ontologies: how long a streamed triple counts after its own tick."
     ),
 ]
 Inputs = Annotated[
-    str | None, typer.Option(metavar="p/2,…", help="For `.lp`: what streams bring; else what no rule derives.")
+    str | None,
+    typer.Option(metavar="p/2,…", help="For `.lp`: the input predicates; by default those without rules and facts."),
 ]
 SchemaStream = Annotated[
     bool,
     typer.Option(
         "--schema-stream",
-        help="For ontologies: triples about classes and properties come on streams too; slower.",
+        help="For ontologies: triples about classes and properties may arrive on streams; slower.",
     ),
 ]
 Stream = Annotated[
@@ -47,61 +48,65 @@ Background = Annotated[
 ]
 Tick = Annotated[str, typer.Option(metavar="DURATION", help="How long a tick lasts: `1s`, `100ms`, `5 min`.")]
 Delay = Annotated[
-    str, typer.Option(metavar="DURATION|TICKS", help="How far events may come out of order without being late.")
+    str, typer.Option(metavar="DURATION|TICKS", help="How far out of order events may arrive without being late.")
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="T", help="First tick, or a timestamp; else that of the first event."),
+    typer.Option("--from", metavar="T", help="First tick, or a timestamp; by default that of the first event."),
 ]
 As = Annotated[
     Literal["entailment", "consistency", "abstraction"],
-    typer.Option("--as", help="For ontologies: tell what follows, or who contradicts them and why."),
+    typer.Option("--as", help="For ontologies: output what follows, or what contradicts them and why."),
 ]
 Topology = Annotated[
     Literal["ntm", "ltm", "auto"] | None,
     typer.Option(
-        help="For `--as consistency`: every disjoint pair in one bolt, classes that rise through bolts, or the "
-        "cheapest way there is, which is the default.",
+        help="For `--as consistency`: every disjoint pair in one bolt (`ntm`), a pipeline of bolts (`ltm`), or "
+        "the cheapest (`auto`, the default).",
     ),
 ]
 Bolts = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="For `ltm`: on how many bolts; for `auto`: on how many at most.")
+    int | None, typer.Option(metavar="N", min=1, help="For `ltm`: the number of bolts; for `auto`: the largest number.")
 ]
 Literals = Annotated[
-    bool, typer.Option("--literals", help="For `pd`: literals get blank nodes that stand for them (rules lg-*).")
+    bool, typer.Option("--literals", help="For `pd`: add blank nodes that stand for literals (rules lg-*).")
 ]
 Witnesses = Annotated[
-    bool, typer.Option("--witnesses", help="For `pd`: values that restrictions promise get blank nodes (pD*sv).")
+    bool,
+    typer.Option("--witnesses", help="For `pd`: add blank nodes for the values that restrictions require (pD*sv)."),
 ]
 Emit = Annotated[
     Literal["snapshot", "changes", "intervals"],
     typer.Option(
-        help="`snapshot`: all that holds, every tick; `changes`: what began and what ended; "
+        help="`snapshot`: everything that holds, at every tick; `changes`: what begins and ends; "
         "`intervals`: each fact with its first and last tick, when it ends."
     ),
 ]
 To = Annotated[
     str | None,
-    typer.Option(metavar="T", help="Last tick, or a timestamp; else that of the last event."),
+    typer.Option(metavar="T", help="Last tick, or a timestamp; by default that of the last event."),
 ]
 Windows = Annotated[
     str | None,
     typer.Option(
         metavar="DURATION|TICKS|'N #'",
-        help="For `.lp`: how long a window is, or of how many facts (`'100 #'`); else a tick. For ontologies: how "
-        "long a triple of a stream counts after its own tick; else not at all.",
+        help="For `.lp`: the length of a window, in time or in facts (`'100 #'`); by default one tick. For ontologies "
+        "without `.lp`: how long a streamed triple counts after its own tick; by default not at all.",
     ),
 ]
 Keep = Annotated[
     str | None,
     typer.Option(
         metavar="DURATION|TICKS",
-        help="For ontologies: how long a triple of a stream counts after its own tick; else as `--window` says.",
+        help="For ontologies: how long a streamed triple counts after its own tick; by default `--window`, or "
+        "beside `.lp` not at all.",
     ),
 ]
 Slide = Annotated[
     str | None,
-    typer.Option(metavar="DURATION|TICKS|'N #'", help="For `.lp`: from window to window; else as long as a window."),
+    typer.Option(
+        metavar="DURATION|TICKS|'N #'", help="For `.lp`: from one window to the next; by default a window's length."
+    ),
 ]
 Models = Annotated[
     Literal["first", "all", "brave", "cautious"] | None,
@@ -109,47 +114,54 @@ Models = Annotated[
 ]
 SolveLimit = Annotated[
     str | None,
-    typer.Option(metavar="DURATION", help="For `.lp`: time for a window; what takes longer is marked incomplete."),
+    typer.Option(
+        metavar="DURATION", help="For `.lp`: time limit for each window; one that takes longer is marked incomplete."
+    ),
 ]
 Solver = Annotated[
     Literal["auto", "clingo", "engine"] | None,
-    typer.Option(help="For `.lp`: `auto` takes the incremental engine where it can, and clingo elsewhere."),
+    typer.Option(help="For `.lp`: `auto` uses the incremental engine where possible, otherwise clingo."),
 ]
 Workers = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="For `.lp`: processes that solve; else one for each core.")
+    int | None,
+    typer.Option(metavar="N", min=0, help="For `.lp`: number of solver processes; by default one for each core."),
 ]
 Report = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="For `.lp`: what each part of the program had to do; `-` is standard error."),
+    typer.Option(
+        metavar="FILE",
+        help="For `.lp`: write facts, seconds and answers of each piece of the program here; `-` is standard error.",
+    ),
 ]
 Late = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Where late facts go, as lines of JSON; else they are counted.")
+    str | None,
+    typer.Option(metavar="FILE", help="File for late facts, as lines of JSON; by default they are only counted."),
 ]
-Out = Annotated[str | None, typer.Option(metavar="FILE|URI", help="Where answers go; else to the standard output.")]
+Out = Annotated[
+    str | None, typer.Option(metavar="FILE|URI", help="Where answers go; by default to the standard output.")
+]
 Format = Annotated[
     Literal["jsonl", "atoms", "nquads", "jsonld"],
     typer.Option(help="Lines of JSON, facts such as `q(x) at 41.`, or RDF with its validity."),
 ]
 OnError = Annotated[
     Literal["stop", "skip"],
-    typer.Option(help="At a malformed line: answer what came before and stop, or report it and go on."),
+    typer.Option(help="At a malformed line: stop after answering what came before, or report it and continue."),
 ]
 Runtime = Annotated[
     Literal["embedded", "spark"], typer.Option(help="Where to run: in this process, or on Apache Spark.")
 ]
 Master = Annotated[
-    str | None, typer.Option(metavar="URL", help="Spark's master: `spark://host:7077`; else this machine.")
+    str | None, typer.Option(metavar="URL", help="Spark's master: `spark://host:7077`; by default this machine.")
 ]
 Partitions = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="How many partitions to spread over on Spark; else 2.")
+    int | None, typer.Option(metavar="N", min=1, help="Number of partitions on Spark; by default 2.")
 ]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Where a run on Spark keeps what it needs to be resumed after a crash."),
+    typer.Option(metavar="DIR", help="Where a run on Spark keeps what it needs to resume after a crash."),
 ]
-Jars = Annotated[
-    list[str] | None, typer.Option("--jar", metavar="FILE", help="A jar that Spark needs besides its own.")
-]
+Jars = Annotated[list[str] | None, typer.Option("--jar", metavar="FILE", help="An additional jar for Spark.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what Spark writes to its log.")]
 Memory = Annotated[
     str | None,
@@ -158,4 +170,4 @@ Memory = Annotated[
         help="Budget such as `32M`, on Spark for each bucket; over it facts are shed and answers marked partial.",
     ),
 ]
-AsTextOrData = Annotated[Literal["text", "json"], typer.Option(help="For people, or as data.")]
+AsTextOrData = Annotated[Literal["text", "json"], typer.Option(help="As text for people, or as data.")]

@@ -102,7 +102,7 @@ def run(
 ) -> None:
     """Run programs over streams.
 
-    Answers come as they are decided: a live stream is answered while it flows, and Ctrl-C ends it cleanly.
+    Answers are written as soon as they are final: a live stream is answered as it arrives, and Ctrl-C ends it cleanly.
     """
     from thalweg import api
 

@@ -18,10 +18,10 @@ def demo(
         ),
     ] = None,
     runtime: Annotated[
-        Literal["spark", "embedded"], typer.Option(help="On Apache Spark on this machine, or in this process.")
+        Literal["spark", "embedded"], typer.Option(help="Run on Apache Spark on this machine, or in this process.")
     ] = "spark",
 ) -> None:
-    """Watch half an hour of a city's traffic on Spark, in about a minute; the data comes with the package."""
+    """Run half an hour of a city's traffic on Spark, in about a minute; the data is included."""
     with outcome():
         from rich.console import Console
 
@@ -40,9 +40,9 @@ def bench(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
-    quick: Annotated[bool, typer.Option("--quick", help="A short version, to see that it works.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A short run, to check that it works.")] = False,
 ) -> None:
-    """Run a published benchmark; a table, a CSV and a picture are the result."""
+    """Run a published benchmark and write a table, a CSV file and a picture."""
     from importlib import import_module
 
     with outcome():
