@@ -351,9 +351,9 @@ def test_bench_knows_its_names():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--window", "3"], "`--window` goes with answer set programs (`.lp`) and ontologies"),
-        (["--verbose"], "`--verbose` goes with `--runtime spark`"),
-        (["--master", "local[2]", "--partitions", "3"], "`--master` and `--partitions` go with `--runtime spark`"),
+        (["--window", "3"], "`--window` is only for answer set programs (`.lp`) and ontologies"),
+        (["--verbose"], "`--verbose` is only for `--runtime spark`"),
+        (["--master", "local[2]", "--partitions", "3"], "`--master` and `--partitions` are only for `--runtime spark`"),
         (["--runtime", "spark", "--master", "nonsense"], "`nonsense` is not the address of a Spark master"),
     ],
 )

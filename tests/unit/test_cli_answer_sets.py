@@ -225,7 +225,7 @@ def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
         assert (refused.exit_code, refused.stdout) == (2, "")
     why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
     assert (why.exit_code, "`thalweg explain`" in why.stderr) == (2, True)
-    with pytest.raises(thalweg.Rejected, match="`emit` does not go"):
+    with pytest.raises(thalweg.Rejected, match="`emit` cannot be used"):
         list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="changes"))
 
 
@@ -269,7 +269,7 @@ def test_a_class_that_is_an_input_is_no_stray(folder: Path) -> None:
 
 
 def test_answer_set_programs_are_not_loaded_but_run() -> None:
-    with pytest.raises(thalweg.Rejected, match=r"hand its name to `thalweg.run`"):
+    with pytest.raises(thalweg.Rejected, match=r"pass its name to `thalweg.run`"):
         thalweg.load("gates.lp")
 
 
@@ -329,9 +329,9 @@ def wait_for(holds: Callable[[], object]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--models", "all", "--format", "atoms"], "several answer sets are written as `--format jsonl`"),
-        (["--emit", "changes"], "`--emit` does not go with answer set programs"),
-        (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` do not go"),
+        (["--models", "all", "--format", "atoms"], "several answer sets can only be written as `--format jsonl`"),
+        (["--emit", "changes"], "`--emit` cannot be used with answer set programs"),
+        (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` cannot be used"),
         (["--slide", "2"], "`--slide` goes with `--window`"),
         (["--window", "0"], "`0` is no length for a window"),
         (["--window", "3", "--slide", "2 #"], "do not count the same"),
@@ -349,7 +349,7 @@ def test_options_of_answer_sets_go_with_answer_sets(folder: Path) -> None:
     (folder / "q.lars").write_text("q(X) :- open(X).")
     result = run("--models", "all", program="q.lars")
     assert result.exit_code == 2
-    assert "`--models` and `--workers` go with answer set programs (`.lp`)" in result.stderr
+    assert "`--models` and `--workers` are only for answer set programs (`.lp`)" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,11 @@ def run(
     programs: list[Program | Text] = several(program)
     timing, reading = alone(programs, on, Timing(tick, first, last, delay), reading)
     if all(kind_of(one) == "answer sets" for one in programs) and emit != "snapshot":
-        raise Rejected([Diagnostic("E403", "`emit` does not go with answer set programs (`.lp`): leave it out")])
+        raise Rejected([Diagnostic("E403", "`emit` cannot be used with answer set programs (`.lp`): leave it out")])
     reading = measured(reading, on, timing)
     parts = load_parts(programs, background, tick, reading, asking, inputs, report)
     if parts.answer_sets is not None and memory is not None:
-        raise Rejected([Diagnostic("E403", "`memory` does not go with answer set programs (`.lp`): leave it out")])
+        raise Rejected([Diagnostic("E403", "`memory` cannot be used with answer set programs (`.lp`): leave it out")])
     with start(parts, on, timing, emit, on_error, memory, late, report) as job:
         for piece in job.pieces():
             if piece is not None:

@@ -35,7 +35,7 @@ def load_answer_sets(
     from thalweg.solvers.programs import read_program
 
     if any(kind_of(one) != "answer sets" for one in programs):
-        raise Rejected([Diagnostic("E403", "answer set programs run on their own: leave the other programs out")])
+        raise Rejected([Diagnostic("E403", "only answer set programs are accepted here: leave the other programs out")])
     found: list[Diagnostic] = []
     brought = tuple(map(Predicate.read, inputs))
     known = [read_background(name, 1_000, found) for name in several(background)]
@@ -82,10 +82,14 @@ class _File:
 
     @property
     def _outside(self) -> str:
-        return "a text can include no files" if self.folder is None else "it is outside of the program's folder"
+        return (
+            "a program given as text cannot include files"
+            if self.folder is None
+            else "it is outside the program's folder"
+        )
 
 
-_BESIDE: Final = "include files beside the program or in folders below it; name others on the command line"
+_BESIDE: Final = "include files in the program's folder or below it; name others on the command line"
 
 
 def _begun(program: Text) -> _File:

@@ -39,7 +39,7 @@ def explain_checks(
     found: list[Diagnostic] = []
     programs, facts = several(programs), several(background)
     if not programs or any(kind_of(one) != "ontology" for one in programs):
-        found.append(Diagnostic("E403", "`--as consistency` checks ontologies, without rules beside them"))
+        found.append(Diagnostic("E403", "`--as consistency` checks ontologies only: leave the rules out"))
     rest = [read_background(name, milliseconds(tick), found) for name in facts if kind_of(name) != "ontology"]
     documents = [name for name in (*programs, *facts) if kind_of(name) == "ontology"]
     checked, chosen = check_ontology(documents, Timing(tick), reading, found)

@@ -166,8 +166,8 @@ def run_on_spark(
     from thalweg.runtimes.spark.session import need_spark
 
     if parts.is_mixed:
-        message = "rules and answer set programs run together with `--runtime embedded` only"
-        raise Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`, or run them apart")])
+        message = "rules and answer set programs can run together only with `--runtime embedded`"
+        raise Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`, or run them separately")])
     need_spark()
     from thalweg.runtimes.spark.deliver import Delivery
     from thalweg.runtimes.spark.run import run

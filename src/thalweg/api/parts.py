@@ -78,9 +78,9 @@ def analyse_parts(
     if not others:
         return Parts(None, program, tuple(facts), asking), found
     if reading.task == "consistency":
-        found.append(Diagnostic("E403", "`--as consistency` checks an ontology, without other programs beside it"))
+        found.append(Diagnostic("E403", "`--as consistency` checks ontologies only: leave the other programs out"))
     if asking.models == "all":
-        message = "`--models all` has several answers, and rules can read one: take first, brave or cautious"
+        message = "`--models all` gives several answers, and rules can read only one: use first, brave or cautious"
         found.append(Diagnostic("E403", message))
     rules, wrong = analyse(others, background, tick, reading, beside=(program.readers(),))
     parts = Parts(rules, program, tuple(facts), asking)

@@ -73,7 +73,7 @@ def analyse(
     documents = [*ontologies, *(name for name in facts if ontologies and kind_of(name) == "ontology")]
     parts += [read_background(name, length, found) for name in facts if name not in documents]
     if not ontologies and reading.task == "consistency":
-        found.append(Diagnostic("E403", "there is no ontology whose consistency could be checked"))
+        found.append(Diagnostic("E403", "there is no ontology to check"))
     if ontologies:
         parts.append(_read_ontology(documents, Timing(tick), reading, [*parts, *beside], found))
     found += _apart(programs, facts, parts)
@@ -126,7 +126,7 @@ def _read_ontology(
 
     if reading.task == "consistency":
         if any(part.rules for part in others):
-            found.append(Diagnostic("E403", "`--as consistency` checks an ontology, without rules beside it"))
+            found.append(Diagnostic("E403", "`--as consistency` checks ontologies only: leave the rules out"))
         checked, _ = check_ontology(documents, timing, reading, found)
         return checked.program
     triples = triples_of(documents, found)
@@ -161,5 +161,5 @@ def check_ontology(
 def _fewer_bolts(reading: Reading, chosen: Choice) -> Iterator[Diagnostic]:
     count = len(chosen.topology or ())
     if reading.topology == "ltm" and reading.bolts is not None and count < reading.bolts:
-        message = f"`--bolts {reading.bolts}`: the disjoint classes make {count} groups, so there are {count} bolts"
-        yield Diagnostic("W413", message, help=f"ask for `--bolts {count}`, or leave it out for the cheapest number")
+        message = f"`--bolts {reading.bolts}`: the disjoint classes form only {count} groups, so {count} bolts are used"
+        yield Diagnostic("W413", message, help=f"use `--bolts {count}`, or leave it out for the cheapest number")

@@ -35,23 +35,26 @@ class Reading:
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
-            raise ValueError(f"there is no profile `{self.profile}`; there is {', '.join(PROFILES)}")
+            raise ValueError(f"unknown profile `{self.profile}`; choose one of {', '.join(PROFILES)}")
         if self.profile != "pd" and (self.literals or self.witnesses):
-            raise ValueError("`--literals` and `--witnesses` go with `--profile pd`")
+            raise ValueError("`--literals` and `--witnesses` need `--profile pd`")
         if self.profile == "ql" and self.schema:
-            raise ValueError("`--profile ql` is made for a schema: `--schema-stream` goes with the others")
+            raise ValueError(
+                "`--schema-stream` cannot be used with `--profile ql`, which is compiled for a fixed schema"
+            )
         if self.task not in TASKS:
-            raise ValueError(f"an ontology is not read as `{self.task}`; there is {', '.join(TASKS)}")
+            raise ValueError(f"unknown task `--as {self.task}`; choose one of {', '.join(TASKS)}")
         self._check_topology()
 
     def _check_topology(self) -> None:
         if self.task != "consistency":
             if self.topology is not None or self.bolts is not None:
-                raise ValueError("`--topology` and `--bolts` go with `--as consistency`")
+                raise ValueError("`--topology` and `--bolts` need `--as consistency`")
             return
         if self.topology not in (None, *TOPOLOGIES):
-            raise ValueError(f"there is no topology `{self.topology}`; there is {', '.join(TOPOLOGIES)}")
+            raise ValueError(f"unknown topology `{self.topology}`; choose one of {', '.join(TOPOLOGIES)}")
         if self.bolts is not None and (self.topology == "ntm" or self.bolts < 1):
-            raise ValueError("`--bolts` is a number from 1 on, for `--topology ltm` or `auto`: `ntm` has one bolt")
+            raise ValueError("`--bolts` must be at least 1, with `--topology ltm` or `auto`; `ntm` has one bolt")
         if self.schema or self.profile != "rl":
-            raise ValueError("consistency is checked against a schema that stays, by DL-Lite: leave the profile out")
+            left_out = "leave `--profile` and `--schema-stream` out"
+            raise ValueError(f"`--as consistency` uses DL-Lite and a fixed schema: {left_out}")

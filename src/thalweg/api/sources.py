@@ -110,7 +110,9 @@ def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic
     if kind_of(facts) == "ontology":
         return Program(background=tuple(dict.fromkeys(fact_of(*triple) for triple in triples_of([facts], found))))
     program = _compiled(facts, tick_length, found, background=True)
-    found += (Diagnostic("E403", "a background holds facts, and this is a rule", rule.span) for rule in program.rules)
+    found += (
+        Diagnostic("E403", "a background consists of facts, and this is a rule", rule.span) for rule in program.rules
+    )
     return Program(background=program.background)
 
 
@@ -129,7 +131,7 @@ def _compiled(text: Text, tick_length: int, found: list[Diagnostic], *, backgrou
 def _compiler(thing: Text, background: bool) -> Compile:
     """What compiles a file or a text to rules; `Rejected` where nothing does."""
     if isinstance(thing, str):
-        message = f"`{thing}` is a stream, and not a program or a background"
+        message = f"`{thing}` is a stream, not a program or a background"
         raise Rejected([Diagnostic("E402", message, help="give the name of a file, or a text")])
     name = name_of(thing)
     language = language_of(name, background=background)
@@ -139,10 +141,10 @@ def _compiler(thing: Text, background: bool) -> Compile:
         known = registry()
         table = known.background if background else known.programs
         suffixes = " or ".join(suffix for suffix, one in table.items() if one.kind == "rules")
-        way_out = f"it must end in {suffixes}, or be RDF or an ontology such as `city.ttl`"
+        way_out = f"use a file that ends in {suffixes}, RDF or an ontology such as `city.ttl`"
         raise Rejected([Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=known.broken)])
     if language.compile is None:
-        way_out = "hand its name to `thalweg.run`, or to `thalweg run`"
+        way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
         raise Rejected(
             [Diagnostic("E402", f"`{name}` is an answer set program and cannot be loaded as rules", help=way_out)]
         )

@@ -26,7 +26,7 @@ class Timing:
     def clock(self) -> Clock:
         length = milliseconds(self.tick)
         if length <= 0:
-            raise ValueError("a tick must last longer than nothing")
+            raise ValueError("a tick must be longer than 0")
         return Clock(length)
 
     def ticks(self) -> tuple[int | None, int | None, int]:
@@ -44,7 +44,7 @@ class Timing:
         except ValueError:
             raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
         if tick < 0:
-            raise ValueError(f"`{time}` lies before tick 0")
+            raise ValueError(f"`{time}` is before tick 0")
         return tick
 
     def _duration(self, clock: Clock) -> int:

@@ -68,7 +68,7 @@ class Delivery:
             misfits(spread.spark_only, "`--runtime spark`")
         packed = [name for name in (self.out, self.late) if name and name.endswith(".gz")]
         if spread.checkpoint is not None and packed:
-            refuse(f"`{packed[0]}` cannot be written on after a crash: with `--checkpoint` give a name without `.gz`")
+            refuse(f"`{packed[0]}` cannot be continued after a crash: with `--checkpoint` give a name without `.gz`")
 
     @property
     def is_parquet(self) -> bool:

@@ -27,7 +27,7 @@ def outcome() -> Iterator[None]:
         sys.stdout.flush()
     except StoppedError:
         print(
-            "stopped before the last tick was complete; the answers of the ticks before it have been written",
+            "stopped before the last tick was complete; the answers of all earlier ticks have been written",
             file=sys.stderr,
         )
         sys.stderr.flush()
@@ -81,14 +81,14 @@ def need_ontologies(programs: Sequence[Path], task: str) -> None:
 
     others = [name for name in programs if kind_of(name) != "ontology"]
     if task == "consistency" and others:
-        refuse(f"`--as consistency` checks ontologies, and `{others[0]}` is none: leave it out")
+        refuse(f"`--as consistency` checks ontologies, and `{others[0]}` is not one: leave it out")
 
 
 def same_tick() -> "Diagnostic":
     from thalweg.diagnostics import Diagnostic
 
     message = "without `--window` only facts of the same tick can contradict each other"
-    help_ = "say how long a fact counts, for example `--window 5min`; `--window 0` if this is what you want"
+    help_ = "set how long a fact counts, for example `--window 5min`, or `--window 0` if this is what you want"
     return Diagnostic("W412", message, help=help_)
 
 
@@ -118,18 +118,18 @@ def signatures_of(inputs: str | None, programs: Sequence[Path]) -> "list[Predica
     from thalweg.languages.asp.directives import signatures
 
     if inputs is not None and "answer sets" not in map(api.kind_of, programs):
-        raise ValueError("`--inputs` goes with answer set programs (`.lp`)")
+        raise ValueError("`--inputs` is only for answer set programs (`.lp`)")
     return [] if inputs is None else signatures(inputs)
 
 
 def need_something(stream: Sequence[object], first: int | None, last: int | None) -> None:
     if not stream and (first is None or last is None):
-        refuse("there is nothing to run on: give a `--stream`, or both `--from` and `--to`")
+        refuse("no input: give a `--stream`, or both `--from` and `--to`")
 
 
 def misfits(options: Mapping[str, object], what: str, only: bool = True) -> None:
     """Options that have no meaning here are refused, not passed over: they go with something `only`, or not at all."""
     if given := [name for name, value in options.items() if value is not None and value is not False]:
         one = len(given) == 1
-        verb = ("goes" if one else "go") if only else ("does not go" if one else "do not go")
-        refuse(f"`{'` and `'.join(given)}` {verb} with {what}")
+        verb = ("is only for" if one else "are only for") if only else "cannot be used with"
+        refuse(f"`{'` and `'.join(given)}` {verb} {what}")

@@ -119,9 +119,9 @@ def explain(
         solved = [api.kind_of(one) == "answer sets" for one in programs]
         mixed = any(solved) and not all(solved)
         if mixed and runtime == "spark":
-            refuse("rules and answer set programs run together with `--runtime embedded` only")
+            refuse("rules and answer set programs can run together only with `--runtime embedded`")
         if decomposition == "paper" and not any(solved):
-            refuse("`--decomposition` goes with answer set programs (`.lp`)")
+            refuse("`--decomposition` is only for answer set programs (`.lp`)")
         spread = partitions if runtime == "spark" else None
         plan: Explanation | ExplainedAnswerSets | ExplainedParts | ExplainedTopology
         if mixed:
@@ -170,7 +170,10 @@ def why(
         *names, fact = arguments
         programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
         if programs and all(api.kind_of(one) == "answer sets" for one in programs):
-            refuse("`why` knows rules (`.lars`), not answer sets: write it as rules, or see `thalweg explain`")
+            refuse(
+                "`why` explains facts of rules (`.lars`), not of answer sets alone: "
+                "write the program as rules, or see `thalweg explain`"
+            )
         if not programs:
             refuse("both a program and a fact are needed")
         need_ontologies(programs, as_)
@@ -194,14 +197,12 @@ def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic
 
     akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
     shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
-    note = (
-        f"of {asked.signature} there holds {shown}" if akin else f"no rule derives anything of {asked.signature} then"
-    )
+    note = f"facts of {asked.signature} that hold then: {shown}" if akin else f"no fact of {asked.signature} holds then"
     help_ = _CLASH_SHAPE if asked.predicate == "inconsistent" else ""
     return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,), help=help_)
 
 
 _CLASH_SHAPE: Final = (
-    'write `inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)`, with the axiom as `run` tells it, and the individual '
+    'write `inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)`, with the axiom as `run` prints it and the individual '
     "twice; for an axiom about a pair, `<INDIVIDUAL>,<OTHER>`"
 )

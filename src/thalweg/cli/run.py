@@ -142,7 +142,7 @@ def run(
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
-            refuse("clashes are told as lines of JSON: leave `--format` out")
+            refuse("clashes are written as lines of JSON: leave `--format` out")
         _fitting(kinds, spread, delivery, solving)
         reading = api.measured(reading, streams, timing)
         parts = api.load_parts(programs, background or (), tick, reading, asking, names, complain)
@@ -176,12 +176,12 @@ def _fitting(kinds: "Collection[Kind]", spread: Spread, delivery: Delivery, solv
         misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
     delivery.fit(spread)
     if delivery.is_parquet and "answer sets" in kinds:
-        refuse("answer sets are not written as Parquet; write `--out answers.jsonl`")
+        refuse("answer sets cannot be written as Parquet; use `--out answers.jsonl`")
     if delivery.is_parquet and not spread.on_spark:
-        refuse("Parquet is written with `--runtime spark`; here write `--out answers.jsonl`")
+        refuse("Parquet needs `--runtime spark`; otherwise use `--out answers.jsonl`")
     if solving.models == "all" and delivery.format != "jsonl":
         form = delivery.format
-        refuse(f"several answer sets are written as `--format jsonl`; `{form}` goes with `--models first`")
+        refuse(f"several answer sets can only be written as `--format jsonl`; use `--models first` with `{form}`")
 
 
 def _run(

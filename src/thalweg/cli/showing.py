@@ -47,6 +47,6 @@ def bench(
 
     with outcome():
         if name not in BENCHMARKS:
-            refuse(f"there is no benchmark `{name}`; there is {', '.join(BENCHMARKS)}")
+            refuse(f"unknown benchmark `{name}`; choose one of {', '.join(BENCHMARKS)}")
         announce_compilation()
         import_module(f"thalweg.bench.{name}").main(out, quick)
