@@ -45,7 +45,7 @@ class Address:
         """
         text = self.options.get(option)
         if text is not None and not (text.isdecimal() and int(text) > 0):
-            raise self.misfit(f"`{option}={text}` is no number above 0")
+            raise self.misfit(f"`{option}={text}` is not a positive number")
         return None if text is None else int(text)
 
     def choice(self, option: str, *values: str) -> str | None:
@@ -56,7 +56,7 @@ class Address:
         """
         text = self.options.get(option)
         if text is not None and text not in values:
-            raise self.misfit(f"`{option}={text}` means nothing", f"write {' or '.join(values)}")
+            raise self.misfit(f"`{option}={text}` is not valid", f"write {' or '.join(values)}")
         return text
 
     def misfit(self, message: str, help: str = "") -> Rejected:
@@ -93,7 +93,7 @@ def read_address(uri: str, options: Collection[str]) -> Address:
         example = f"write `{parts.scheme}://localhost/readings`"
         raise Rejected([Diagnostic("E402", f"`{address.name}` does not name both a host and a topic", help=example)])
     if unknown := address.options.keys() - options:
-        raise address.misfit(f"there is no option `{min(unknown)}`", f"there is {', '.join(sorted(options))}")
+        raise address.misfit(f"unknown option `{min(unknown)}`", f"the options are {', '.join(sorted(options))}")
     return address
 
 

@@ -21,8 +21,8 @@ from thalweg.model.time import Clock
 Piece = tuple[int, bytes]
 """The number of the line at which it begins, and its text."""
 
-_COSTS: Final = "the {} with the mistake is lost; `--on-error skip` goes on behind it"
-_NOTHING: Final = "a property is an IRI, or a word that the `@context` declares; all others mean nothing in JSON-LD"
+_COSTS: Final = "the {} with the error is lost; `--on-error skip` continues after it"
+_NOTHING: Final = "a property is an IRI, or a term that the `@context` defines; JSON-LD ignores all others"
 
 # What may hold a brace that closes no graph: strings, IRIs, comments, escapes. What only begins as one may go on in
 # the next block, or is a mistake.
@@ -195,7 +195,7 @@ def document(
         yield misread("E301", name, line, wrong, _COSTS.format("document"))
         return
     if not quads and text.strip(b" \t\r\n[]{}"):
-        yield wrong_line(name, line, _first_line(text), Misplaced("this document says nothing", 0), _NOTHING)
+        yield wrong_line(name, line, _first_line(text), Misplaced("this document has no triples", 0), _NOTHING)
     graphs: dict[str | None, list[Quad]] = {None: []}
     for quad in quads:
         graphs.setdefault(quad[3], []).append(quad)

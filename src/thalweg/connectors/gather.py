@@ -104,5 +104,5 @@ def moment(text: str, clock: Clock) -> int:
     except (ValueError, OverflowError):
         raise ValueError(f"`{text}` is neither a tick nor a timestamp") from None
     if not 0 <= tick < FOREVER:
-        raise ValueError(f"`{text}` lies outside the timeline, which begins at tick 0")
+        raise ValueError(f"`{text}` is outside the timeline, which begins at tick 0")
     return tick

@@ -25,12 +25,11 @@ from thalweg.model.time import Clock
 
 _MOMENT: Final = re.compile(rf'"([^"\\]*)"(?:\^\^<{XSD}dateTime(?:Stamp)?>)?\Z')
 _TIMES: Final = (
-    f'say when it happened, `<event> {GENERATED_AT} "2014-08-11T11:00:00Z"^^<{XSD}dateTime> .`, '
+    f'state when it happened: `<event> {GENERATED_AT} "2014-08-11T11:00:00Z"^^<{XSD}dateTime> .`, '
     "and keep the quads of an event together"
 )
 _TIMELESS: Final = (
-    "a stream has a graph for each event, and the time of each: see the formats of streams; "
-    "what holds at every tick is given with `--background`"
+    "a stream has a named graph for each event, and the time of each; facts that always hold belong in `--background`"
 )
 # Times that may wait for their quads.
 _MOST_TIMES: Final = 65_536
@@ -94,7 +93,7 @@ class Events:
             wrong = Misplaced(f"the event `{graph}` has no time", max(0, event.place.text.rfind(graph)))
             yield wrong_line(self._name, event.place.line, event.place.text, wrong, _TIMES)
         if self._stray and not self._any_event:
-            wrong = Misplaced("this triple belongs to no event, and nothing else does", 0)
+            wrong = Misplaced("this triple is not part of an event, and the stream has no events", 0)
             yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
 
     def _another(self, place: Place, graph: str) -> Iterator[Stated]:
@@ -110,7 +109,7 @@ class Events:
             return
         tick = self._tick(place.text, object)
         if self._times.setdefault(subject, tick) != tick:
-            raise Misplaced(f"`{subject}` has another time already", 0)
+            raise Misplaced(f"`{subject}` already has a different time", 0)
         if len(self._times) > _MOST_TIMES:
             del self._times[next(iter(self._times))]
         if subject != self.current:
@@ -122,7 +121,7 @@ class Events:
         found = _MOMENT.match(time)
         try:
             if found is None and not time.isdigit():
-                raise ValueError(f"`{time}` is no time")
+                raise ValueError(f"`{time}` is not a time")
             return moment(found[1] if found else time, self._clock)
         except ValueError as error:
             raise Misplaced(str(error), _behind(line, GENERATED_AT)) from None

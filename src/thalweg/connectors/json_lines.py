@@ -166,15 +166,15 @@ class JsonLinesReader:
             try:
                 time = self._clock.tick(time)
             except ValueError:
-                raise ValueError(f"`{time}` is no timestamp; a tick is written without quotes") from None
+                raise ValueError(f"`{time}` is not a timestamp; a tick is written without quotes") from None
         if isinstance(time, bool) or not isinstance(time, int) or not 0 <= time < FOREVER:
-            raise ValueError(f"`{json.dumps(time)}` is no tick")
+            raise ValueError(f"`{json.dumps(time)}` is not a tick")
         return time
 
     @staticmethod
     def _named(stream: object) -> str | None:
         if stream is not None and not isinstance(stream, str):
-            raise ValueError("`stream` is no string")
+            raise ValueError("`stream` is not a string")
         if not is_unicode(stream or ""):
             raise ValueError("`stream` has half a surrogate pair, which is not a character")
         return stream
@@ -194,7 +194,7 @@ class JsonLinesReader:
 
     def _batch(self, facts: object, stream: str | None) -> Batch:
         if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in facts):
-            raise ValueError("`facts` is no list of strings")
+            raise ValueError("`facts` is not a list of strings")
         return self._facts.batch(facts, stream) or code_facts(facts, self._words, stream)
 
     def _inside(self, line: bytes, found: Diagnostic) -> Diagnostic:
@@ -210,11 +210,11 @@ class JsonLinesReader:
 
 
 def _loaded(line: bytes) -> Any:
-    """The value of a line; `ValueError` where an escape in it is half a character, which no text can hold."""
+    """The value of a line; `ValueError` where an escape in it is half of a surrogate pair, which no text can hold."""
     # Handed bytes, `json` would let halves of characters pass.
     data = json.loads(line.decode("utf-8-sig"))
     if b"\\u" in line and _HALF.search(json.dumps(data, ensure_ascii=False)):
-        raise ValueError("an escape such as `\\ud800` is half a character")
+        raise ValueError("an escape such as `\\ud800` is half of a surrogate pair")
     return data
 
 

@@ -152,7 +152,7 @@ class KafkaTransport:
                 return
             except KafkaException as error:
                 if monotonic() > until:
-                    raise self._address.failed("it was lost, and did not come back") from error
+                    raise self._address.failed("it was lost and could not be restored") from error
 
     def _remember(self) -> None:
         """What the group has read, it need not read again."""
@@ -236,7 +236,7 @@ def kafka_address(uri: str, options: Collection[str]) -> Address:
     """
     address = read_address(uri, options)
     if address.user or address.password:
-        raise address.misfit("`kafka://` knows no user and no password, which stand")
+        raise address.misfit("a user and a password are not supported")
     return address
 
 

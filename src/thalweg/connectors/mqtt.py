@@ -95,8 +95,8 @@ class MqttSink:
     def __init__(self, uri: str) -> None:
         self._address = address = read_address(uri, ("ca",))
         if set("+#") & set(address.topic):
-            message = f"`{address.name}` has a wildcard in its topic, and answers can go to one topic only"
-            raise Rejected([Diagnostic("E402", message, help="leave `+` and `#` to streams that are read")])
+            message = f"`{address.name}` has a wildcard in its topic, and answers need a single topic"
+            raise Rejected([Diagnostic("E402", message, help="use `+` and `#` only for reading streams")])
         self._lines = LineCutter()
         self._sent = self._acknowledged = 0
         self._changed = Condition()
@@ -176,7 +176,7 @@ class Link:
         if self._refused:
             raise self._address.failed(self._refused)
         if self._lost is not None and monotonic() - self._lost > broker.PATIENCE:
-            raise self._address.failed("it was lost, and did not come back")
+            raise self._address.failed("it was lost and could not be restored")
 
     def acknowledge(self, message: Message) -> None:
         """Tells the broker that it need not send a message again."""
@@ -247,7 +247,7 @@ def make_client(address: Address, acknowledging: bool = True) -> "Client":
     if address.scheme == "mqtts":
         _encrypt(client, address)
     elif "ca" in address.options:
-        raise address.misfit("`ca` says nothing without encryption", "write `mqtts://`")
+        raise address.misfit("`ca` needs encryption", "write `mqtts://`")
     return client
 
 
@@ -270,7 +270,7 @@ def host_and_port(address: Address) -> tuple[str, int]:
         return parts.hostname or "", parts.port or PORTS[address.scheme]
     except ValueError:
         example = f"write `{address.scheme}://localhost:{PORTS[address.scheme]}/readings`"
-        raise Rejected([Diagnostic("E402", f"`{address.name}` has no number for a port", help=example)]) from None
+        raise Rejected([Diagnostic("E402", f"the port of `{address.name}` is not a number", help=example)]) from None
 
 
 def stream_of(topic: str) -> str | None:
@@ -286,7 +286,7 @@ def checked_pattern(address: Address) -> Address:
     """An address whose topic may have wildcards, if they stand where they may."""
     if is_pattern(address.topic):
         return address
-    message = f"`{address.topic}` is no pattern of topics"
+    message = f"`{address.topic}` is not a topic pattern"
     raise Rejected([Diagnostic("E402", message, help="a level is `+` as a whole, and `#` comes last")])
 
 

@@ -49,7 +49,7 @@ def _file(path: Path) -> Transport:
 def _folder(path: Path) -> Transport:
     found = files.files_in(path)
     if not found:
-        raise Rejected([Diagnostic("E402", f"there is nothing in the folder `{path}`", help=_KNOWN)])
+        raise Rejected([Diagnostic("E402", f"the folder `{path}` is empty", help=_KNOWN)])
     for one in found:
         _check_ending(one)
     return files.FolderTransport(path, found, _file)
@@ -57,7 +57,7 @@ def _folder(path: Path) -> Transport:
 
 def _check_ending(path: Path) -> None:
     if format_of(path.name) is None:
-        raise Rejected([Diagnostic("E402", f"`{path}` is no stream that can be read", help=_KNOWN)])
+        raise Rejected([Diagnostic("E402", f"unknown file type: `{path}`", help=_KNOWN)])
 
 
 def open_output(name: str | None) -> Sink:
@@ -79,5 +79,5 @@ def _scheme(name: str) -> str | None:
         return None
     if scheme not in SOURCES:
         known = " ".join(f"`{scheme}://`" for scheme in (*SOURCES, "replay"))
-        raise Rejected([Diagnostic("E402", f"no transport for `{name}`", help=f"known are {known}, `-` and files")])
+        raise Rejected([Diagnostic("E402", f"unknown scheme: `{name}`", help=f"supported are {known}, `-` and files")])
     return scheme

@@ -62,8 +62,8 @@ def format_of(name: str) -> str | None:
         return ENDINGS.get(ending)
     language = language_of(name)
     if language is not None and language.kind == "ontology":
-        message = f"`{name}` is no stream: {ending} says what holds, and not when"
-        help = f"give it with `--background {name}`, or the times with it in one of {' '.join(TIMED)}"
+        message = f"`{name}` is not a stream: {ending} files have no times"
+        help = f"use `--background {name}`, or a format with times: {' '.join(TIMED)}"
         raise Rejected([Diagnostic("E402", message, help=help)])
     return None
 

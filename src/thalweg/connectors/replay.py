@@ -50,7 +50,7 @@ def replayed(uri: str, open_file: Callable[[str], Transport]) -> ReplayTransport
     except ValueError:
         factor = 0.0
     if options or factor <= 0:
-        raise Rejected([Diagnostic("E403", f"`{uri}` has options that mean nothing", help="write `?factor=10`")])
+        raise Rejected([Diagnostic("E403", f"`{uri}` has unknown options", help="write `?factor=10`")])
     return ReplayTransport(open_file(path), factor)
 
 

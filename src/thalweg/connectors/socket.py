@@ -67,7 +67,7 @@ def address(uri: str) -> tuple[str, int]:
     except ValueError:
         port = None
     if not parts.hostname or port is None:
-        raise Rejected([Diagnostic("E402", f"`{uri}` names no host and port", help="write `tcp://localhost:9000`")])
+        raise Rejected([Diagnostic("E402", f"`{uri}` has no host and port", help="write `tcp://localhost:9000`")])
     return parts.hostname, port
 
 

@@ -39,7 +39,7 @@ _KEPT: Final = 65_536
 _RDF: Final = re.compile(rf"(?:{IRI}|{BLANK}|{LITERAL})\Z")
 _UNITS: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SHAPE: Final = "a table has the columns s, p, o and t, or fact and t"
-_COMMAS: Final = "a cell with a comma or a quote stands in quotes, and quotes inside it are doubled"
+_COMMAS: Final = "put a cell with a comma or a quote in quotes, and double the quotes inside it"
 
 
 class Layout:
@@ -68,8 +68,8 @@ class Layout:
     def stated(self, row: Sequence[Any]) -> Stated:
         """The statement of a row; `Misplaced` has the number of the cell that is wrong."""
         if len(row) != self._width:
-            cells = f"the table has {self._width} columns, and this row {len(row)}"
-            raise Misplaced(f"{cells}; a cell with a comma in it stands in quotes", 0)
+            cells = f"the table has {self._width} columns, but this row has {len(row)}"
+            raise Misplaced(f"{cells}; put a cell with a comma in quotes", 0)
         try:
             tick, *rest = [column[row[at]] for at, column in self._columns]
         except (ValueError, TypeError):
@@ -137,7 +137,7 @@ def _read_cell(cell: str, scope: str) -> str:
 def _number(text: str) -> str:
     spelling = number(text)
     if spelling is None:
-        raise ValueError(f"`{text}` is no number that can be calculated with")
+        raise ValueError(f"`{text}` is not a number that can be calculated with")
     return spelling
 
 
@@ -214,7 +214,7 @@ def _row(line: str) -> list[str] | Misplaced:
     try:
         return next(csv.reader([line], strict=True))
     except csv.Error as error:
-        return Misplaced(f"these are not cells of CSV: {error}", 0)
+        return Misplaced(f"this is not valid CSV: {error}", 0)
 
 
 def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: Misplaced) -> Diagnostic:

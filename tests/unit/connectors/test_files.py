@@ -144,5 +144,5 @@ def test_a_folder_with_something_else_in_it_is_rejected(folder, tmp_path):
     with pytest.raises(Rejected, match=r"E402.*notes.txt"):
         open_stream(str(folder))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(Rejected, match=r"E402.*nothing in the folder"):
+    with pytest.raises(Rejected, match=r"E402.*the folder .* is empty"):
         open_stream(str(tmp_path / "empty"))

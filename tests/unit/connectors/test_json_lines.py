@@ -57,9 +57,9 @@ def test_answers_and_late_facts_can_be_read_back():
         ('{"t": 36}', "E301", 1, "`facts`"),
         ('{"facts": []}', "E301", 1, "`t`"),
         ("[]", "E301", 1, "not an event"),
-        ('{"t": -1, "facts": []}', "E301", 1, "no tick"),
-        ('{"t": true, "facts": []}', "E301", 1, "no tick"),
-        ('{"t": 1.5, "facts": []}', "E301", 1, "no tick"),
+        ('{"t": -1, "facts": []}', "E301", 1, "not a tick"),
+        ('{"t": true, "facts": []}', "E301", 1, "not a tick"),
+        ('{"t": 1.5, "facts": []}', "E301", 1, "not a tick"),
         ('{"t": "noon", "facts": []}', "E301", 1, "noon"),
         ('{"t": 1, "facts": "a"}', "E301", 1, "list"),
         ('{"t": 1, "facts": [1]}', "E301", 1, "list"),
@@ -68,7 +68,7 @@ def test_answers_and_late_facts_can_be_read_back():
         ('{"t": 1, "graph": 3}', "E301", 1, "neither Turtle in a string nor JSON-LD"),
         ('{"t": 1, "graph": "<a> <b> x ."}', "E301", 19, "x is not a valid RDF object (at 1:9 of the graph)"),
         ('{"t": 1, "graph": {"@id": 3}}', "E301", 19, "of the graph"),
-        ('{"@id": "x", "http://a/p": 3}', "E301", 1, "belongs to no event"),
+        ('{"@id": "x", "http://a/p": 3}', "E301", 1, "is not part of an event"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(line, code, column, part):
@@ -134,7 +134,7 @@ def test_a_line_may_be_a_document_of_json_ld():
 
 def test_an_escape_that_is_half_a_character_is_refused_and_a_pair_is_one():
     (found,) = read(r'{"t": 36, "facts": ["a(\"\ud800\")"]}')
-    assert (found.code, found.message) == ("E301", r"an escape such as `\ud800` is half a character")
+    assert (found.code, found.message) == ("E301", r"an escape such as `\ud800` is half of a surrogate pair")
     assert read(r'{"t": 36, "facts": ["a(\"\ud83d\ude97\")"]}') == [(36, "in", ['a("🚗")'])]
 
 
@@ -260,4 +260,4 @@ def test_brackets_without_end_are_told():
 )
 def test_half_a_character_is_told(line):
     (found,) = read(line)
-    assert "half a character" in found.message
+    assert "half of a surrogate pair" in found.message

@@ -149,7 +149,7 @@ def test_a_broker_that_stays_away_is_a_failure(monkeypatch):
     with run_mosquitto("allow_anonymous true") as server:
         transport = MqttTransport(uri(server, "readings"))
         sink = MqttSink(uri(server, "readings"))
-    with pytest.raises(Failed, match=r"E404.*did not come back"):
+    with pytest.raises(Failed, match=r"E404.*could not be restored"):
         list(transport.blocks(Interrupt()))
     sink.write(b"p at 1.\n")
     with pytest.raises(Failed, match=r"E404.*1 messages were not acknowledged"):
@@ -223,10 +223,10 @@ def test_without_the_package_the_way_out_is_told(monkeypatch):
     [
         ("mqtt://localhost", "both a host and a topic"),
         ("mqtt:///readings", "both a host and a topic"),
-        ("mqtt://localhost:port/readings", "no number for a port"),
-        ("mqtt://localhost/city/#/speed", "no pattern"),
-        ("mqtt://localhost/readings?messages=0", "no number above 0"),
-        ("mqtt://localhost/readings?message=3", "no option `message`"),
+        ("mqtt://localhost:port/readings", "is not a number"),
+        ("mqtt://localhost/city/#/speed", "not a topic pattern"),
+        ("mqtt://localhost/readings?messages=0", "not a positive number"),
+        ("mqtt://localhost/readings?message=3", "unknown option `message`"),
         ("mqtt://localhost/readings?ca=ca.pem", "mqtts://"),
         ("mqtts://localhost/readings?ca=nowhere.pem", "cannot read `nowhere.pem`"),
     ],

@@ -97,9 +97,9 @@ def test_a_time_inside_an_event_is_a_fact_of_it():
         ("<a> <p> <> <e1> .", 9, "not an IRI"),
         (f'<e9> {GENERATED_AT} "noon" .', 50, "neither a tick nor a timestamp"),
         (f'<e9> {GENERATED_AT} "noon"^^<{XSD}dateTime> .', 50, "neither a tick nor a timestamp"),
-        (f'<e9> {GENERATED_AT} "noon"@en .', 50, "no time"),
-        (at("<e1>", -1), 50, "no time"),
-        (at("<e1>", 2), 1, "another time"),
+        (f'<e9> {GENERATED_AT} "noon"@en .', 50, "not a time"),
+        (at("<e1>", -1), 50, "not a time"),
+        (at("<e1>", 2), 1, "different time"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(line, column, part):

@@ -106,7 +106,7 @@ def test_a_row_may_name_its_stream():
 @pytest.mark.parametrize(
     ("row", "column", "part"),
     [
-        ("a,p,1", 1, "4 columns, and this row 3"),
+        ("a,p,1", 1, "4 columns, but this row has 3"),
         ("a,p,1,2,3", 1, "in quotes"),
         (",p,1,2", 1, "column `s` is empty"),
         ("a,p,,2", 5, "column `o` is empty"),
@@ -119,10 +119,10 @@ def test_a_row_may_name_its_stream():
         ("a,p,_:,2", 5, "is not a term"),
         ("a,p,1,noon", 7, "neither a tick nor a timestamp"),
         ("a,p,1,-2", 7, "outside the timeline"),
-        (f"a,p,{10**30},2", 5, "no number"),
+        (f"a,p,{10**30},2", 5, "not a number"),
         ('"a, b",p,1,2.5', 12, "neither a tick"),
-        ('a,p,"1,2', 1, "not cells of CSV"),
-        ('a,p,"1"2,3', 1, "not cells of CSV"),
+        ('a,p,"1,2', 1, "not valid CSV"),
+        ('a,p,"1"2,3', 1, "not valid CSV"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(row, column, part):
@@ -228,7 +228,7 @@ def test_days_and_texts_are_times_too(write):
     [
         ("s", None, 1, "`s` is empty"),
         ("o", [1], 5, "neither a text nor a number"),
-        ("o", float("nan"), 5, "no number"),
+        ("o", float("nan"), 5, "not a number"),
         ("o", date(2014, 8, 11), 5, "neither a text nor a number"),
         ("p", 3, 3, "cannot be a predicate"),
         ("t", None, 7, "`t` is empty"),
