@@ -70,4 +70,4 @@ def test_without_a_late_channel_they_are_counted(tmp_path: Path) -> None:
     said = tmp_path / "said.txt"
     facts = ["warm(s1) at 9", "warm(s2) at 3", "other(x) at 4", "at(s1,r1) at 9"]
     assert run(command(tmp_path, "spark.jsonl", facts, "--runtime", "spark"), said) == 0
-    assert said.read_text().startswith("warning[W302]: 2 facts were late and took no part: `warm(s2) at 3`")
+    assert said.read_text().startswith("warning[W302]: 2 facts were late and ignored: `warm(s2) at 3`")

@@ -242,12 +242,12 @@ def test_numbers_of_the_background_are_looked_at(folder: Path) -> None:
     for verb in (["check", "slow.lp"], ["run", "slow.lp", "--stream", "gates.facts"]):
         result = CliRunner().invoke(app, [*verb, "--background", "limit.facts"])
         assert result.exit_code == 0
-        assert result.stderr.count("warning[W508]: `7.5` in `limit/1` is no number of clingo") == 1
+        assert result.stderr.count("warning[W508]: `7.5` in `limit/1` is not an integer of 32 bits") == 1
 
 
 def test_all_that_is_no_input_is_named_at_once(folder: Path) -> None:
     (folder / "own.lp").write_text("open(X) :- p(X). closed(X) :- p(X).")
-    help = "help: name all that streams bring: `--inputs closed/1,open/1,p/1`"
+    help = "help: declare all inputs: `--inputs closed/1,open/1,p/1`"
     (folder / "gates.facts").write_text("closed(a) at 1. open(a) at 1.")
     assert run(program="own.lp").stderr.count(help) == 2
 
@@ -262,10 +262,13 @@ def test_a_class_that_is_an_input_is_no_stray(folder: Path) -> None:
         [["<http://ex#Boss>(a)", "<http://ex#dean>(a)"]],
     )
     (folder / "gates.facts").write_text("<http://ex#other>(a) at 1.")
-    assert "a stream brings `rdf_type/2`" in run(program="own.lp").stderr
+    assert "a stream has facts of `rdf_type/2`" in run(program="own.lp").stderr
     refused = run("--solver", "engine", program="own.lp")
     assert "own.lp:1:" in refused.stderr
-    assert "`rdf_type/2` is told, and its classes are predicates of their own; `#show` only others" in refused.stderr
+    assert (
+        "`rdf_type/2` is output, and its classes are separate predicates; `#show` other predicates only"
+        in refused.stderr
+    )
 
 
 def test_answer_set_programs_are_not_loaded_but_run() -> None:
@@ -332,10 +335,10 @@ def wait_for(holds: Callable[[], object]) -> None:
         (["--models", "all", "--format", "atoms"], "several answer sets can only be written as `--format jsonl`"),
         (["--emit", "changes"], "`--emit` cannot be used with answer set programs"),
         (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` cannot be used"),
-        (["--slide", "2"], "`--slide` goes with `--window`"),
-        (["--window", "0"], "`0` is no length for a window"),
-        (["--window", "3", "--slide", "2 #"], "do not count the same"),
-        (["--solve-limit", "0s"], "must be longer than nothing"),
+        (["--slide", "2"], "`--slide` needs `--window`"),
+        (["--window", "0"], "`0` is not a window's length"),
+        (["--window", "3", "--slide", "2 #"], "must both be times or both be numbers of facts"),
+        (["--solve-limit", "0s"], "must be longer than 0"),
         (["--inputs", "open"], "is not a list of predicates"),
     ],
 )

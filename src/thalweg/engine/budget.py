@@ -34,8 +34,8 @@ def make_room(engine: "Engine", feeds: NDArray[np.int64]) -> None:
             raise Failed(refused)
         engine.arrays = enlarge(engine.table, engine.arrays)
     except FullError as full:
-        what = "the engine can address no more rows" if full.__cause__ is None else "the system gives no more memory"
-        raise Failed(_used_up(engine, what, "spread the work with `--runtime spark`")) from None
+        what = "the engine cannot address more rows" if full.__cause__ is None else "the system has no more memory"
+        raise Failed(_used_up(engine, what, "distribute the work with `--runtime spark`")) from None
 
 
 def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnostic | None:
@@ -50,7 +50,7 @@ def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnost
             return _used_up(engine, size, "allow more with `--memory` (in Python: `memory=`)")
     elif engine.size + added > _SMALL and _is_scarce(engine.size, added):
         size = f"the memory of this process ({_in_megabytes(allowed())}, of which it may take 80 %) is used up"
-        return _used_up(engine, size, "run where there is more memory")
+        return _used_up(engine, size, "use a machine with more memory")
     return None
 
 

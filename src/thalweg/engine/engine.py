@@ -171,7 +171,7 @@ class Engine:
     def _refuse(self) -> NoReturn:
         if self._is_broken:
             raise BusyError("this engine was stopped in the middle of a tick: restore its last snapshot into a new one")
-        raise BusyError("another thread is using this engine: give each thread its own, or take turns")
+        raise BusyError("another thread is using this engine: use one engine per thread, or a lock")
 
     @contextmanager
     def _taken(self) -> Iterator[None]:
@@ -196,7 +196,9 @@ class Engine:
             batches = [annotate_terms(batch, self.dictionary, *asked) for batch in batches]
         if (batches or given) and not self._is_open(to):
             # Taking them would lose them without a word.
-            raise ValueError(f"facts at tick {to} come too late: the engine stands at {self.now}, from {self.first}")
+            raise ValueError(
+                f"facts at tick {to} are too late: the engine is at tick {self.now}, and began at {self.first}"
+            )
         # From here on an exception leaves the engine between two states.
         self._in_tick = True
         for batch in batches:

@@ -142,7 +142,7 @@ class ExplainedAnswerSets:
     def _strata(self) -> Iterator[str]:
         strata = self.dependency.strata
         if strata is None:
-            yield "none: negation or an aggregate runs in a circle"
+            yield "none: negation or an aggregate is cyclic"
         for number, names in enumerate(strata or []):
             yield f"{number}  {', '.join(names)}"
 

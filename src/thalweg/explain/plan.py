@@ -333,7 +333,7 @@ class _Explainer:
                     "W201",
                     f"all facts of `{signature}` must be kept for ever",
                     self.unbounded(signature, stream),
-                    help="say how far back the time may lie, as in `in [1 hour]`",
+                    help="limit how far back the time may be, as in `in [1 hour]`",
                 )
 
     def unbounded(self, signature: Predicate, stream: str | None) -> Span:

@@ -64,7 +64,7 @@ def _equality(parts: Parts) -> Equality | None:
 def _reasons(parts: Parts) -> Program | None:
     found = [part.reasons for part in parts if part.reasons is not None]
     if found and sum(bool(part.rules) for part in parts) > 1:
-        raise Rejected([Diagnostic("E411", "checks of consistency do not go with other rules", help=TOGETHER)])
+        raise Rejected([Diagnostic("E411", "consistency checks cannot be combined with other rules", help=TOGETHER)])
     return found[0] if found else None
 
 

@@ -93,12 +93,12 @@ def _recoded(data: bytes, encoding: str) -> bytes:
         # Some encodings have characters that are halves of one.
         return data.decode(encoding).encode(errors="replace")
     except LookupError:
-        raise UnknownEncodingError(f"the encoding `{encoding}` is not known") from None
+        raise UnknownEncodingError(f"unknown encoding `{encoding}`") from None
     except UnicodeDecodeError as error:
         line = line_ends(data[: error.start]) + 1
-        raise UnknownEncodingError(f"line {line} is not in {encoding}, in which it should be") from None
+        raise UnknownEncodingError(f"line {line} is not valid {encoding}") from None
     except UnicodeError:
-        raise UnknownEncodingError(f"it is not in {encoding}, in which it should be") from None
+        raise UnknownEncodingError(f"it is not valid {encoding}") from None
 
 
 def _declaring_utf8(data: bytes) -> bytes:

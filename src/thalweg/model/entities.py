@@ -40,7 +40,7 @@ def check_entities(text: str) -> None:
     >>> check_entities('<!DOCTYPE a [<!ENTITY owl "http://www.w3.org/2002/07/owl#">]><a b="&owl;Class"/>')
     >>> check_entities('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>')
     Traceback (most recent call last):
-    thalweg.model.entities.ExpansionError: the entity `x` is external, and no other file is read
+    thalweg.model.entities.ExpansionError: the entity `x` is external, and external entities are not read
     """
     sizes: dict[str, int] = {}
     for offset, name, value in _declared(text):
@@ -78,10 +78,10 @@ def _declared(text: str) -> Iterator[tuple[int, str, str]]:
     for begin in _BEGIN.finditer(text):
         found = _DECLARATION.match(text, begin.start())
         if found is None:
-            message = 'an entity is declared in a form that is not read here; write `<!ENTITY name "value">`'
+            message = 'unsupported entity declaration; write `<!ENTITY name "value">`'
             raise ExpansionError(message, begin.start())
         if found["value"][0] not in "\"'":
-            message = f"the entity `{found['name']}` is external, and no other file is read"
+            message = f"the entity `{found['name']}` is external, and external entities are not read"
             raise ExpansionError(message, begin.start())
         yield begin.start(), found["name"], found["value"][1:-1]
 

@@ -13,7 +13,7 @@ MOST_NESTED: Final = 200
 """So many levels may be open at once."""
 
 TOO_DEEP: Final = f"this is nested more than {MOST_NESTED} levels deep"
-WAY_OUT: Final = "give a part of it a name of its own, and use the name here"
+WAY_OUT: Final = "name a part of it, and use the name here"
 
 _STOPS: Final = frozenset({",", ";", ":-", "."})
 _OPERATORS: Final = frozenset({*"+-*/\\|&?^~", "**", "..", "mod"})

@@ -209,7 +209,7 @@ def _character(escape: str) -> str:
         return _LETTERS.get(escape[1], escape[1])
     code = int(escape[2:], 16)
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-        raise ValueError(f"`{escape}` is no character")
+        raise ValueError(f"`{escape}` is not a character")
     return chr(code)
 
 
@@ -341,7 +341,7 @@ def _sentence(message: str) -> str:
     """What a parser says, without the place and in our manner."""
     message = _WHERE.sub("", message)
     if "LoadDocumentCallback" in message:
-        return "the `@context` is another document, and nothing is fetched: write the context itself here"
+        return "remote `@context`s are not fetched: write the context here"
     if "No scheme found" in message:
         return "an IRI must be absolute here, as in `<http://example.org/a>`"
     return _PROSE.sub(lambda found: found[0].lower(), message)
@@ -416,7 +416,7 @@ class _Terms(dict[Any, Any]):
                 return blank(self._label(node.value), self._scope)
             case "DefaultGraph":
                 return None
-        raise ValueError("a triple stands as a term (RDF-star), which has no meaning here")
+        raise ValueError("a triple as a term (RDF-star) is not supported")
 
     def _label(self, label: str) -> str:
         """Random labels are numbered instead: whoever reads a document twice wants to find the same terms."""

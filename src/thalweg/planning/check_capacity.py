@@ -70,7 +70,7 @@ def _too_wide(rule: PlanRule, atom: RelationAtom) -> Diagnostic:
 
 
 def _too_long(rule: PlanRule) -> Iterator[Diagnostic]:
-    way_out = "split the rule: let another predicate stand for a part of its body"
+    way_out = "split the rule: move a part of its body into another predicate"
     lookups = len(rule.positive)
     if lookups > MOST_LOOKUPS:
         yield _refusal(rule, f"this rule joins {lookups:,} formulas; the limit is {MOST_LOOKUPS:,}", way_out)

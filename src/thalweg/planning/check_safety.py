@@ -107,7 +107,7 @@ def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[Pred
     if of is not None and of != signature:
         yield Diagnostic(
             "E208",
-            f"the window counts facts of `{of}`, so there is none of `{signature}` in it",
+            f"the window counts facts of `{of}`, so it has no facts of `{signature}`",
             window.span,
             help=f"write `[{window.size} # {signature}]`, or `[{window.size} #]` to count all facts",
         )
@@ -136,7 +136,7 @@ def check_memory(program: Program) -> Iterator[Diagnostic]:
                         "W201",
                         f"all facts of `{atom.signature}` must be kept for ever",
                         formula.span,
-                        help=f"say how far back `{_text(time)}` may lie, as in `{_text(formula)} in [1 hour]`",
+                        help=f"limit how far back `{_text(time)}` may be, as in `{_text(formula)} in [1 hour]`",
                     )
 
 
@@ -255,7 +255,7 @@ def _way_out(known: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> str
     """An example that would do, made from what the rule says."""
     name = use.variable.name
     if is_anonymous(name):
-        return "a lone `_` stands for any value; use a variable that the body binds"
+        return "a lone `_` matches any value; use a variable that the body binds"
     if use.literal is None:
         return f"bind it in the body, for example `{_text(rule.head)} :- {_example(known, rule, [name])}, …`"
     if use.inside:

@@ -292,12 +292,12 @@ class Component:
             if not any(use.positive and names(*use.formula.atom.args) for use in found):
                 return f"`{show(rule)}` has no variable in a positive atom to be keyed by"
             if not known:
-                return f"`{show(rule)}` has no variable that stands in all of its atoms"
+                return f"`{show(rule)}` has no variable that occurs in all of its atoms"
         if TRIPLES in self.arities:
-            return "rules over triples join them by subject, by predicate and by object, and rest on each other"
+            return "rules over triples join them by subject, by predicate and by object, and depend on each other"
         heads = " and ".join(f"`{signature}`" for signature in self.arities)
-        verb = "rests on itself" if len(self.arities) == 1 else "rest on each other"
-        return f"{heads} {verb}, but no key goes with the facts from rule to rule"
+        verb = "depends on itself" if len(self.arities) == 1 else "depend on each other"
+        return f"{heads} {verb}, but no key is passed on from rule to rule"
 
     def _locations(self, domains: Domains) -> Iterator[Domains]:
         """Every way to locate the heads such that all rules are local."""

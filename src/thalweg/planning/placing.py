@@ -17,8 +17,8 @@ from thalweg.model.predicate import Predicate
 from thalweg.planning.cliques import components
 from thalweg.planning.locality import IN_PARTS, Component, Fit, Keyed, Role, counts_everything, in_order, rests_on
 
-_TOGETHER: Final = "other rules read only what is in one bucket anyway"
-_EQUAL: Final = "to know which things are equal is to see all that says so"
+_TOGETHER: Final = "other rules read only facts of one bucket anyway"
+_EQUAL: Final = "finding equal things needs all facts that imply equality"
 _FOLLOWING: Final = "rules without a key follow each fact within its bucket"
 
 

@@ -26,7 +26,7 @@ class Doubt:
 
     @property
     def diagnostic(self) -> Diagnostic:
-        help = "leave `--decomposition paper` out: our own communities never change an answer"
+        help = "leave `--decomposition paper` out: the default communities never change an answer"
         return Diagnostic("W503", self.reason, self.span, help)
 
 

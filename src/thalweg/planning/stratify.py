@@ -113,6 +113,6 @@ def _unstratified(circle: list[Need]) -> Diagnostic:
         "E204",
         f"`{first.head}` depends on itself through {verb}",
         first.span,
-        help="break the circle, or put the program in an answer set program (`.lp`), where it has a meaning",
+        help="break the cycle, or write an answer set program (`.lp`), where it is allowed",
         notes=(" → ".join([first.head, *(need.words for need in circle)]),),
     )

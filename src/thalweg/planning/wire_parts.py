@@ -116,6 +116,6 @@ def _copy(predicate: Predicate) -> Rule:
 
 def _loop(rules: Sequence[Rule], name: Predicate) -> Diagnostic:
     span = next((rule.span for rule in rules if rule.head.signature == name), NOWHERE)
-    message = f"the answer set program reads `{name}`, which rests on its own answers"
-    help_ = "break the loop: let the answer set program read something that rules derive from streams alone"
+    message = f"the answer set program reads `{name}`, which depends on its own answers"
+    help_ = "break the loop: let the answer set program read only what rules derive from streams and background"
     return Diagnostic("E513", message, span, help=help_)

@@ -20,7 +20,7 @@ class Late:
     >>> late = Late()
     >>> late.add(36, 40, "readings", ["a(x1,y)"])
     >>> late.summary().message
-    '1 fact was late and took no part: `a(x1,y) at 36` came when the watermark was 40'
+    '1 fact was late and ignored: `a(x1,y) at 36` arrived when the watermark was 40'
     """
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
@@ -31,7 +31,7 @@ class Late:
     def add(self, tick: int, watermark: int, stream: str | None, facts: list[str]) -> None:
         """Takes the facts of an event of a tick, which came when the watermark had passed it."""
         if facts and not self._count:
-            self._first = f"`{facts[0]} at {tick}` came when the watermark was {watermark}"
+            self._first = f"`{facts[0]} at {tick}` arrived when the watermark was {watermark}"
         self._count += len(facts)
         if self._write:
             self._write(_encode({"t": tick, "watermark": watermark, "stream": stream, "facts": facts}) + "\n")
@@ -43,6 +43,6 @@ class Late:
         number = "1 fact was" if self._count == 1 else f"{self._count} facts were"
         return Diagnostic(
             "W302",
-            f"{number} late and took no part: {self._first}",
-            help="allow for disorder with `--delay`, or keep late facts with `--late FILE`",
+            f"{number} late and ignored: {self._first}",
+            help="wait longer with `--delay`, or keep late facts with `--late FILE`",
         )

@@ -292,8 +292,8 @@ class Answers:
                 code_facts([fact], self._dictionary)
             except Rejected:
                 if not self._strange:
-                    message = f"rules cannot read `{fact}`, which an answer set holds: it is passed over by them"
-                    self._report(Diagnostic("W514", message, help="rules know names, numbers, texts and IRIs only"))
+                    message = f"rules cannot read `{fact}`, which an answer set contains: they skip it"
+                    self._report(Diagnostic("W514", message, help="rules have names, numbers, texts and IRIs only"))
                 self._strange = True
             else:
                 known.append(fact)

@@ -17,12 +17,12 @@ class SchemaWatch:
     >>> for _ in range(2):
     ...     watch.look(Batch({below: [4, 8], other: [4, 8]}))
     >>> [one.message for one in found]
-    ['a stream brings `rdfs:subClassOf`, which speaks about the schema: it changes nothing']
+    ['a stream has `rdfs:subClassOf` triples, which are about the schema: they are ignored']
     """
 
     def __init__(self, report: Callable[[Diagnostic], None], may_stream: bool = True) -> None:
         self._report = report
-        self._help = "give it with the ontology" + (", or run with `--schema-stream`" if may_stream else "")
+        self._help = "move these triples to the ontology" + (", or run with `--schema-stream`" if may_stream else "")
         self._seen: set[Predicate] = set()
 
     def look(self, batch: Batch) -> None:
@@ -31,5 +31,5 @@ class SchemaWatch:
             self._seen.add(signature)
             name, arity = signature.name, signature.arity
             if (arity == 2 and is_schema_predicate(name)) or (arity == 1 and is_schema_class(name)):
-                message = f"a stream brings `{short(name)}`, which speaks about the schema: it changes nothing"
+                message = f"a stream has `{short(name)}` triples, which are about the schema: they are ignored"
                 self._report(Diagnostic("W303", message, help=self._help))

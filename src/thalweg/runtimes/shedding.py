@@ -62,8 +62,8 @@ def _began(tick: int, shed: Iterable[str], unsure: Iterable[str]) -> Diagnostic:
         f"facts of {_listed(shed)} were shed at tick {tick}, because the memory budget was exceeded:"
         f" {_listed(unsure)} may lack facts",
         notes=(
-            "everything that is output is true; what rests on `not` or an aggregate over facts that were shed is"
-            " withheld until they would have left their windows, for ever if more are shed again and again",
+            "everything that is output is true; what depends on `not` or an aggregate over facts that were shed is"
+            " withheld until they would have left their windows, or longer if more facts are shed",
         ),
         help=_HELP,
     )

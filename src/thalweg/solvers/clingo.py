@@ -115,9 +115,7 @@ def _complaint(text: str, place: re.Match[str], notes: tuple[str, ...], places: 
     return Diagnostic("E501", f"clingo rejects the program: {text}", _span(place, places), help=_REJECTED, notes=notes)
 
 
-_SYNTAX: Final = (
-    "the statement must be one of clingo's language; is a bracket or a full stop missing before this place?"
-)
+_SYNTAX: Final = "this is not a statement of clingo's language; is a bracket or a full stop missing before it?"
 _REJECTED: Final = "change the program so that clingo accepts it: `clingo --mode=gringo program.lp` says the same"
 
 

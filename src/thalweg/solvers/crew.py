@@ -107,7 +107,7 @@ class Worker:
         self.end()
         if found is None and late.finished.is_set() and task.limit is not None:
             return Solved((), complete=False, seconds=task.limit + _GRACE)
-        raise _failed(found or "its process has ended, perhaps for want of memory")
+        raise _failed(found or "its process has ended, possibly out of memory")
 
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", _MAIN.format(path=sys.path)]

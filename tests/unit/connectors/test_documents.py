@@ -211,7 +211,7 @@ def test_blank_nodes_of_documents_are_distinct():
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ('{"@context": "https://schema.org", "name": "x"}', "nothing is fetched"),
+        ('{"@context": "https://schema.org", "name": "x"}', "are not fetched"),
         ('{"@id": "x", "name": "y"}', "has no triples"),
         ('{"@id": "x", "http://ex.org/p": "y"}', "is not part of an event"),
         ('{"@id": "x", "@graph": {"@id": "y", "http://ex.org/p": "y"}}', "has no time"),

@@ -117,7 +117,7 @@ def test_blocks_may_end_anywhere(lines, step):
         ("3 <s> <p> <o> <g> .", 15, "expected a full stop, found `<g>`"),
         ("3 <s> <p> <o> . x", 17, "expected the end of the line, found `x`"),
         ("3 <s> <p> <> .", 11, "`<>` is not an IRI"),
-        (r'3 <s> <p> "\uD800" .', 11, "no character"),
+        (r'3 <s> <p> "\uD800" .', 11, "not a character"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(line, column, part):

@@ -42,7 +42,7 @@ def test_rows_that_no_name_is_left_for(monkeypatch: pytest.MonkeyPatch, most: in
     """Names are half words: an arena of 2^31 words is as large as it can be."""
     monkeypatch.setattr(memory, "MOST_WORDS", most)
     engine = engine_of(ENDLESS)
-    with pytest.raises(Failed, match="the engine can address no more rows"):
+    with pytest.raises(Failed, match="the engine cannot address more rows"):
         engine.advance(0)
     assert engine.arrays.rows.size <= most
 
@@ -53,7 +53,7 @@ def test_memory_that_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None
 
     engine = engine_of(ENDLESS)
     monkeypatch.setattr(memory, "_zeros", refuse)
-    with pytest.raises(Failed, match="the system gives no more memory"):
+    with pytest.raises(Failed, match="the system has no more memory"):
         engine.advance(0)
 
 

@@ -336,7 +336,7 @@ def test_equal_things_are_drawn_in_their_stage() -> None:
     explained = explain(specialised("x.ttl", [below], "rl", 5), partitions=2)
     assert "sameAs" in explained.as_svg()
     assert explained.stages is not None
-    assert "to know which things are equal" in explained.stages[0].why
+    assert "finding equal things" in explained.stages[0].why
     assert not any(
         "sameAs" in each.signature for stage in explained.stages for each in stage.arrivals if each.stage is None
     )

@@ -64,7 +64,7 @@ def test_as_text(tmp_path: Path) -> None:
 
 def test_a_program_without_strata(tmp_path: Path) -> None:
     text, _ = explain(tmp_path, "a :- not b. b :- not a.")
-    assert "  none: negation or an aggregate runs in a circle" in text.splitlines()
+    assert "  none: negation or an aggregate is cyclic" in text.splitlines()
 
 
 def test_as_published(tmp_path: Path) -> None:

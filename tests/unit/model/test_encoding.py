@@ -28,7 +28,7 @@ def test_what_has_no_mark_stays_as_it_is(data):
 
 
 def test_what_cannot_be_decoded_is_told():
-    with pytest.raises(ValueError, match="line 2 is not in ascii"):
+    with pytest.raises(ValueError, match="line 2 is not valid ascii"):
         as_utf8(b'<?xml version="1.0" encoding="ascii"?>\n\xe9')
     assert look(b'<?xml version="1.0" encoding="klingon"?>') == "rdfxml"
 

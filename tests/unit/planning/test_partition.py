@@ -91,18 +91,18 @@ def test_a_rule_with_a_key(text: str, key: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a(X) :- p(X), q(Y).", "no variable that stands in all of its atoms"),
-        ("a(X) :- p(X), not q(_).", "no variable that stands in all of its atoms"),
-        ("a(X) :- p(X), N = count{Y : q(Y)}.", "no variable that stands in all of its atoms"),
-        ("a(N) :- p(N), N = count{Y : q(Y,N)}.", "no variable that stands in all of its atoms"),
-        ("a(T) :- p(X) at T in [5], q(T).", "no variable that stands in all of its atoms"),
+        ("a(X) :- p(X), q(Y).", "no variable that occurs in all of its atoms"),
+        ("a(X) :- p(X), not q(_).", "no variable that occurs in all of its atoms"),
+        ("a(X) :- p(X), N = count{Y : q(Y)}.", "no variable that occurs in all of its atoms"),
+        ("a(N) :- p(N), N = count{Y : q(Y,N)}.", "no variable that occurs in all of its atoms"),
+        ("a(T) :- p(X) at T in [5], q(T).", "no variable that occurs in all of its atoms"),
         ("a :- not p.", "no variable in a positive atom"),
         ("a(N) :- N = count{Y : q(Y)}.", "no variable in a positive atom"),
         ("a :- k, p(x).", "no variable in a positive atom"),
         ("a(X) :- p(X) in [3 #].", "`p(X) in [3 #]` counts facts"),
         ("a(X) :- p(X), N = count{Y : q(X,Y) in [3 # q/2]}.", "`q(X,Y) in [3 # q/2]` counts facts"),
-        ("a(X,Z) :- a(X,Y), a(Y,Z). a(X,Y) :- p(X,Y).", "`a/2` rests on itself"),
-        ("a(X) :- b(X,Y). b(X,Y) :- a(Y), p(X,Y).", "`a/1` and `b/2` rest on each other"),
+        ("a(X,Z) :- a(X,Y), a(Y,Z). a(X,Y) :- p(X,Y).", "`a/2` depends on itself"),
+        ("a(X) :- b(X,Y). b(X,Y) :- a(Y), p(X,Y).", "`a/1` and `b/2` depend on each other"),
     ],
 )
 def test_a_rule_without_a_key_is_evaluated_in_one_place(text: str, why: str) -> None:
@@ -287,7 +287,7 @@ def test_levels_have_what_needs_nothing_of_each_other() -> None:
 
 def test_a_rule_that_reads_what_is_in_one_bucket_stays_there() -> None:
     (only,) = stages("a(X) :- p(X) in [3 #]. b(X) :- p(X), not a(X).")
-    assert only.why.endswith("other rules read only what is in one bucket anyway")
+    assert only.why.endswith("other rules read only facts of one bucket anyway")
 
 
 def test_a_rule_does_not_follow_facts_into_one_bucket() -> None:
@@ -509,7 +509,7 @@ def test_equality_alone_is_in_one_bucket() -> None:
 
 def test_representatives_are_found_in_one_bucket_and_known_to_all_that_tell() -> None:
     together, spread, merged = partition(specialised("x.ttl", SCHEMA, "rl", 5)).stages
-    assert (together.split, together.why) == (False, "to know which things are equal is to see all that says so")
+    assert (together.split, together.why) == (False, "finding equal things needs all facts that imply equality")
     assert [
         (known and (known.edges, known.links)) for known in (each.program.equality for each in (together, merged))
     ] == [
@@ -699,7 +699,7 @@ def test_stages_as_data() -> None:
     assert second["shuffles"] == [{"signature": "slow/1", "argument": 1, "from": 0, "merged": True}]
     assert second["tells"] == ["slow/1", "jam/1"]
     assert (third["key"], third["partitions"], third["broadcast"]) == (None, 1, [])
-    assert "no variable that stands in all of its atoms" in third["why"]
+    assert "no variable that occurs in all of its atoms" in third["why"]
 
 
 @pytest.mark.parametrize("body", ["p(X,Y), q(Y)", "p(X,Y), not q(Y)"])

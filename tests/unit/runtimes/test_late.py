@@ -22,4 +22,4 @@ def test_without_one_the_facts_are_counted_and_the_first_is_the_example():
     late.add(1, 9, "s", ["p(e)"])
     found = late.summary()
     assert (found.code, found.severity) == ("W302", "warning")
-    assert found.message == "3 facts were late and took no part: `p(c) at 4` came when the watermark was 5"
+    assert found.message == "3 facts were late and ignored: `p(c) at 4` arrived when the watermark was 5"

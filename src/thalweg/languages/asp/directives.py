@@ -114,7 +114,7 @@ def contradictions(directives: Iterable[Directives]) -> Iterator[Diagnostic]:
                 "E510",
                 f"{what} is {how} here, and {before} elsewhere",
                 span,
-                help="say it once, or in the same way",
+                help="remove one of them, or make them equal",
                 notes=(f"the other place is {place.source.name}:{line}:{column}",),
             )
 
@@ -151,7 +151,7 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
         found.includes.append((included["file"], Span(source, included.start("file"), included.end("file"))))
         return _blank(found, start, included.end())
     if own := _OWN_INCLUDE.match(text, start):
-        message = f"`{own['file']}` is one of clingo's own files, which are not included"
+        message = f"`{own['file']}` is one of clingo's own files, which cannot be included"
         found.wrong.append(Diagnostic("E511", message, Span(source, *own.span("file")), help=_EXAMPLES["#include"]))
         return _blank(found, start, own.end())
     if (stream := _FROM.match(text, start)) and (window := _WINDOW.match(stream["window"])):
@@ -163,7 +163,7 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
     line_end = text.find("\n", start)
     end = line_end if line_end >= 0 else len(text)
     word = token["directive"]
-    wrong = Diagnostic("E101", f"this is not a `{word}`", Span(source, start, token.end()), help=_EXAMPLES[word])
+    wrong = Diagnostic("E101", f"this is not a valid `{word}`", Span(source, start, token.end()), help=_EXAMPLES[word])
     found.wrong.append(wrong)
     return _blank(found, start, end)
 
@@ -171,7 +171,7 @@ def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
 def _script(found: Directives, source: Source, token: re.Match[str]) -> None:
     """A program is data: whatever runs it must not run code that comes with it."""
     span = Span(source, token.start(), token.start() + len("#script"))
-    help = "say it in rules, or compute it beforehand and bring it as facts with `--background`"
+    help = "write it as rules, or compute it beforehand and pass the result with `--background`"
     found.wrong.append(Diagnostic("E501", "scripts are not run", span, help))
     _blank(found, token.start(), token.end())
 
@@ -180,7 +180,7 @@ def _foreign(found: Directives, source: Source, token: re.Match[str]) -> None:
     """Clingo's names are ASCII, and its scanner does not survive anything else outside strings and comments."""
     span = Span(source, token.start(), token.end())
     help = "clingo's names are made of ASCII letters; put other text in quotes"
-    found.wrong.append(Diagnostic("E101", f"`{token.group()}` cannot stand here", span, help))
+    found.wrong.append(Diagnostic("E101", f"unexpected `{token.group()}`", span, help))
     found.covered.append((*token.span(), "_"))
 
 
@@ -194,7 +194,7 @@ def _comment(found: Directives, source: Source, token: re.Match[str]) -> int:
         if not depth:
             return _blank(found, token.start(), mark.end())
     span, help = Span(source, *token.span()), "end it with `*%`, or begin it with `%`"
-    found.wrong.append(Diagnostic("E101", "this comment has no end", span, help))
+    found.wrong.append(Diagnostic("E101", "this comment is not closed", span, help))
     return _blank(found, token.start(), len(source.text))
 
 

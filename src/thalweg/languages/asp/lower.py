@@ -99,7 +99,7 @@ class _Lowering(Predicates):
 
     def run(self) -> None:
         if strata_of(self.source.outlines) is None:
-            self.obstacles.append(Obstacle("negation or an aggregate runs in a circle: there may be several answers"))
+            self.obstacles.append(Obstacle("negation or an aggregate is cyclic: there may be several answers"))
         self.constants = {node.name: node.value for node in self.source.nodes if type_of(node) == "Definition"}
         for node in self.source.nodes:
             try:
@@ -114,7 +114,7 @@ class _Lowering(Predicates):
         self.knowledge()
         for rule in endless(self.rules):
             never = not is_bounded(rule)
-            self.obstacles.append(Obstacle("recursion that makes new numbers may not end", rule.span, never))
+            self.obstacles.append(Obstacle("recursion that computes new numbers may not terminate", rule.span, never))
         self.types()
 
     def statement(self, node: Any) -> None:
@@ -192,7 +192,7 @@ class _Lowering(Predicates):
     def types(self) -> None:
         """`C(s)` is also `rdf_type(s,C)`, for every class that the program asks for."""
         for signature in filter(self.is_type, sorted(self.source.shown)):
-            reason = f"`{signature}` is told, and its classes are predicates of their own; `#show` only others"
+            reason = f"`{signature}` is output, and its classes are separate predicates; `#show` other predicates only"
             self.obstacles.append(Obstacle(reason, self.place_told(signature)))
         name = self.names.type_name
         if name is None or Predicate(name, 2) not in self.source.inputs:
@@ -205,7 +205,7 @@ class _Lowering(Predicates):
             if formula.atom.signature == typed and isinstance(formula, Now)
         ]
         if any(isinstance(one, Variable) for one in asked):
-            self.obstacles.append(Obstacle(f"`{name}` is asked for any class"))
+            self.obstacles.append(Obstacle(f"`{name}` is used with a variable class"))
         for one in dict.fromkeys(one.term for one in asked if not isinstance(one, Variable)):  # type: ignore[union-attr]
             if one.startswith("<"):
                 body = InWindow(Atom(one, (Variable("X"),)), self.window)

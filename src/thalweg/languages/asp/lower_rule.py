@@ -212,7 +212,7 @@ class LoweredRule:
         atom = literal.atom
         function = AGGREGATES.get(atom.function)
         if function is None:
-            raise Cannot("only `#count` and `#sum` mean the same for all terms", literal)
+            raise Cannot("only `#count` and `#sum` can be evaluated for all terms", literal)
         if len(atom.elements) != 1 or literal.sign == 2:
             raise Cannot("an aggregate with several elements is left to clingo", literal)
         result = self.variable()
@@ -271,7 +271,7 @@ class LoweredRule:
         for operator, left, right, node in waiting:
             self.test(operator, left, right, node, plain, splits)
         if len(splits) > _MOST_SPLITS:
-            raise Cannot("too many comparisons with what may be a number or not", self.node)
+            raise Cannot("too many comparisons with terms that may or may not be numbers", self.node)
         guards = [Comparison("is", Variable(name), INTEGER) for name in self.integers if name not in self.certain]
         for chosen in product(*splits):
             yield (*guards, *plain, *(test for tests in chosen for test in tests))
@@ -401,10 +401,10 @@ class LoweredRule:
         """An expression; its value where that is known."""
         if not (isinstance(left, Constant) and isinstance(right, Constant)):
             if any(isinstance(side, Constant) and not is_integer(side.term) for side in (left, right)):
-                raise Cannot("arithmetic with what is no number is left to clingo", node)
+                raise Cannot("arithmetic on a non-number is left to clingo", node)
             return calculated(operator, left, right)
         if not (is_integer(left.term) and is_integer(right.term)):
-            raise Cannot("arithmetic with what is no number is left to clingo", node)
+            raise Cannot("arithmetic on a non-number is left to clingo", node)
         one, other = int(left.term), int(right.term)
         value = str(one + other if operator == "+" else one - other if operator == "-" else one * other)
         if not is_integer(value):

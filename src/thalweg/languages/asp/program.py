@@ -180,7 +180,7 @@ def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[Predic
 def calls(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:
     """Errors about terms that call a function of a script, `@f(X)`: clingo would drop what it cannot evaluate."""
     places = Places(source)
-    help = "say it in rules, or compute it beforehand and bring it as facts with `--background`"
+    help = "write it as rules, or compute it beforehand and pass the result with `--background`"
     return [
         Diagnostic("E501", f"`@{one.name}` calls a script, and scripts are not run", places.of(one), help)
         for node in nodes
@@ -195,6 +195,6 @@ def unused(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:
     found = []
     for node in nodes:
         if type_of(node) == "Program" and (node.name != "base" or node.parameters):
-            message = f"the part `{node.name}` is never grounded: windows are answered by `base` alone"
-            found.append(Diagnostic("W502", message, places.of(node), help="take the line out, or move the rules"))
+            message = f"the part `{node.name}` is never grounded: only `base` is"
+            found.append(Diagnostic("W502", message, places.of(node), help="remove the line, or move the rules"))
     return found

@@ -323,7 +323,7 @@ class FactReader:
                 "E301", f"`{text}` is not a timestamp", 'write it as in "2014-08-11T11:00:00Z"'
             ) from None
         if tick < 0:
-            raise ReadingError("E301", f"`{text}` lies before the first tick", "ticks are counted from the epoch on")
+            raise ReadingError("E301", f"`{text}` is before the first tick", "ticks are counted from the epoch on")
         return tick
 
     def _parse_line(self, text: str, start: int) -> tuple[_Stated | Diagnostic | None, int]:
@@ -380,15 +380,15 @@ def _not_simple(text: str) -> ReadingError:
 def _ground(rule: Rule) -> Fact:
     """The fact that a rule without a body states."""
     if rule.body:
-        raise ReadingError("E301", "a rule stands where a fact should", "rules belong in the program")
+        raise ReadingError("E301", "expected a fact, found a rule", "rules belong in the program")
     args = [arg.term for arg in rule.head.args if isinstance(arg, Constant)]
     if len(args) == len(rule.head.args):
         return Fact(rule.head.predicate, tuple(args))
     variables = sorted(names(rule.head))
     if variables:
-        message = f"a fact has no variables such as `{variables[0]}`"
+        message = f"facts cannot contain variables such as `{variables[0]}`"
         raise ReadingError("E301", message, "quote text that starts with a capital")
-    raise ReadingError("E301", "a fact has no arithmetic", "write its result")
+    raise ReadingError("E301", "facts cannot contain arithmetic", "write its result")
 
 
 def _written(rule: Rule) -> str:
@@ -421,7 +421,7 @@ def read_fact(text: str, name: str = "fact") -> Fact:
     Fact(predicate='a', args=('x1', '"b c"', '7'))
     """
     if not is_unicode(text):
-        help = "a character outside the first plane is written as a pair of escapes: `\\ud83d\\ude00`"
+        help = "write a character beyond U+FFFF as a pair of escapes: `\\ud83d\\ude00`"
         raise Rejected([Diagnostic("E101", "this has half a surrogate pair, which is not a character", help=help)])
     found = _FACT.fullmatch(text)
     if found:
@@ -449,4 +449,6 @@ def _rejection(source: Source) -> Diagnostic:
         _ground(rule)
     except ReadingError as bad:
         return Diagnostic("E101", str(bad), rule.span, help=bad.way_out)
-    return Diagnostic("E101", "this is more than a fact", rule.span, help="write one fact, without a time: `a(x1,y)`")
+    return Diagnostic(
+        "E101", "expected one fact, found more", rule.span, help="write one fact, without a time: `a(x1,y)`"
+    )

@@ -141,7 +141,7 @@ def _forgotten_end(source: Source, parser: Any, before: int, place: int) -> Read
         "E101",
         "expected `.` at the end of the statement",
         Span(source, before, before + 1),
-        help="write `.` here, or `,` if the rule goes on",
+        help="write `.` here, or `,` if the rule continues",
     )
     end = Token("_END", ".", start_pos=before, end_pos=before)
     parser.feed_token(end)

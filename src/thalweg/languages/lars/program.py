@@ -103,7 +103,7 @@ class _Reading:
         error = ReadingError(
             "E207",
             f"`{left} {expression.operator} {right}` has no value",
-            "calculate with numbers, and divide by none that is zero",
+            "use numbers, and do not divide by zero",
         )
         self.text.report(error, expression.span)
         return "0"

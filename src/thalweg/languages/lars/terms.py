@@ -67,7 +67,7 @@ def number(text: str) -> str:
     word = read_number(text) if fits else None
     if word is None:
         shown = text if len(text) <= 40 else text[:37] + "…"
-        way_out = f"numbers reach from -{LARGEST_INTEGER} to {LARGEST_INTEGER}"
+        way_out = f"numbers range from -{LARGEST_INTEGER} to {LARGEST_INTEGER}"
         raise ReadingError("E104", f"number `{shown}` is out of range", way_out)
     return show_number(word)
 

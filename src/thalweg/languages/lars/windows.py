@@ -59,7 +59,7 @@ def arity(amount: str) -> int:
 def check_time_window(window: TimeWindow, written: str) -> TimeWindow:
     """The window, if it reaches back and moves."""
     if window.size < 0:
-        way_out = "a window reaches back from now; `[0]` is now alone"
+        way_out = "a window reaches back from now; `[0]` is the current tick only"
         raise ReadingError("E206", f"the window `{written}` is negative", way_out)
     if window.step is not None and window.step <= 0:
         way_out = "its step is at least one tick, as in `[60 step 10]`"

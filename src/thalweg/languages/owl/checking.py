@@ -23,7 +23,7 @@ from thalweg.model.vocabulary import Triple, is_schema, short
 LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
 """The bolts of a taxonomy; None where classes are told apart by the sides that they are on, and by nothing else."""
 
-_CORRECT = "correct one of these axioms, or leave it: each fact that breaks one will be told as a clash"
+_CORRECT = "correct one of these axioms, or leave them: each fact that breaks one will be reported as a clash"
 TOLD = frozenset({Predicate(INCONSISTENT, 3)})
 
 
@@ -88,12 +88,14 @@ def _outside(name: str, ontology: Ontology, closed: Negative) -> Iterator[Diagno
     for axiom, reason in closed.skipped:
         by_reason.setdefault(reason, []).append(axiom_text(axiom))
     for reason, axioms in by_reason.items():
-        yield _left_out(name, reason, axioms, "nothing has to be done: the rest is checked, what DL-Lite can say")
+        yield _left_out(name, reason, axioms, "no action needed: everything that DL-Lite supports is checked")
     for imported in ontology.imports:
-        yield _left_out(name, "it is imported and not read", [imported], "give its file, too")
+        yield _left_out(name, "it is imported but not read", [imported], "name its file as well")
     if ontology.leftovers:
         triples = [" ".join(map(short, triple)) for triple in ontology.leftovers]
-        yield _left_out(name, "it is part of no axiom", triples, "complete the axiom, or leave it: the rest is checked")
+        yield _left_out(
+            name, "it is not part of an axiom", triples, "complete the axiom, or leave it: the rest is checked"
+        )
 
 
 def _left_out(name: str, reason: str, texts: list[str], way_out: str) -> Diagnostic:
@@ -112,10 +114,10 @@ def _empty(name: str, closed: Negative) -> Iterator[Diagnostic]:
     for empty, axioms in ({THING: found[THING]} if THING in found else found).items():
         notes = tuple(f"because of `{axiom}`" for axiom in axioms)
         if empty == THING:
-            message = f"there cannot be anything (`{short(THING)}` is empty): whatever is said contradicts the ontology"
+            message = f"`{short(THING)}` is empty: every fact contradicts the ontology"
             notes += ("a fact whose class or property the ontology does not name is not reported",)
         elif empty in properties:
-            message = f"nothing can be related by `{empty}`"
+            message = f"`{empty}` is unsatisfiable: it cannot relate anything"
         else:
-            message = f"nothing can be in `{empty}`"
+            message = f"`{empty}` is unsatisfiable: it cannot contain anything"
         yield Diagnostic("W411", f"{name}: {message}", notes=notes, help=_CORRECT)

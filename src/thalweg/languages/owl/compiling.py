@@ -39,10 +39,10 @@ def compile(
 def _outside(name: str, ontology: Ontology, profile: str) -> Iterator[Diagnostic]:
     axioms = [axiom for axiom in ontology.axioms if not _is_plain(axiom)]
     sentences = [sentence for axiom in axioms if (sentence := outside(axiom, profile)) is not None]
-    sentences += (f"`{imported}` is imported and not read: give it, too" for imported in ontology.imports)
-    sentences += (f"`{' '.join(map(short, triple))}` is part of no axiom" for triple in ontology.leftovers)
+    sentences += (f"`{imported}` is imported but not read: name its file as well" for imported in ontology.imports)
+    sentences += (f"`{' '.join(map(short, triple))}` is not part of an axiom" for triple in ontology.leftovers)
     for number, sentence in enumerate(sentences, 1):
-        way_out = "the rest is used; another `--profile` may take what is left out" if number == len(sentences) else ""
+        way_out = "the rest is used; another `--profile` may support it" if number == len(sentences) else ""
         yield Diagnostic("W409", f"{name}: {sentence}", help=way_out)
 
 

@@ -190,13 +190,13 @@ class _Normaliser:
             case ax.DataPropertyRange() | ax.DatatypeDefinition():
                 raise _Unsupported(_UNCHECKED)
             case _:
-                raise _Unsupported(f"`{type(axiom).__name__}` has no rules here")
+                raise _Unsupported(f"`{type(axiom).__name__}` is not supported here")
 
     def properties(self, axiom: Axiom) -> None:
         match axiom:
             case ax.SubObjectPropertyOf(sub, sup) | ax.SubDataPropertyOf(sub, sup):
                 if isinstance(sub, ex.ObjectPropertyChain):
-                    raise _Unsupported("a property chain has no rules here")
+                    raise _Unsupported("a property chain is not supported here")
                 self.note_data(axiom, (sub, sup))
                 if sub not in ex.EMPTY and sup not in ex.UNIVERSAL:
                     self.subrole(self.role(sub), self.role(sup))
@@ -220,7 +220,7 @@ class _Normaliser:
             case ax.IrreflexiveObjectProperty():
                 self.tbox.irreflexive.append((role, self.number))
             case _:
-                raise _Unsupported(f"`{type(axiom).__name__}` has no rules here")
+                raise _Unsupported(f"`{type(axiom).__name__}` is not supported here")
 
     def note_data(self, axiom: Axiom, names: Iterable[object]) -> None:
         if "Data" in type(axiom).__name__:
@@ -230,7 +230,7 @@ class _Normaliser:
         if isinstance(name, ex.ObjectInverseOf):
             return self.role(name.property).flipped()
         if name in ex.UNIVERSAL | ex.EMPTY:
-            raise _Unsupported("a property that is built in has no rules here")
+            raise _Unsupported("a property that is built in is not supported here")
         return Role(name)
 
     def subrole(self, sub: Role, sup: Role) -> None:
@@ -276,7 +276,7 @@ class _Normaliser:
             case ex.DataSomeValuesFrom():
                 raise _Unsupported(_UNCHECKED)
             case _:
-                raise _Unsupported(f"`{type(expression).__name__}` on the left has no rules here")
+                raise _Unsupported(f"`{type(expression).__name__}` on the left is not supported here")
 
     def right(self, sub: Basic, expression: ClassExpression) -> None:
         """`sub` ⊑ `expression`."""
@@ -298,7 +298,7 @@ class _Normaliser:
                 self.tbox.data_properties.add(name)
                 self.exists(sub, self.role(name), ex.THING)
             case _:
-                raise _Unsupported(f"`{type(expression).__name__}` on the right has no rules here")
+                raise _Unsupported(f"`{type(expression).__name__}` on the right is not supported here")
 
     def exists(self, sub: Basic, role: Role, filler: ClassExpression) -> None:
         """`sub` ⊑ ∃`role`.`filler`, by way of a role of its own where there is a filler."""

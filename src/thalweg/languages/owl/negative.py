@@ -34,7 +34,7 @@ _LISTED: Final = 100_000
 _FEW: Final = 5
 # So many steps are made to find the pairs that only conjunctions keep apart.
 _MOST_STEPS: Final = 10_000_000
-_PARTLY: Final = "that nothing else is in the union is not checked"
+_PARTLY: Final = "it is not checked that the union has no other members"
 
 
 class Order(NamedTuple):

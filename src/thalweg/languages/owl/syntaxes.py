@@ -77,7 +77,7 @@ def _opened(text: str, syntax: str, name: str) -> Any:
         import pyhornedowl
     except ImportError:
         help_ = f"`pip install 'thalweg[owl]'`, or {_CONVERT}"
-        message = f"`{name}` is in a syntax of OWL that needs py-horned-owl, which is not installed"
+        message = f"`{name}` needs py-horned-owl, which is not installed"
         raise Rejected([Diagnostic("E406", message, help=help_)]) from None
     _check_depth(Source(name, text), syntax)
     try:
@@ -157,7 +157,7 @@ def _diagnostic(error: str, source: Source) -> Diagnostic:
     elif expected:
         message = f"expected {_wish(expected.group(1).split(', '))}"
     else:
-        message = f"this is no ontology in this syntax: {error.removeprefix('Failed to open ontology: ')}"
+        message = f"this is not valid in this syntax: {error.removeprefix('Failed to open ontology: ')}"
     return Diagnostic("E101", message, span, help=f"correct it, or {_CONVERT}")
 
 

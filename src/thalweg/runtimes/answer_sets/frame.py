@@ -67,11 +67,13 @@ def read_frame(window: int | str | None, slide: int | str | None, clock: Clock) 
     (Frame(size=6, slide=2, tuples=False), Frame(size=100, slide=100, tuples=True))
     """
     if window is None and slide is not None:
-        raise ValueError("`--slide` goes with `--window`")
+        raise ValueError("`--slide` needs `--window`")
     size, tuples = _length(1 if window is None else window, clock)
     step, also = (size, tuples) if slide is None else _length(slide, clock)
     if tuples != also:
-        raise ValueError(f"`--window {window}` and `--slide {slide}` do not count the same: give both in facts, `10 #`")
+        raise ValueError(
+            f"`--window {window}` and `--slide {slide}` must both be times or both be numbers of facts, `10 #`"
+        )
     return Frame(size, step, tuples)
 
 
@@ -81,5 +83,5 @@ def _length(text: int | str, clock: Clock) -> tuple[int, bool]:
     if rest:
         raise Uneven(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")
     if not 0 < ticks < FOREVER:
-        raise ValueError(f"`{text}` is no length for a window: it must be longer than nothing, and not for ever")
+        raise ValueError(f"`{text}` is not a window's length: it must be longer than 0, and finite")
     return ticks, bool(found and found[2])

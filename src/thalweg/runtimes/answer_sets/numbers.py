@@ -25,7 +25,7 @@ class Numbers:
     >>> dictionary, batch = Dictionary(), Batch()
     >>> for term in ("7", "20.5"): batch.add(Predicate("speed", 1), [dictionary.code(term)])
     >>> Numbers(dictionary, lambda found: print(found.code, found.message)).look(batch)
-    W508 `20.5` in `speed/1` is no number of clingo: it is compared as text
+    W508 `20.5` in `speed/1` is not an integer of 32 bits: clingo compares it as text
     """
 
     def __init__(self, dictionary: Dictionary, report: Callable[[Diagnostic], None]) -> None:
@@ -58,7 +58,7 @@ def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
 
     >>> limit = Fact("limit", ("7.5",))
     >>> [found.message for found in in_facts([limit], Names({}, frozenset({limit.signature})))]
-    ['`7.5` in `limit/1` is no number of clingo: it is compared as text']
+    ['`7.5` in `limit/1` is not an integer of 32 bits: clingo compares it as text']
     """
     mattering = (fact for fact in facts if names.known_as(fact.signature))
     found = ((term, fact.signature) for fact in mattering for term in fact.args if is_text_to_clingo(term))
@@ -66,9 +66,9 @@ def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
 
 
 def _no_number(term: str, signature: Predicate) -> Diagnostic:
-    return Diagnostic("W508", f"`{term}` in `{signature}` is no number of clingo: it is compared as text", help=_HELP)
+    return Diagnostic(
+        "W508", f"`{term}` in `{signature}` is not an integer of 32 bits: clingo compares it as text", help=_HELP
+    )
 
 
-_HELP: Final = (
-    "clingo counts with integers of 32 bits: scale the numbers (`205` tenths), or write the program as `.lars`"
-)
+_HELP: Final = "clingo has integers of 32 bits only: scale the numbers (`205` tenths), or write the program as `.lars`"

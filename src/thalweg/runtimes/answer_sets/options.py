@@ -31,7 +31,7 @@ class SolveOptions:
 
     >>> SolveOptions(models="most")
     Traceback (most recent call last):
-    ValueError: there is no `--models most`; there is first, all, brave, cautious
+    ValueError: unknown value `--models most`; choose one of first, all, brave, cautious
     """
 
     models: str = "first"
@@ -43,9 +43,9 @@ class SolveOptions:
 
     def __post_init__(self) -> None:
         if self.models not in MODELS:
-            raise ValueError(f"there is no `--models {self.models}`; there is {', '.join(MODELS)}")
+            raise ValueError(f"unknown value `--models {self.models}`; choose one of {', '.join(MODELS)}")
         if self.solver not in SOLVERS:
-            raise ValueError(f"there is no `--solver {self.solver}`; there is {', '.join(SOLVERS)}")
+            raise ValueError(f"unknown value `--solver {self.solver}`; choose one of {', '.join(SOLVERS)}")
 
     def check(self, clock: Clock) -> None:
         """Complains about times that have no meaning."""
@@ -59,7 +59,7 @@ class SolveOptions:
             return None
         seconds = milliseconds(self.limit) / 1_000
         if not seconds:
-            raise ValueError("`--solve-limit` must be longer than nothing")
+            raise ValueError("`--solve-limit` must be longer than 0")
         return seconds
 
     def frame(self, clock: Clock, program: "AspProgram | None" = None) -> Frame:
@@ -128,4 +128,6 @@ def check_solver(program: "AspProgram", asking: SolveOptions) -> None:
 
 
 def _obstacle(reason: str, span: Span) -> Diagnostic:
-    return Diagnostic("E507", f"the engine cannot answer this: {reason}", span, help="leave out `--solver engine`")
+    return Diagnostic(
+        "E507", f"the engine cannot evaluate this program: {reason}", span, help="leave out `--solver engine`"
+    )

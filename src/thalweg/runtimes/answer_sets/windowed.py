@@ -138,8 +138,8 @@ class Inputs:
         strays -= self._strays
         self._strays |= strays
         for name in sorted(strays):
-            message = f"a stream brings `{name}`, which the program does not take as input: it changes nothing"
-            help = f"name all that streams bring: `--inputs {','.join(sorted(self._inputs | self._strays))}`"
+            message = f"a stream has facts of `{name}`, which is not an input of the program: they are ignored"
+            help = f"declare all inputs: `--inputs {','.join(sorted(self._inputs | self._strays))}`"
             self._report(Diagnostic("W506", message, help=help))
 
 
@@ -366,7 +366,7 @@ def _overtime(ticks: list[int]) -> Diagnostic:
     number = "1 window" if len(ticks) == 1 else f"{len(ticks)} windows"
     return Diagnostic(
         "W509",
-        f"{number} took longer than the limit, the first at {ticks[0]}: the engine finishes what it has begun",
+        f"{number} took longer than the limit, the first at {ticks[0]}: the engine does not stop within a window",
         help="the answers are complete; `--solver clingo` ends at the limit",
     )
 
@@ -375,8 +375,8 @@ def _passed_over(first: int, count: int) -> Diagnostic:
     number = "1 window" if count == 1 else f"{count:,} windows"
     return Diagnostic(
         "W512",
-        f"{number} without facts, the first at {first}, came after {MOST_EMPTY} others in a row and were not shown",
-        help="they have the answer of the window before; is a timestamp of the stream far off?",
+        f"{number} without facts skipped after {MOST_EMPTY} others in a row, the first at {first}",
+        help="they have the same answer as the window before; check the stream for a wrong timestamp",
     )
 
 

@@ -66,19 +66,19 @@ def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> S
     ('a', 'b')
     >>> shape_of(["when", "fact"], None, 1000)
     Traceback (most recent call last):
-    thalweg.diagnostics.Rejected: error[E402]: there is no column `t`
+    thalweg.diagnostics.Rejected: error[E402]: the column `t` is missing
       help: a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, ...
     """
     if TIME not in names and VALUE in names and predicate is None:
         return Shape(None, (VALUE,), False, tick_length)
     if TIME not in names:
-        raise Rejected([Diagnostic("E402", f"there is no column `{TIME}`", help=_SHAPES)])
+        raise Rejected([Diagnostic("E402", f"the column `{TIME}` is missing", help=_SHAPES)])
     rest = tuple(name for name in names if name not in (TIME, STREAM))
     for columns in (("fact",), ("s", "p", "o")):
         if predicate is None and set(columns) <= set(rest):
             return Shape(None, columns, STREAM in names, tick_length)
     if predicate is None:
-        raise Rejected([Diagnostic("E402", f"the columns {', '.join(rest)} say nothing here", help=_SHAPES)])
+        raise Rejected([Diagnostic("E402", f"unknown columns: {', '.join(rest)}", help=_SHAPES)])
     return Shape(predicate, rest, STREAM in names, tick_length)
 
 
@@ -177,5 +177,5 @@ def _ticks(column: Any, tick_length: int) -> Words:
         texts = (str(each) for each in column.to_pylist())
         ticks = np.array([int(text) if text.isdecimal() else clock.tick(text) for text in texts], dtype=np.int64)
     if len(ticks) and int(ticks.min()) < 0:
-        raise ValueError("an event lies before tick 0")
+        raise ValueError("an event is before tick 0")
     return ticks

@@ -225,8 +225,8 @@ def _open(name: str | None, length: int) -> Sink:
     path = None if name is None or "://" in name else Path(name)
     if length and path is not None and (path.is_file() or not path.exists()):
         if not path.exists() or path.stat().st_size < length:
-            message = f"`{name}` does not hold what this run has written there so far"
-            way_out = "bring the file back, or begin anew with another `--checkpoint`"
+            message = f"`{name}` does not contain what this run has written to it"
+            way_out = "restore the file, or start again with another `--checkpoint`"
             raise Rejected([Diagnostic("E408", message, help=way_out)])
         file = path.open("r+b")
         file.truncate(length)

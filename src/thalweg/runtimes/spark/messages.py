@@ -51,7 +51,7 @@ class MqttSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> "MqttWriter":  # noqa: N802
         if "value" not in schema.fieldNames():
-            raise Rejected([Diagnostic("E402", "what goes to a broker stands in a column `value`, and there is none")])
+            raise Rejected([Diagnostic("E402", "messages for a broker need a column `value`, which is missing")])
         return MqttWriter(self._address)
 
     @property
@@ -59,7 +59,7 @@ class MqttSource(DataSource):
         address = self.options.get("path")
         if not address:
             way_out = 'write `.load("mqtt://localhost/readings")`'
-            raise Rejected([Diagnostic("E402", "which broker, and which topic?", help=way_out)])
+            raise Rejected([Diagnostic("E402", "no broker and topic are given", help=way_out)])
         return address
 
 
@@ -186,7 +186,7 @@ class Kept:
 
 def _gone(why: str) -> Failed:
     way_out = "give the source the option `keep` with a folder that outlives the process"
-    return Failed(Diagnostic("E404", f"messages that a batch needs again are gone: {why}", help=way_out))
+    return Failed(Diagnostic("E404", f"messages that a batch must read again are gone: {why}", help=way_out))
 
 
 def _complete(data: bytes) -> Iterator[bytes]:

@@ -129,7 +129,9 @@ def _over(folder: Path) -> Outcome:
         return Outcome()
     first = json.loads((folder / MALFORMED).read_text(encoding="utf-8")).splitlines()[0].partition(": ")[2]
     way_out = "correct it and run with a new checkpoint folder"
-    raise Rejected([Diagnostic("E301", f"the run of checkpoint `{folder}` ended at this: {first}", help=way_out)])
+    raise Rejected(
+        [Diagnostic("E301", f"the run of checkpoint `{folder}` ended with this error: {first}", help=way_out)]
+    )
 
 
 @contextmanager
@@ -164,7 +166,7 @@ def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
         known = json.loads(deed.read_text(encoding="utf-8"))
         fingerprint, program, given = known["fingerprint"], known["program"], known["options"]
     except (ValueError, KeyError, TypeError):
-        raise _refused(f"`{folder}` is no checkpoint: its `{DEED}` cannot be read") from None
+        raise _refused(f"`{folder}` is not a checkpoint: its `{DEED}` cannot be read") from None
     if program != job.text:
         raise _refused(f"the checkpoint `{folder}` belongs to another program")
     if fingerprint != job.fingerprint:
@@ -265,7 +267,7 @@ def failure(error: Exception) -> Failed:
         text = str(getattr(error, "desc", None) or error)
     except Exception:
         # An error of Java is spelled by Java, which may be what went away.
-        text = "Java has ended"
+        text = "the Java process has ended"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line for line in lines if "Error" in line or "Exception" in line]
     reason = [*lines[:1], *told][-1] if lines else ""

@@ -191,7 +191,7 @@ def check_master(master: str) -> None:
     """Refuses what is no master, and one that does not answer: Spark itself would try for a minute."""
     if master.startswith("spark://"):
         if not any(_answers(address) for address in master.removeprefix("spark://").split(",")):
-            message = f"no Spark master answers at `{master}`"
+            message = f"no response from a Spark master at `{master}`"
             raise Failed(Diagnostic("E404", message, help="check the address, and that the master is running"))
     elif not re.match(r"local$|local(-cluster)?\[|yarn$|k8s://", master):
         way_out = "write `local[2]` for this machine, or `spark://host:7077`"
@@ -221,7 +221,7 @@ def _start(chosen: dict[str, str], verbose: bool) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     if SparkContext._active_spark_context is not None:
-        way_out = "hand its data to `thalweg.spark.reason`, or stop it first"
+        way_out = "pass its data to `thalweg.spark.reason`, or stop it first"
         raise Rejected([Diagnostic("E403", "a Spark session is already open in this process", help=way_out)])
     conf = SparkConf(loadDefaults=False)
     for key, value in chosen.items():

@@ -228,7 +228,7 @@ def test_a_text_and_a_comment_call_nothing() -> None:
 def test_comments_may_be_nested_and_must_end() -> None:
     program, found = read_program(Source("x.lp", "a. %* x %* y *% b. *% c. %* d."))
     assert [one.heads for one in program.outlines] == [("a/0",), ("c/0",)]
-    assert [(one.code, one.message) for one in found] == [("E101", "this comment has no end")]
+    assert [(one.code, one.message) for one in found] == [("E101", "this comment is not closed")]
 
 
 @pytest.mark.parametrize(

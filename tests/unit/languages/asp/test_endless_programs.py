@@ -5,7 +5,7 @@ import pytest
 from thalweg.diagnostics import Source
 from thalweg.solvers.programs import read_program
 
-REASON = "recursion that makes new numbers may not end"
+REASON = "recursion that computes new numbers may not terminate"
 
 
 @pytest.mark.parametrize(

@@ -75,5 +75,5 @@ def test_a_file_that_lost_answers_is_not_written_on(tmp_path, left):
     delivery.close()
     assert out.stat().st_size > 1
     out.unlink() if left is None else out.write_text(left)
-    with pytest.raises(Rejected, match="does not hold what this run has written"):
+    with pytest.raises(Rejected, match="does not contain what this run has written"):
         Delivery(tmp_path / "delivered.json", str(out), None, "changes")

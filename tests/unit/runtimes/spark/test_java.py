@@ -101,7 +101,7 @@ def test_what_is_no_java_is_told_with_a_way_out(tmp_path: Path, monkeypatch: pyt
         find_java()
     (found,) = rejected.value.diagnostics
     assert found.code == "E406"
-    assert found.message == "Spark needs Java 17 to 25, and there is none"
+    assert found.message == "Spark needs Java 17 to 25, and none was found"
     assert found.notes == (
         f"JAVA_HOME is `{tmp_path}/nowhere/bin/java`, which does not run",
         "the `java` on the PATH is Java 11",

@@ -142,7 +142,7 @@ def test_a_master_that_is_not_there_is_told_at_once() -> None:
         with pytest.raises(Failed) as failed:
             open_session(master, 2)
     assert failed.value.diagnostic.code == "E404"
-    assert failed.value.diagnostic.message == f"no Spark master answers at `{master}`"
+    assert failed.value.diagnostic.message == f"no response from a Spark master at `{master}`"
 
 
 def test_one_of_several_masters_is_enough() -> None:
