@@ -16,7 +16,7 @@ from zlib import crc32
 from fuzz.seeds import SAVED
 from thalweg import Engine, Failed, Rejected, api, load
 from thalweg.api import Reading, SolveOptions, Timing
-from thalweg.cli.asked import size_in_bytes
+from thalweg.cli.settings import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.ontologies import read_triples
 from thalweg.connectors.open import open_stream

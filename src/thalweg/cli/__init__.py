@@ -8,9 +8,12 @@ Only typer is imported up here: a verb imports what it needs, so that help comes
 
 import typer
 
-from thalweg.cli.looking import check, explain, why
+from thalweg.cli.bench import BENCHMARKS, bench
+from thalweg.cli.check import check
+from thalweg.cli.demo import demo
+from thalweg.cli.explain import explain
 from thalweg.cli.run import run
-from thalweg.cli.showing import BENCHMARKS, bench, demo
+from thalweg.cli.why import why
 
 __all__ = ["BENCHMARKS", "app", "main"]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from thalweg.cli.asked import Delivery
-from thalweg.cli.ending import forget_stdout
+from thalweg.cli.errors import forget_stdout
+from thalweg.cli.settings import Delivery
 
 if TYPE_CHECKING:
     from thalweg.api import Job

@@ -4,9 +4,8 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from thalweg.cli.asked import Delivery, Solving, Spread, size_in_bytes
 from thalweg.cli.deliver import Channel, LateLines, deliver
-from thalweg.cli.ending import (
+from thalweg.cli.errors import (
     announce_compilation,
     complain,
     misfits,
@@ -56,6 +55,7 @@ from thalweg.cli.options import (
     Witnesses,
     Workers,
 )
+from thalweg.cli.settings import Delivery, Solving, Spread, size_in_bytes
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Parts, Text, Timing

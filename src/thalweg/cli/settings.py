@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.cli.ending import misfits, refuse
+from thalweg.cli.errors import misfits, refuse
 
 if TYPE_CHECKING:
     from thalweg.runtimes.answer_sets.options import SolveOptions

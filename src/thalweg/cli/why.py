@@ -1,0 +1,103 @@
+"""The verb `why`."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from thalweg.cli.errors import (
+    announce_compilation,
+    complain,
+    need_ontologies,
+    outcome,
+    refuse,
+    usage,
+)
+from thalweg.cli.options import (
+    As,
+    AsTextOrData,
+    Background,
+    Bolts,
+    Delay,
+    From,
+    Literals,
+    Profile,
+    SchemaStream,
+    Stream,
+    Tick,
+    Topology,
+    Window,
+    Witnesses,
+)
+
+if TYPE_CHECKING:
+    from thalweg.diagnostics import Diagnostic
+    from thalweg.model.fact import Fact
+
+
+def why(
+    arguments: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM... FACT", help="One or more programs, then the fact.")
+    ],
+    at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
+    stream: Stream = None,
+    background: Background = None,
+    from_: From = None,
+    tick: Tick = "1s",
+    delay: Delay = "0s",
+    profile: Profile = "rl",
+    window: Window = "0",
+    schema_stream: SchemaStream = False,
+    literals: Literals = False,
+    witnesses: Witnesses = False,
+    as_: As = "entailment",
+    topology: Topology = None,
+    bolts: Bolts = None,
+    format: AsTextOrData = "text",
+) -> None:
+    """Show the derivation of a fact, and until when each step of it holds."""
+    from thalweg import api
+    from thalweg.diagnostics import Rejected
+    from thalweg.languages.lars.facts import read_fact
+
+    with outcome():
+        *names, fact = arguments
+        programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
+        if programs and all(api.kind_of(one) == "answer sets" for one in programs):
+            refuse(
+                "`why` explains facts of rules (`.lars`), not of answer sets alone: "
+                "write the program as rules, or see `thalweg explain`"
+            )
+        if not programs:
+            refuse("both a program and a fact are needed")
+        need_ontologies(programs, as_)
+        with usage():
+            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
+            timing, reading = api.alone(programs, streams, api.Timing(tick, from_, at, delay), reading)
+            timing.ticks()
+            api.Timing(tick, delay=window).ticks()
+        parts = api.load_parts(programs, background or (), tick, reading, report=complain)
+        asked = read_fact(fact)
+        announce_compilation()
+        engine = api.run_to(parts, streams, timing, complain)
+        proof = None if engine.now is None else engine.why(asked)
+        if proof is None:
+            raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])
+        print(json.dumps(proof.as_data(), ensure_ascii=False, indent=2) if format == "json" else proof.render())
+
+
+def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic":
+    from thalweg.diagnostics import Diagnostic
+
+    akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
+    shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
+    note = f"facts of {asked.signature} that hold then: {shown}" if akin else f"no fact of {asked.signature} holds then"
+    help_ = _CLASH_SHAPE if asked.predicate == "inconsistent" else ""
+    return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,), help=help_)
+
+
+_CLASH_SHAPE: Final = (
+    'write `inconsistent("AXIOM",<INDIVIDUAL>,<INDIVIDUAL>)`, with the axiom as `run` prints it and the individual '
+    "twice; for an axiom about a pair, `<INDIVIDUAL>,<OTHER>`"
+)
