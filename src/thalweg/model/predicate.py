@@ -5,7 +5,10 @@ module puts such a text together or takes it apart.
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
+
+_LONGEST: Final = 9
+"""Digits of an arity: no fact has more arguments, and Python refuses to read some thousand digits."""
 
 
 class Predicate(str):
@@ -35,7 +38,7 @@ class Predicate(str):
         '<http://example.org/p>'
         """
         name, _, arity = text.rpartition("/")
-        if not name or not (arity.isascii() and arity.isdigit()):
+        if not name or not (arity.isascii() and arity.isdigit() and len(arity) <= _LONGEST):
             raise ValueError(f"`{text}` is not a predicate such as `speed/2`")
         return interned(name, int(arity))
 
