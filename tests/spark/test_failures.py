@@ -17,7 +17,7 @@ EXHAUSTED = """
 from functools import partial
 from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.engine import Engine
-from thalweg.runtimes.spark import dataframe, run
+from thalweg.runtimes.spark import dataframe
 from thalweg.runtimes.spark.worker import Worker
 
 class Exhausted(Engine):
@@ -29,7 +29,14 @@ class Exhausted(Engine):
 def exhausted(job, stage, bucket):
     return Worker(job, stage, bucket, engine=Exhausted)
 """
-RUN = "run.run = partial(run.run, start=exhausted)\nfrom thalweg.cli import main\nmain()"
+RUN = """
+from thalweg.runtimes.spark import worker
+
+worker.Worker = exhausted
+from thalweg.cli import main
+
+main()
+"""
 REASON = """
 from thalweg.runtimes.spark.session import open_session, stop_session
 from thalweg.spark import reason

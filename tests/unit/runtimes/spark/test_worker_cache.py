@@ -46,7 +46,7 @@ def begin(keeper: Keeper, ticks: Iterable[int] = (1, 2)) -> Done:
     *before, last = ticks
     for tick in before:
         worker.process(task("", tick).payloads)
-    return worker_cache.begin(worker, task("", last))
+    return keeper.begin(worker, task("", last))
 
 
 @pytest.mark.parametrize("saving", [False, True])
