@@ -221,14 +221,16 @@ DELETE: Final = 1
 REDERIVE: Final = 2
 
 # Scratch: registers, the key of a look-up, the columns of a row and a word more, look-ups under way, answers held back.
+# Most programs use only the first words of each. These must not start multiples of 4 KiB apart: to the processor they
+# would look like the same place, and a load of one would wait for a store to another.
+_APART: Final = 64
 FRAME: Final = 3
-KEY: Final = MOST_REGISTERS
+KEY: Final = MOST_REGISTERS + _APART
 TUPLE: Final = KEY + MOST_COLUMNS
-STACK: Final = TUPLE + MOST_COLUMNS + 1
-ANSWERS: Final = STACK + FRAME * MOST_LOOKUPS
-ANSWER: Final = 3 + MOST_COLUMNS
+STACK: Final = TUPLE + MOST_COLUMNS + _APART
+ANSWERS: Final = STACK + FRAME * MOST_LOOKUPS + _APART
 MOST_HELD: Final = 16
-SCRATCH: Final = ANSWERS + MOST_HELD * ANSWER
+SCRATCH: Final = ANSWERS + MOST_HELD * (COLUMNS + MOST_COLUMNS)
 """In checked mode as many words follow, each of which says whether its partner is beyond what the plan may use."""
 
 # Kinds of feeds.

@@ -12,7 +12,6 @@ from thalweg.engine.arena import relink
 from thalweg.engine.assemble import Table
 from thalweg.engine.layout import (
     ADDRESSES,
-    ANSWER,
     ANSWERS,
     CHAINS,
     COLUMNS,
@@ -97,7 +96,7 @@ def _scratch(table: Table) -> np.ndarray[Any, Any]:
         (KEY, width),
         (TUPLE, width + 1),
         (STACK, FRAME * table.lookups),
-        *((ANSWERS + each * ANSWER, 3 + width) for each in range(MOST_HELD)),
+        *((ANSWERS + each * (COLUMNS + width), COLUMNS + width) for each in range(MOST_HELD)),
     ):
         flags[start : start + length] = 0
     return scratch

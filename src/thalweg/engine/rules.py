@@ -13,7 +13,6 @@ from typing import Any
 from thalweg.engine.arena import chain, find, foresee, has_room, lift, lower, record, wake
 from thalweg.engine.compiled import kernel
 from thalweg.engine.layout import (
-    ANSWER,
     ANSWERS,
     ARITY,
     BEST,
@@ -111,15 +110,21 @@ def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: 
 
 
 @kernel
+def _answer(table: Any, number: int) -> int:
+    """Where an answer that was kept back stands; each has as much room as a row without its links."""
+    return ANSWERS + number * table[TABLE_LINKS]
+
+
+@kernel
 def _hold(table: Any, store: Store, relation: int, columns: int, horizon: int) -> None:
     """Keeps the answer at TUPLE back for a while, so that its chain has been fetched when it is lifted."""
     scalars = store.scalars
-    answer = ANSWERS + scalars[HELD] * ANSWER
+    answer = _answer(table, scalars[HELD])
     store.scratch[answer] = relation
     store.scratch[answer + 1] = horizon
     store.scratch[answer + 2] = foresee(table, store, relation, store.scratch, TUPLE)
     for column in range(columns):
-        store.scratch[answer + 3 + column] = store.scratch[TUPLE + column]
+        store.scratch[answer + COLUMNS + column] = store.scratch[TUPLE + column]
     scalars[HELD] += 1
 
 
@@ -129,14 +134,14 @@ def lift_held(table: Any, store: Store) -> bool:
     scalars = store.scalars
     if scalars[LIFTED] == 0:
         for each in range(scalars[HELD]):
-            row = store.heads[store.scratch[ANSWERS + each * ANSWER + 2]]
+            row = store.heads[store.scratch[_answer(table, each) + 2]]
             if row >= 0:
                 prefetch(store.words, row)
     while scalars[LIFTED] < scalars[HELD]:
-        answer = ANSWERS + scalars[LIFTED] * ANSWER
+        answer = _answer(table, scalars[LIFTED])
         relation = store.scratch[answer]
         for column in range(table[record(table, relation) + ARITY]):
-            store.scratch[TUPLE + column] = store.scratch[answer + 3 + column]
+            store.scratch[TUPLE + column] = store.scratch[answer + COLUMNS + column]
         if lift(table, store, relation, store.scratch[answer + 1]) < 0:
             return False
         scalars[LIFTED] += 1
@@ -164,74 +169,71 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
     step = variant + 1 + 2 * columns
     depth, steps = 0, store.scalars[STEPS]
     store.scalars[FIRING] = variant
-    resumed = store.scalars[PAUSED] == variant
-    if resumed:
+    backtrack = store.scalars[PAUSED] == variant
+    if backtrack:
         depth = store.scalars[DEPTH]
         store.scalars[PAUSED] = -1
     elif not _fits(table, store, trigger, variant + 1, columns):
         return True
     while True:
-        backtrack = False
-        code = table[step]
-        if resumed:
-            resumed = False
-            backtrack = True
-        elif code == STEP_PROBE:
-            keys = table[step + 3]
-            for each in range(keys):
-                scratch[KEY + each] = _operand(table, store, step + 5 + 2 * each)
-            frame = STACK + FRAME * depth
-            depth += 1
-            scratch[frame] = step
-            scratch[frame + 1] = store.heads[chain(store, table[step + 1], table[step + 2], keys)]
-            scratch[frame + 2] = horizon
-            backtrack = True
-        elif code == STEP_TEST:
-            if compare(table[step + 1], _operand(table, store, step + 2), _operand(table, store, step + 4)):
-                step += 6
+        while not backtrack:
+            code = table[step]
+            if code == STEP_PROBE:
+                keys = table[step + 3]
+                for each in range(keys):
+                    scratch[KEY + each] = _operand(table, store, step + 5 + 2 * each)
+                frame = STACK + FRAME * depth
+                depth += 1
+                scratch[frame] = step
+                scratch[frame + 1] = store.heads[chain(store, table[step + 1], table[step + 2], keys)]
+                scratch[frame + 2] = horizon
+                backtrack = True
+            elif code == STEP_TEST:
+                if compare(table[step + 1], _operand(table, store, step + 2), _operand(table, store, step + 4)):
+                    step += 6
+                else:
+                    backtrack = True
+            elif code == STEP_CALCULATE:
+                word = calculate(table[step + 2], _operand(table, store, step + 3), _operand(table, store, step + 5))
+                scratch[table[step + 1]] = word
+                if word == NO_VALUE:
+                    backtrack = True
+                else:
+                    step += 7
+            elif code == STEP_MOVE:
+                scratch[table[step + 1]] = _operand(table, store, step + 2)
+                step += 4
+            elif code == STEP_ABSENT:
+                # Taking back must find every answer that may have rested on the old state, so it ignores negation.
+                if why == DELETE or _absent(table, store, step):
+                    step += 3 + 2 * table[step + 2]
+                else:
+                    backtrack = True
+            elif code in (STEP_CLIP, STEP_HOP):
+                tick, size, hop = scratch[table[step + 1]] >> 2, table[step + 2], table[step + 3]
+                start, end = tick, min(tick + size, FOREVER)
+                if code == STEP_HOP:
+                    start = -((-tick) // hop) * hop
+                    last = (tick + size) // hop * hop
+                    end = last + hop - 1 if last >= start else NEVER
+                if end < now:
+                    backtrack = True
+                elif start > now:
+                    if why == GROW and not wake(table, store, trigger, start):
+                        store.scalars[STEPS] = steps
+                        return False
+                    backtrack = True
+                else:
+                    horizon = min(horizon, end)
+                    step += 4
             else:
-                backtrack = True
-        elif code == STEP_CALCULATE:
-            word = calculate(table[step + 2], _operand(table, store, step + 3), _operand(table, store, step + 5))
-            scratch[table[step + 1]] = word
-            if word == NO_VALUE:
-                backtrack = True
-            else:
-                step += 7
-        elif code == STEP_MOVE:
-            scratch[table[step + 1]] = _operand(table, store, step + 2)
-            step += 4
-        elif code == STEP_ABSENT:
-            # Taking back must find every answer that may have rested on the old state, so it ignores negation.
-            if why == DELETE or _absent(table, store, step):
-                step += 3 + 2 * table[step + 2]
-            else:
-                backtrack = True
-        elif code in (STEP_CLIP, STEP_HOP):
-            tick, size, hop = scratch[table[step + 1]] >> 2, table[step + 2], table[step + 3]
-            start, end = tick, min(tick + size, FOREVER)
-            if code == STEP_HOP:
-                start = -((-tick) // hop) * hop
-                last = (tick + size) // hop * hop
-                end = last + hop - 1 if last >= start else NEVER
-            if end < now:
-                backtrack = True
-            elif start > now:
-                if why == GROW and not wake(table, store, trigger, start):
+                if not _emit(table, store, step, horizon, why, trigger):
                     store.scalars[STEPS] = steps
                     return False
+                # The head was complete before these look-ups, which have found as much as there was to hope for.
+                while why == GROW and depth > table[step + 4] and scratch[STACK + FRAME * (depth - 1) + 2] == horizon:
+                    depth -= 1
                 backtrack = True
-            else:
-                horizon = min(horizon, end)
-                step += 4
-        else:
-            if not _emit(table, store, step, horizon, why, trigger):
-                store.scalars[STEPS] = steps
-                return False
-            # The head was complete before these look-ups, which have found as much as there was to hope for.
-            while why == GROW and depth > table[step + 4] and scratch[STACK + FRAME * (depth - 1) + 2] == horizon:
-                depth -= 1
-            backtrack = True
         while backtrack:
             if depth == 0:
                 store.scalars[STEPS] = steps
