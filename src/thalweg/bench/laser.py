@@ -8,13 +8,11 @@ machine to machine; the verdict is about ratios within one run.
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
 from thalweg.bench import command
 from thalweg.bench.measure import Point, Result, measure, measure_gap, measure_growth, measure_json_lines
-from thalweg.bench.plot import draw_memory, draw_rates, draw_windows
-from thalweg.bench.table import Target, results_table, verdict_table, write_results, write_samples, write_verdict
+from thalweg.bench.plot import Lines, Panel, add_point, draw
+from thalweg.bench.processes import Samples
+from thalweg.bench.report import Report, Row, Target, at_least, at_most
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
 
 _GAP: Final = 1_000_000
@@ -51,69 +49,40 @@ def facts_for(point: Point, quick: bool) -> int:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `laser` of `out`."""
-    folder, console = out / "laser", Console()
-    folder.mkdir(parents=True, exist_ok=True)
-    results = list[Result]()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        for point in progress.track(points(quick), description="measuring"):
-            progress.console.log(f"{point.workload.name} [{point.window}] at {point.rate:,}/tick")
-            results.append(measure(point, facts_for(point, quick)))
-        progress.console.log("growth with the window, gaps, and the command: start, throughput, a long run")
-        growth = [_growth(workload) for workload in (DIAMOND, BOX, JOIN)]
-        gap = measure_gap(Point(JOIN, 80, 800), _GAP)
-        start, speed = command.first_answer(), command.throughput(1_000_000)
-        json_lines = measure_json_lines(50_000, 1_000)
-        samples = command.resident(2_000_000 if quick else 10_000_000)
-    targets = [*verdict(results), *growth, *_runs(gap, start, speed, json_lines, samples)]
-    console.print(results_table(results))
-    console.print(verdict_table(targets))
-    write_results(results, folder / "results.csv")
-    write_verdict(targets, folder / "verdict.csv")
-    write_samples(samples, folder / "memory.csv")
-    draw_windows(results, folder)
-    draw_rates(results, folder)
-    if samples:
-        draw_memory(samples, folder)
-    console.print(f"tables and pictures are in {folder}")
+    report, results, wanted = Report(out, "laser"), list[Result](), points(quick)
+    for number, point in enumerate(wanted, 1):
+        report.log(f"{number} of {len(wanted)}: {point.name}")
+        results.append(measure(point, facts_for(point, quick)))
+    report.log("growth with the window, gaps, and the command: start, throughput, a long run")
+    targets = [*verdict(results), *(_growth(workload) for workload in (DIAMOND, BOX, JOIN)), *_runs()]
+    samples = command.memory(2_000_000 if quick else 10_000_000)
+    targets += _memory(samples)
+    report.add("results", list(map(row, results)), "µs per fact, steady state; c is a dictionary in CPython")
+    report.write("memory", [{"facts": facts, "bytes_resident": size} for facts, size in samples])
+    draw_results(results, samples, report.folder)
+    report.close(targets)
 
 
 def verdict(results: list[Result]) -> list[Target]:
     """The engine against the targets, as ratios within one run."""
     by_size = {(each.point.workload.name, each.point.window, each.point.rate): each for each in results}
-    targets = [
-        *(_at_most_c(by_size[name, 80, 800], limit) for name, limit in (("diamond", 4), ("box", 4), ("join", 8))),
-        _at_most_c(by_size["join", 20, 100_000], 12),
-        _below("join [80], one fact a tick", by_size["join", 80, 1].engine, 15, "µs"),
-    ]
-    for name in ("diamond", "box", "join"):
-        result = by_size[name, 80, 800]
-        targets += [_faster(result, "clingo", result.clingo), _faster(result, "the naive interpreter", result.naive)]
+    compared = [by_size[name, 80, 800] for name in ("diamond", "box", "join")]
+    limits = [*zip(compared, (4, 4, 8), strict=True), (by_size["join", 20, 100_000], 12)]
+    targets = [_at_most_c(result, limit) for result, limit in limits]
+    targets.append(at_most("join [80], one fact a tick", by_size["join", 80, 1].engine, 15, "µs"))
+    for result in compared:
+        for other, found in (("clingo", result.clingo), ("the naive interpreter", result.naive)):
+            claim = f"{result.point.name}, at least 100 × faster than {other}"
+            targets.append(at_least(claim, result.times_faster_than(found) or 0, 100, digits=0))
     binary = [result for result in results if result.point.workload is not COOLING and result.point.rate > 1]
-    targets.append(_below("bytes per live fact, the most", max(each.bytes_per_fact for each in binary), 150, "bytes"))
-    return targets
-
-
-def _runs(gap: float, start: float, speed: float, json_lines: float, samples: list[tuple[int, int]]) -> list[Target]:
-    targets = [
-        _below(f"a gap of {_GAP:,} empty ticks", gap, 1, "s"),
-        _below("first answer of the command", start, 1.5, "s"),
-        Target("text through the command, at least 150,000 facts/s", f"{speed:,.0f} facts/s", speed >= 150_000),
-        _below("JSON Lines, one fact a line, beside json.loads of each", json_lines, 1.5, "×"),
+    return [
+        *targets,
+        at_most("bytes per live fact, the most", max(each.bytes_per_fact for each in binary), 150, "bytes"),
     ]
-    if samples:
-        stray = command.flatness(samples)
-        claim = f"resident memory over {samples[-1][0]:,} facts flat within 5 %"
-        targets.append(Target(claim, f"{stray:.1%}", stray <= 0.05))
-    return targets
-
-
-def _name(result: Result) -> str:
-    return f"{result.point.workload.name} [{result.point.window}] at {result.point.rate:,}/tick"
 
 
 def _at_most_c(result: Result, limit: float) -> Target:
-    return Target(f"{_name(result)}, at most {limit} c", f"{result.in_c:.2f} c", result.in_c <= limit)
+    return Target(f"{result.point.name}, at most {limit} c", f"{result.in_c:.2f} c", result.in_c <= limit)
 
 
 def _growth(workload: Workload) -> Target:
@@ -121,11 +90,66 @@ def _growth(workload: Workload) -> Target:
     return Target(f"{workload.name} at 800/tick, [80] at most 2 × the cost of [1]", f"{ratio:.2f} ×", ratio <= 2)
 
 
-def _below(what: str, found: float, limit: float, unit: str) -> Target:
-    return Target(f"{what}, at most {limit} {unit}", f"{found:.3g} {unit}", found <= limit)
+def _runs() -> list[Target]:
+    speed = command.throughput(1_000_000)
+    return [
+        at_most(f"a gap of {_GAP:,} empty ticks", measure_gap(Point(JOIN, 80, 800), _GAP), 1, "s"),
+        at_most("first answer of the command", command.first_answer(), 1.5, "s"),
+        Target("text through the command, at least 150,000 facts/s", f"{speed:,.0f} facts/s", speed >= 150_000),
+        at_most("JSON Lines, one fact a line, beside json.loads of each", measure_json_lines(50_000, 1_000), 1.5, "×"),
+    ]
 
 
-def _faster(result: Result, other: str, found: float | None) -> Target:
-    ratio = (found or 0) / result.engine
-    at_least = "≥ " if other != "clingo" and result.naive_is_bound else ""
-    return Target(f"{_name(result)}, at least 100 × faster than {other}", f"{at_least}{ratio:,.0f} ×", ratio >= 100)
+def _memory(samples: Samples) -> list[Target]:
+    if not samples:
+        return []
+    stray = command.flatness(samples)
+    return [Target(f"resident memory over {samples[-1][0]:,} facts flat within 5 %", f"{stray:.1%}", stray <= 0.05)]
+
+
+def row(result: Result) -> Row:
+    """A measurement as the table and the CSV file have it."""
+    return {
+        "workload": result.point.workload.name,
+        "window": result.point.window,
+        "rate": result.point.rate,
+        "engine_us": result.engine,
+        "c_us": result.c,
+        "in_c": result.in_c,
+        "bytes_per_fact": result.bytes_per_fact,
+        "live": result.live,
+        "clingo_us": result.clingo,
+        "clingo_ratio": result.times_faster_than(result.clingo),
+        "naive_us": result.naive,
+        "naive_ratio": result.times_faster_than(result.naive),
+        "naive_is_lower_bound": result.naive_is_bound,
+    }
+
+
+def draw_results(results: list[Result], samples: Samples, folder: Path) -> None:
+    """`windows` has the paper's figures 2, 3 and 5; `rates` what it did not try; `memory` a long run."""
+    windows, rates = dict[str, Lines](), Lines()
+    largest: dict[tuple[str, int], Result] = {}
+    for result in sorted(results, key=lambda result: result.point.window):
+        name, point = result.point.workload.name, result.point
+        largest[name, point.rate] = result
+        if 1 < point.rate <= 800:
+            lines = windows.setdefault(name.split()[-1], Lines())
+            series = name if name.endswith("rules") else f"{point.rate}/tick"
+            bound = " (at least)" if result.naive_is_bound else ""
+            add_point(lines, f"engine, {series}", point.window, result.engine)
+            add_point(lines, f"clingo, {series}", point.window, result.clingo)
+            add_point(lines, f"naive, {series}{bound}", point.window, result.naive)
+    for (name, rate), result in largest.items():
+        add_point(rates, f"engine, {name}", rate, result.engine)
+        add_point(rates, "a dictionary in CPython", rate, result.c)
+    unit = "µs per fact"
+    panels = [Panel(name, "window (ticks)", unit, lines, log="y") for name, lines in windows.items()]
+    draw(folder, "windows", panels, size=(4, 4))
+    several = {name: points for name, points in rates.items() if len(points) > 1}
+    draw(folder, "rates", [Panel("rates", "facts a tick", unit, several, log="xy")])
+    if samples:
+        sizes: Lines = {"resident": [(facts / 1e6, size / 1e6) for facts, size in samples]}
+        draw(
+            folder, "memory", [Panel("a long run", "million facts", "MB resident", sizes, from_zero=True)], size=(6, 3)
+        )

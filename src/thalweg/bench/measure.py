@@ -1,4 +1,4 @@
-"""How long a workload takes: by the engine in its steady state, by a dictionary, by clingo, by the naive interpreter.
+"""How long a workload takes: the engine in its steady state, a Python dictionary, clingo, the naive interpreter.
 
 All four see the same facts in the same run, because only ratios between them mean anything on another machine.
 """
@@ -10,8 +10,9 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 
+from thalweg.bench.processes import timed
 from thalweg.bench.workload import Values, Workload, meeting_pairs
 from thalweg.connectors.files import FILE_BLOCK
 from thalweg.connectors.json_lines import JsonLinesReader
@@ -28,7 +29,7 @@ from thalweg.solvers.clingo import solve_once
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A workload at one size. `ticks` of solving from scratch, none where it would take too long."""
+    """A workload at one size; how often clingo solves it, and how many seconds the naive interpreter may take."""
 
     workload: Workload
     window: int
@@ -36,10 +37,17 @@ class Point:
     clingo: int = 0
     naive: float = 0.0
 
+    @property
+    def name(self) -> str:
+        return f"{self.workload.name} [{self.window}] at {self.rate:,}/tick"
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Microseconds for each fact, and what the engine holds. A bound is a time that was not enough."""
+    """Microseconds for each fact, and what the engine holds. A bound is a time that was not enough.
+
+    `c` is the cost of a dictionary in CPython over the same pairs, and `in_c` the engine's in that unit.
+    """
 
     point: Point
     engine: float
@@ -50,6 +58,9 @@ class Result:
     clingo: float | None = None
     naive: float | None = None
     naive_is_bound: bool = False
+
+    def times_faster_than(self, other: float | None) -> float | None:
+        return None if other is None else other / self.engine
 
 
 def program_of(point: Point) -> Program:
@@ -62,23 +73,22 @@ def measure(point: Point, facts: int, rounds: int = 5) -> Result:
     The dictionary is timed after each stretch over the same facts, so that both share what else the machine does.
     """
     engine, stream = _filled(point)
-    timed, plain = [], []
+    engine_times, plain_times = [], []
     for _ in range(rounds):
         stretch = list(islice(stream, max(1, facts // point.rate)))
-        timed.append(_advance(engine, point.workload, stretch))
-        plain.append(_remember(stretch))
+        engine_times.append(_advance(engine, point.workload, stretch))
+        plain_times.append(_remember(stretch))
     per_fact, live = engine.size / max(1, engine.live), engine.live
     del engine
     clingo = _clingo(point) if point.clingo else None
     naive, is_bound = _naive(point) if point.naive else (None, False)
-    in_c = statistics.median(mine / unit for mine, unit in zip(timed, plain, strict=True))
-    return Result(
-        point, statistics.median(timed), statistics.median(plain), in_c, per_fact, live, clingo, naive, is_bound
-    )
+    in_c = statistics.median(mine / unit for mine, unit in zip(engine_times, plain_times, strict=True))
+    medians = statistics.median(engine_times), statistics.median(plain_times)
+    return Result(point, *medians, in_c, per_fact, live, clingo, naive, is_bound)
 
 
 def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> float:
-    """How many times the cost of one point the other is; in turns, so that both share what else the machine does."""
+    """The cost of the large point as a multiple of the small one's; in turns, so that both meet the same noise."""
     pair = [(point, *_filled(point)) for point in (small, large)]
     ratios = []
     for _ in range(rounds):
@@ -100,12 +110,10 @@ def _filled(point: Point) -> tuple[Engine, Iterator[Values]]:
 
 
 def _advance(engine: Engine, workload: Workload, stretch: list[Values]) -> float:
-    batches = [workload.batch(values) for values in stretch]
     assert engine.now is not None
-    tick = engine.now
+    batches = [(tick, workload.batch(values)) for tick, values in enumerate(stretch, engine.now + 1)]
     begin = time.perf_counter()
-    for batch in batches:
-        tick += 1
+    for tick, batch in batches:
         engine.advance(tick, batch)
     return _microseconds(begin, stretch)
 
@@ -125,9 +133,9 @@ def _microseconds(begin: float, stretch: list[Values]) -> float:
 
 
 def measure_json_lines(facts: int, rate: int, rounds: int = 9) -> float:
-    """How many times the cost of `json.loads` on each line it is to read JSON Lines with one fact a line.
+    """The cost of reading JSON Lines with one fact a line, as a multiple of `json.loads` on each line.
 
-    Both see the same lines in turns, and only the time of the processor counts; the median of the rounds.
+    Both see the same lines in turns, and only processor time counts; the median of the rounds.
     """
     lines = [
         f'{{"t":{tick},"facts":["p({a},n{b})"]}}'
@@ -142,14 +150,11 @@ def measure_json_lines(facts: int, rate: int, rounds: int = 9) -> float:
         for line in lines:
             json.loads(line)
         parsed = time.process_time()
-        for _ in chain.from_iterable(map(reader.feed, _blocks(data))):
-            pass
+        for start in range(0, len(data), FILE_BLOCK):
+            for _ in reader.feed(data[start : start + FILE_BLOCK]):
+                pass
         ratios.append((time.process_time() - parsed) / (parsed - begin))
     return statistics.median(ratios)
-
-
-def _blocks(data: bytes) -> Iterator[bytes]:
-    return (data[start : start + FILE_BLOCK] for start in range(0, len(data), FILE_BLOCK))
 
 
 def _window(point: Point) -> list[tuple[int, Values]]:
@@ -160,7 +165,7 @@ def _clingo(point: Point) -> float:
     """From scratch at a tick, over the content of the window; the text of the facts is there already."""
     content = point.workload.facts_for_solver(_window(point))
     encoding = point.workload.encoding(point.window)
-    times = [_timed(lambda: solve_once(encoding, content)) for _ in range(point.clingo)]
+    times = [timed(lambda: solve_once(encoding, content))[0] for _ in range(point.clingo)]
     return statistics.median(times) * 1e6 / point.rate
 
 
@@ -169,7 +174,7 @@ def _naive(point: Point) -> tuple[float | None, bool]:
     program, window = program_of(point), _window(point)
     arrivals = naive_arrivals(point.workload, window)
     try:
-        elapsed = _timed(lambda: _limited(point.naive, lambda: semantics.output(program, 0, point.window, arrivals)))
+        elapsed, _ = timed(lambda: _limited(point.naive, lambda: semantics.output(program, 0, point.window, arrivals)))
     except TimeoutError:
         return point.naive * 1e6 / point.rate, True
     return elapsed * 1e6 / point.rate, False
@@ -184,12 +189,6 @@ def naive_arrivals(workload: Workload, window: list[tuple[int, Values]]) -> list
     ]
 
 
-def _timed(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
 def _limited(seconds: float, work: Callable[[], object]) -> None:
     """Runs `work`, but no longer than `seconds`: then TimeoutError."""
 
@@ -197,7 +196,7 @@ def _limited(seconds: float, work: Callable[[], object]) -> None:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, give_up)
-    # What is raised while garbage is collected goes nowhere.
+    # An exception that is raised while garbage is collected is lost.
     gc.disable()
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -210,7 +209,7 @@ def _limited(seconds: float, work: Callable[[], object]) -> None:
 
 def measure_gap(point: Point, ticks: int) -> float:
     """Seconds to cross a gap of empty ticks with full windows before it."""
-    engine = Engine(program_of(point))
-    for tick, values in _window(point):
-        engine.advance(tick, point.workload.batch(values))
-    return _timed(lambda: engine.advance(point.window + ticks))
+    engine, _ = _filled(point)
+    assert engine.now is not None
+    end = engine.now + ticks
+    return timed(lambda: engine.advance(end))[0]

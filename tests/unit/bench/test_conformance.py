@@ -24,11 +24,11 @@ from thalweg.bench.conformance import (
     run_test,
     verdict_of,
 )
-from thalweg.bench.denial import Triple
 from thalweg.bench.refutation import Closure, follows
 from thalweg.diagnostics import Rejected
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import read_graph
+from thalweg.model.vocabulary import Triple
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "owl2"
 PREFIXES = """
@@ -186,7 +186,7 @@ def test_the_verdict_sees_what_is_wrong() -> None:
     assert not all(target.holds for target in verdict_of([*passed[:16], *(Verdict(test, FAIL) for test in tests[16:])]))
     wrong = Verdict(Test("t", CONSISTENT, (), Path("premise.rdf")), FAIL)
     assert [target.claim for target in verdict_of([*passed, wrong]) if not target.holds] == [
-        "nothing is found that is not so, in any test"
+        "nothing wrong is found, in any test"
     ]
 
 

@@ -34,20 +34,20 @@ class Subject:
     data: Callable[[int], list[Triple]]
 
 
-def folder() -> Path:
-    """Where the ontologies are that others have published: they do not ship with the package."""
+def data_folder() -> Path:
+    """The folder of published ontologies and tests, which do not ship with the package."""
     return Path(os.environ.get("THALWEG_DATA", "../shared/data"))
 
 
 def well_known() -> list[Subject]:
     """Those that Coror and Stream Coror were measured with, as far as they are at hand."""
-    paths = [(name, folder() / "coror" / f"{name}.nt") for name in KNOWN]
+    paths = [(name, data_folder() / "coror" / f"{name}.nt") for name in KNOWN]
     return [about(name, read_triples(path)) for name, path in paths if path.exists()]
 
 
 def universities() -> Subject:
     """LUBM's ontology where it is at hand, ours elsewhere; with data of our generator."""
-    path = folder() / "lubm" / "univ-bench.owl"
+    path = data_folder() / "lubm" / "univ-bench.owl"
     schema = read_triples(path) if path.exists() else university.ontology()
     kept = tuple(triple for triple in schema if is_schema(triple))
     named = "LUBM" if path.exists() else "university"
