@@ -255,9 +255,9 @@ def timeline(held: Intervals, ticks: int, width: int, roads: Iterable[str] = ROA
 
 def _marks(ticks: int, width: int) -> str:
     """Times under a bar: six of them, or as many as there is room for."""
-    apart = ticks // min(6, width // 6) or 1
+    step = ticks // min(6, width // 6) or 1
     line = ""
-    for tick in range(0, ticks, apart):
+    for tick in range(0, ticks, step):
         line = f"{line:<{tick * width // ticks}}{_clock(tick)[:5]}"
     return line
 

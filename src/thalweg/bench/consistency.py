@@ -93,7 +93,7 @@ def generated(classes: int, disjoint: int, seed: int = 0) -> Iterator[Triple]:
     pairs: dict[tuple[int, int], None] = {}
     while len(pairs) < disjoint:
         one, other = sorted(random.sample(range(1, classes), 2))
-        # Classes of about the same height, as people call disjoint what stands side by side.
+        # Classes of about the same height, as in ontologies that people write.
         if other < 2 * one:
             pairs[one, other] = None
     yield from ((_class(one), _DISJOINT, _class(other)) for one, other in pairs)
@@ -123,7 +123,7 @@ class Stream:
     ways: list[NDArray[np.int64]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Keeps the classes that have a name, and what each may also be called."""
+        """Keeps the classes that have a name, and for each those above it."""
         wanted = [place for place, name in enumerate(self.known.classes) if name[0] == "<"]
         number = {place: n for n, place in enumerate(wanted)}
         self.names = [self.known.classes[place] for place in wanted]
@@ -134,13 +134,15 @@ class Stream:
     def against(self) -> list[list[int]]:
         """For each class those that are disjoint with one above it."""
         number = {name: n for n, name in enumerate(self.names)}
-        apart: dict[int, list[int]] = {}
+        disjoint: dict[int, list[int]] = {}
         for pair in self.known.disjoint:
             if all(name in number for name in pair):
                 one, other = (number[name] for name in pair)
-                apart.setdefault(one, []).append(other)
-                apart.setdefault(other, []).append(one)
-        return [[n for way in ways for n in apart.get(int(way), ())] or [home] for home, ways in enumerate(self.ways)]
+                disjoint.setdefault(one, []).append(other)
+                disjoint.setdefault(other, []).append(one)
+        return [
+            [n for way in ways for n in disjoint.get(int(way), ())] or [home] for home, ways in enumerate(self.ways)
+        ]
 
     def tick(self, tick: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The assertions of a tick: numbers of people, and of their classes."""

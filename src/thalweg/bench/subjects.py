@@ -1,4 +1,4 @@
-"""What is reasoned about: ontologies made to any size, well-known ones where they are at hand, and instances for each.
+"""Ontologies to reason about: generated to any size, or well-known ones where they are at hand; with instances.
 
 Instances live in small neighbourhoods, and a property leads from each to one other of the same: so properties that are
 functional, transitive or inverse to each other conclude what they should, and nothing grows with the square of data.
@@ -27,7 +27,7 @@ KNOWN: Final = ("teams", "koala", "mad_cows", "beer")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An ontology, and where its data come from: as many triples as asked for."""
+    """An ontology, and a generator for a number of triples of data."""
 
     name: str
     schema: tuple[Triple, ...]
@@ -55,7 +55,7 @@ def universities() -> Subject:
 
 
 def made(classes: int) -> Subject:
-    """An ontology with so many classes, and about four axioms for each two.
+    """An ontology with a number of classes, and about four axioms for each two.
 
     >>> made(8).name, len(made(80).data(1_000))
     ('8 classes', 1000)

@@ -125,7 +125,7 @@ _COOLING_ENCODING: Final = """
 
 
 def joins(copies: int) -> Workload:
-    """The join, as many times as rules are asked for."""
+    """The join, as a number of rules."""
     return Workload(
         name="join" if copies == 1 else f"{copies} rules",
         signature=Predicate("p", 2),
