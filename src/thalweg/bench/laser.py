@@ -1,21 +1,75 @@
 """Laser's evaluation (Bazoobandi, Beck, Urbani 2017, section 4), and on to rates that it did not try.
 
 ◇, □, a join, several rules and the cooling program, over windows of 1 to 80 ticks at 200 to 800 facts a tick and on to
-a million; beside each, the same program solved from scratch by clingo and by the naive interpreter. Times differ from
-machine to machine; the verdict is about ratios within one run.
+a million; beside each, the same program solved from scratch by clingo and by the naive interpreter. All see the same
+facts in the same run; times differ from machine to machine, and the verdict is about ratios within one run.
 """
 
+import gc
+import json
+import signal
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from thalweg.bench import command
-from thalweg.bench.measure import Point, Result, measure, measure_gap, measure_growth, measure_json_lines
 from thalweg.bench.plot import Lines, Panel, add_point, draw
-from thalweg.bench.processes import Samples
+from thalweg.bench.processes import Samples, timed
 from thalweg.bench.report import Report, Row, Target, at_least, at_most
-from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
+from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Values, Workload, joins, meeting_pairs
+from thalweg.connectors.files import FILE_BLOCK
+from thalweg.connectors.json_lines import JsonLinesReader
+from thalweg.diagnostics import Source
+from thalweg.engine import Engine
+from thalweg.ir import semantics
+from thalweg.ir.nodes import Program
+from thalweg.languages import lars
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.model.time import Clock
+from thalweg.solvers.clingo import solve_once
 
 _GAP: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A workload at one size; how often clingo solves it, and how many seconds the naive interpreter may take."""
+
+    workload: Workload
+    window: int
+    rate: int
+    clingo: int = 0
+    naive: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.workload.name} [{self.window}] at {self.rate:,}/tick"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Microseconds for each fact, and what the engine holds. A bound is a time that was not enough.
+
+    `c` is the cost of a dictionary in CPython over the same pairs, and `in_c` the engine's in that unit.
+    """
+
+    point: Point
+    engine: float
+    c: float
+    in_c: float
+    bytes_per_fact: float
+    live: int
+    clingo: float | None = None
+    naive: float | None = None
+    naive_is_bound: bool = False
+
+    def times_faster_than(self, other: float | None) -> float | None:
+        return None if other is None else other / self.engine
 
 
 def points(quick: bool) -> list[Point]:
@@ -45,6 +99,164 @@ def facts_for(point: Point, quick: bool) -> int:
         return 1_000 if quick else 4_000
     turnover, patience = point.rate * (point.window + 1), 300_000 if quick else 1_000_000
     return max(point.rate, min(max(turnover, 40_000), patience))
+
+
+# Measuring --------------------------------------------------------------------------------------------------------
+
+
+def program_of(point: Point) -> Program:
+    return lars.read(Source(point.workload.name, point.workload.rules(point.window)))
+
+
+def measure(point: Point, facts: int, rounds: int = 5) -> Result:
+    """Fills the windows, then times `rounds` stretches of about `facts` facts each; medians.
+
+    The dictionary is timed after each stretch over the same facts, so that both share what else the machine does.
+    """
+    engine, stream = _filled(point)
+    engine_times, plain_times = [], []
+    for _ in range(rounds):
+        stretch = list(islice(stream, max(1, facts // point.rate)))
+        engine_times.append(_advance(engine, point.workload, stretch))
+        plain_times.append(_remember(stretch))
+    per_fact, live = engine.size / max(1, engine.live), engine.live
+    del engine
+    clingo = _clingo(point) if point.clingo else None
+    naive, is_bound = _naive(point) if point.naive else (None, False)
+    in_c = statistics.median(mine / unit for mine, unit in zip(engine_times, plain_times, strict=True))
+    medians = statistics.median(engine_times), statistics.median(plain_times)
+    return Result(point, *medians, in_c, per_fact, live, clingo, naive, is_bound)
+
+
+def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> float:
+    """The cost of the large point as a multiple of the small one's; in turns, so that both meet the same noise."""
+    pair = [(point, *_filled(point)) for point in (small, large)]
+    ratios = []
+    for _ in range(rounds):
+        first, second = (
+            _advance(engine, point.workload, list(islice(stream, max(1, facts // point.rate))))
+            for point, engine, stream in pair
+        )
+        ratios.append(second / first)
+    return statistics.median(ratios)
+
+
+def _filled(point: Point) -> tuple[Engine, Iterator[Values]]:
+    """An engine with full windows, and the rest of its stream."""
+    engine = Engine(program_of(point))
+    stream = point.workload.values(point.window, point.rate)
+    for tick, values in enumerate(islice(stream, point.window + 2)):
+        engine.advance(tick, point.workload.batch(values))
+    return engine, stream
+
+
+def _advance(engine: Engine, workload: Workload, stretch: list[Values]) -> float:
+    assert engine.now is not None
+    batches = [(tick, workload.batch(values)) for tick, values in enumerate(stretch, engine.now + 1)]
+    begin = time.perf_counter()
+    for tick, batch in batches:
+        engine.advance(tick, batch)
+    return _microseconds(begin, stretch)
+
+
+def _remember(stretch: list[Values]) -> float:
+    """The unit of all times: a loop of CPython that puts the same facts into a dictionary."""
+    pairs = [(row[0], row[-1]) for values in stretch for row in values.tolist()]
+    d: dict[tuple[int, int], int] = {}
+    begin = time.perf_counter()
+    for i, (a, b) in enumerate(pairs):
+        d[(a, b)] = i
+    return _microseconds(begin, stretch)
+
+
+def _microseconds(begin: float, stretch: list[Values]) -> float:
+    return (time.perf_counter() - begin) * 1e6 / sum(len(values) for values in stretch)
+
+
+def measure_json_lines(facts: int, rate: int, rounds: int = 9) -> float:
+    """The cost of reading JSON Lines with one fact a line, as a multiple of `json.loads` on each line.
+
+    Both see the same lines in turns, and only processor time counts; the median of the rounds.
+    """
+    lines = [
+        f'{{"t":{tick},"facts":["p({a},n{b})"]}}'
+        for tick, pairs in enumerate(islice(meeting_pairs(20, rate), max(1, facts // rate)))
+        for a, b in pairs.tolist()
+    ]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    reader = JsonLinesReader(Dictionary(), "in.jsonl", "in", Clock(), "in")
+    ratios = []
+    for _ in range(rounds):
+        begin = time.process_time()
+        for line in lines:
+            json.loads(line)
+        parsed = time.process_time()
+        for start in range(0, len(data), FILE_BLOCK):
+            for _ in reader.feed(data[start : start + FILE_BLOCK]):
+                pass
+        ratios.append((time.process_time() - parsed) / (parsed - begin))
+    return statistics.median(ratios)
+
+
+def _window(point: Point) -> list[tuple[int, Values]]:
+    return list(enumerate(islice(point.workload.values(point.window, point.rate), point.window + 1)))
+
+
+def _clingo(point: Point) -> float:
+    """From scratch at a tick, over the content of the window; the text of the facts is there already."""
+    content = point.workload.facts_for_solver(_window(point))
+    encoding = point.workload.encoding(point.window)
+    times = [timed(lambda: solve_once(encoding, content))[0] for _ in range(point.clingo)]
+    return statistics.median(times) * 1e6 / point.rate
+
+
+def _naive(point: Point) -> tuple[float | None, bool]:
+    """The naive interpreter at a tick, over the content of the window; gives up after `point.naive` seconds."""
+    program, window = program_of(point), _window(point)
+    arrivals = naive_arrivals(point.workload, window)
+    try:
+        elapsed, _ = timed(lambda: _limited(point.naive, lambda: semantics.output(program, 0, point.window, arrivals)))
+    except TimeoutError:
+        return point.naive * 1e6 / point.rate, True
+    return elapsed * 1e6 / point.rate, False
+
+
+def naive_arrivals(workload: Workload, window: list[tuple[int, Values]]) -> list[tuple[Fact, int, str | None]]:
+    """The content of a window as the interpreter takes it."""
+    return [
+        (Fact(workload.signature.name, workload.spelled(row)), tick, None)
+        for tick, rows in window
+        for row in rows.tolist()
+    ]
+
+
+def _limited(seconds: float, work: Callable[[], object]) -> None:
+    """Runs `work`, but no longer than `seconds`: then TimeoutError."""
+
+    def give_up(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    # An exception that is raised while garbage is collected is lost.
+    gc.disable()
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        gc.enable()
+        signal.signal(signal.SIGALRM, before)
+
+
+def measure_gap(point: Point, ticks: int) -> float:
+    """Seconds to cross a gap of empty ticks with full windows before it."""
+    engine, _ = _filled(point)
+    assert engine.now is not None
+    end = engine.now + ticks
+    return timed(lambda: engine.advance(end))[0]
+
+
+# Results ----------------------------------------------------------------------------------------------------------
 
 
 def main(out: Path, quick: bool = False) -> None:

@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.bench.laser import draw_results, points, row, verdict
-from thalweg.bench.measure import (
+from thalweg.bench.laser import (
     Point,
     Result,
+    draw_results,
     measure,
     measure_gap,
     measure_growth,
     measure_json_lines,
     naive_arrivals,
+    points,
     program_of,
+    row,
+    verdict,
 )
 from thalweg.bench.report import Report
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
