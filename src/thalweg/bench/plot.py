@@ -39,10 +39,12 @@ class Panel:
             self._draw_bars(axes)
         axes.set(title=self.title, xlabel=self.across, ylabel=self.up)
         axes.set(**{f"{axis}scale": "symlog" if self.stacked else "log" for axis in self.log})
+        if self.lines and "x" not in self.log:
+            axes.xaxis.get_major_locator().set_params(integer=True)
         if self.from_zero:
             axes.set_ylim(0, None)
         axes.grid(alpha=0.3, axis="y" if self.bars else "both")
-        if axes.get_legend_handles_labels()[1] and not self.stacked:
+        if len(self.lines or self.bars) > 1 and not self.stacked:
             axes.legend(fontsize=6)
 
     def _draw_bars(self, axes: Any) -> None:
@@ -65,11 +67,13 @@ def add_point(lines: Lines, name: str, x: float, y: float | None) -> None:
         lines.setdefault(name, []).append((x, y))
 
 
-def draw(folder: Path, name: str, *rows: Sequence[Panel], size: tuple[float, float] = (6, 4)) -> None:
+def draw(
+    folder: Path, name: str, *rows: Sequence[Panel], size: tuple[float, float] = (6, 4), share_y: bool = False
+) -> None:
     """Draws rows of panels as `name.svg` and `name.png`; `size` is that of one panel."""
-    width, height = size
-    shape = len(rows), max(map(len, rows))
-    figure, grid = pyplot.subplots(*shape, figsize=(width * shape[1], height * shape[0]), squeeze=False)
+    height, width = len(rows), max(map(len, rows))
+    whole = size[0] * width, size[1] * height
+    figure, grid = pyplot.subplots(height, width, figsize=whole, squeeze=False, sharey=share_y)
     for panels, places in zip(rows, grid, strict=True):
         for panel, axes in zip(panels, places, strict=True):
             panel.draw(axes)

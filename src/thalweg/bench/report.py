@@ -101,4 +101,4 @@ class Report:
         self.console.print(verdict_table(targets))
         rows = [{"target": each.claim, "found": each.found, "holds": each.holds} for each in targets]
         self.write("verdict", rows)
-        self.console.print(f"tables and pictures are in {self.folder}")
+        self.console.print(f"results are in {self.folder}")

@@ -182,7 +182,7 @@ def draw_results(results: list[Result], folder: Path) -> None:
             if result.heat.cores == cores:
                 bars.setdefault(result.contender.name, {})[result.heat.stream.name] = result.rate
         throughput.append(Panel(f"{cores} cores" if cores > 1 else "1 core", "", "rows a second", bars=bars))
-    draw(folder, "throughput", throughput)
+    draw(folder, "throughput", throughput, share_y=True)
     spread = Lines()
     for result in results:
         if result.heat.about == "partitions":
