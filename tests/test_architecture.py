@@ -40,8 +40,8 @@ DOORS = {
     "pyhornedowl": "languages/owl/syntaxes.py",
     "pyoxigraph": "model/rdf.py",
 }
-# Their texts with a slash are paths: scopes of blank nodes, seeds, and what a plot calls its lines.
-PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/spark.py", "bench/university.py"}
+# Their texts with a slash are paths: scopes of blank nodes, and seeds.
+PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/university.py"}
 # Streams have suffixes of their own, some of which are also those of RDF.
 STREAMS = "connectors/reading.py"
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}

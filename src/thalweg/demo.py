@@ -1,7 +1,7 @@
-"""A city's traffic, made by a seeded generator, and a program that watches it: what `thalweg demo` shows.
+"""The demo: a city's traffic from a seeded generator, and a program that watches it.
 
-The city is replayed faster than it lives. What Spark delivers is taken in by the thread that draws, so that nothing
-changes while it is drawn.
+The city is replayed faster than real time. What Spark delivers is queued and taken in by the thread that draws, so that
+nothing changes while it is drawn.
 """
 
 import os
@@ -34,6 +34,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.runtimes.emit import Change
 from thalweg.runtimes.spark.shutdown import leaving_in_time
 
 if TYPE_CHECKING:
@@ -50,16 +51,16 @@ PARTITIONS: Final = 2
 PICTURE: Final = "timeline.svg"
 # Every jam is either of the last two.
 NEWS: Final = ("standstill", "queue", "unexplained")
-# What a timeline shows of a road, the worst last; each with its block and its colour.
+# The states of a road on the timeline, the worst last; each with its block and its colour.
 LEVELS: Final = (("jam", "▒", "#e6b422"), ("queue", "▓", "#e8731a"), ("standstill", "█", "#c0262d"))
-# A minute of the city is handed over at once: fewer would be less work for Spark than starting a batch.
+# A minute of the city is one batch: for fewer facts Spark would mostly start batches.
 _MINUTE: Final = 60
 _SHORT: Final = 0.02
 _SPREAD, _RELIEF = 25, 12
 
-Told = tuple[int, bool, str]
-"""A tick, whether something ended then, and what."""
-Held = Mapping[str, Iterable[tuple[int, int]]]
+Update = tuple[int, bool, str]
+"""A tick, whether a fact ended then rather than began, and the fact."""
+Intervals = Mapping[str, Iterable[tuple[int, int]]]
 """For each fact the ticks at which it began and ended."""
 
 
@@ -68,7 +69,7 @@ Held = Mapping[str, Iterable[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something that fills a road for a while; the roads behind it fill up one after the other."""
+    """A cause that fills a road for a while; the roads behind it fill up one after the other."""
 
     road: int
     start: int
@@ -83,8 +84,8 @@ class Incident:
         return self.road == road and self.start <= tick < self.end
 
     @property
-    def seen(self) -> Fact | None:
-        """What the city is told of it; the rest has to be concluded."""
+    def reported(self) -> Fact | None:
+        """The fact in the stream that reports it, if any; the rest has to be concluded."""
         road = ROADS[self.road]
         return {"crash": Fact("crash", (road,)), "match": Fact("event", (road, "match"))}.get(self.cause)
 
@@ -108,18 +109,13 @@ def city(ticks: int = TICKS, seed: int = 7) -> Iterator[Event]:
     >>> first.tick, first.facts == next(city()).facts
     (0, True)
     """
-    chance = random.Random(seed)
+    chance, causes = random.Random(seed), ("crash", "crash", "match", "nothing")
     incidents = [
-        Incident(
-            chance.randrange(len(ROADS)),
-            start,
-            start + chance.randrange(60, 150),
-            chance.choice(("crash", "crash", "match", "nothing")),
-        )
+        Incident(chance.randrange(len(ROADS)), start, start + chance.randrange(60, 150), chance.choice(causes))
         for start in range(40, ticks, 110)
     ]
     for tick in range(ticks):
-        facts = [each.seen for each in incidents if each.start == tick and each.seen]
+        facts = [each.reported for each in incidents if each.start == tick and each.reported]
         for number, road in enumerate(ROADS):
             facts += _road(chance, number, road, tick, incidents)
         yield Event(tick, tuple(facts), "city")
@@ -144,38 +140,38 @@ def _road(chance: random.Random, number: int, road: str, tick: int, incidents: l
         yield Fact("light", (road, "red"))
 
 
+@dataclass(slots=True)
 class Replay:
     """The city as a stream, a minute at a time, in a given number of seconds or as fast as it is taken.
 
     The clock starts when the first minute has been answered: until then Spark has been starting.
     """
 
-    def __init__(self, words: Dictionary, seconds: float, interrupt: Interrupt, ticks: int) -> None:
-        self.facts = 0
-        self.tick = 0
-        self.answered = False
-        self.began: tuple[float, int] | None = None
-        self._words = words
-        self._pause = seconds / ticks
-        self._interrupt = interrupt
-        self._ticks = ticks
+    words: Dictionary
+    seconds: float
+    interrupt: Interrupt
+    ticks: int
+    facts: int = 0
+    tick: int = 0
+    answered: bool = False
+    began: tuple[float, int] | None = None
 
     def __iter__(self) -> Iterator[tuple[int, Batch] | None]:
-        for event in city(self._ticks):
+        for event in city(self.ticks):
             if event.tick and event.tick % _MINUTE == 0:
                 yield None
                 self._wait(event.tick)
-                if self._interrupt.asked:
+                if self.interrupt.asked:
                     return
             self.facts += len(event.facts)
             self.tick = event.tick
-            yield event.tick, code_facts(event.facts, self._words, event.stream)
+            yield event.tick, code_facts(event.facts, self.words, event.stream)
 
     def _wait(self, tick: int) -> None:
-        while not (self.answered or self._interrupt.asked):
+        while not (self.answered or self.interrupt.asked):
             time.sleep(_SHORT)
         start, _ = self.began = self.began or (time.monotonic(), self.facts)
-        time.sleep(max(0.0, start + (tick - _MINUTE) * self._pause - time.monotonic()))
+        time.sleep(max(0.0, start + (tick - _MINUTE) * self.seconds / self.ticks - time.monotonic()))
 
     def waiting(self) -> Iterable[Batch]:
         return ()
@@ -185,12 +181,12 @@ class Replay:
         return True
 
 
-# What is seen of it -----------------------------------------------------------------------------------------------
+# Watching it ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Watch:
-    """What has been told so far: what holds, how long each conclusion held, how long each batch took."""
+    """The answers so far: what holds, how long each conclusion held, how long each batch took."""
 
     tick: int = 0
     since: dict[str, int] = field(default_factory=dict)
@@ -199,14 +195,14 @@ class Watch:
     batches: dict[int, float] = field(default_factory=dict)
     news: deque[Text] = field(default_factory=lambda: deque(maxlen=8))
 
-    def note(self, told: Told) -> Text | None:
-        """Takes in what began or ended; the line that tells of it, if it is worth one.
+    def note(self, update: Update) -> Text | None:
+        """Takes in what began or ended; returns the line about it if it is news.
 
         >>> watch = Watch()
         >>> print(watch.note((60, False, "queue(elm)")), watch.note((95, True, "queue(elm)")), sep="; ")
         08:01:00 + queue(elm); 08:01:35 - queue(elm) after 35 s
         """
-        self.tick, over, fact = told
+        self.tick, over, fact = update
         kind = fact.partition("(")[0]
         line = Text(_clock(self.tick))
         if over:
@@ -224,19 +220,19 @@ class Watch:
 
     @property
     def held(self) -> dict[str, list[tuple[int, int]]]:
-        """All of it; what holds now ends now."""
+        """All intervals so far; what holds now ends now."""
         found = {fact: list(spans) for fact, spans in self.ended.items()}
         for fact, start in self.since.items():
             found.setdefault(fact, []).append((start, self.tick + 1))
         return found
 
     def longest(self) -> list[tuple[int, str, int]]:
-        """How long, what and since when, the longest first."""
+        """The length, fact and start of all intervals of news, the longest first."""
         spans = ((end - start, fact, start) for fact, found in self.ended.items() for start, end in found)
         return sorted((each for each in spans if each[1].partition("(")[0] in NEWS), reverse=True)
 
 
-def timeline(held: Held, ticks: int, width: int, roads: Iterable[str] = ROADS) -> Text:
+def timeline(held: Intervals, ticks: int, width: int, roads: Iterable[str] = ROADS) -> Text:
     """A line for each road, time from left to right, each block the worst of its time.
 
     >>> held = {"jam(elm)": [(0, 30)], "queue(elm)": [(20, 30)], "jam(oak)": [(50, 60)]}
@@ -259,20 +255,20 @@ def timeline(held: Held, ticks: int, width: int, roads: Iterable[str] = ROADS) -
 
 def _marks(ticks: int, width: int) -> str:
     """Times under a bar: six of them, or as many as there is room for."""
-    apart = ticks // min(6, width // 6) or 1
+    step = ticks // min(6, width // 6) or 1
     line = ""
-    for tick in range(0, ticks, apart):
+    for tick in range(0, ticks, step):
         line = f"{line:<{tick * width // ticks}}{_clock(tick)[:5]}"
     return line
 
 
 def legend() -> Text:
-    parts = [Text.assemble((block * 2, colour), f" {kind}   ") for kind, block, colour in LEVELS]
+    parts = (Text.assemble((block * 2, colour), f" {kind}   ") for kind, block, colour in LEVELS)
     return Text.assemble(" " * 8, *parts)
 
 
-def svg(held: Held, ticks: int) -> str:
-    """The same as a picture for a browser, to the second; a pointer that rests on a bar is told what it is.
+def svg(held: Intervals, ticks: int) -> str:
+    """The same as a picture for a browser, to the second; bars have tooltips.
 
     >>> '<title>jam(elm) 08:00:10 to 08:00:30</title>' in svg({"jam(elm)": [(10, 30)]}, ticks=60)
     True
@@ -324,9 +320,9 @@ class Show:
         self.replay: Replay | None = None
         self.interrupt = Interrupt()
         self.ticks = ticks
-        self._heard = 0.0
+        self._last_answer = 0.0
         self._seconds = seconds
-        self._told: SimpleQueue[Told] = SimpleQueue()
+        self._updates: SimpleQueue[Update] = SimpleQueue()
         self._spinner = Spinner("dots", "starting …")
         self._live = Live(self._spinner, console=console, refresh_per_second=8, transient=True)
 
@@ -344,18 +340,18 @@ class Show:
         self.replay = Replay(words, self._seconds, self.interrupt, self.ticks)
         return self.replay
 
-    def hear(self, told: Iterable[Told]) -> None:
-        """Any thread may tell."""
-        self._heard = time.monotonic()
+    def receive(self, updates: Iterable[Update]) -> None:
+        """Queues updates; any thread may call it."""
+        self._last_answer = time.monotonic()
         if self.replay:
             self.replay.answered = True
-        for each in told:
-            self._told.put(each)
+        for update in updates:
+            self._updates.put(update)
 
     def draw(self) -> None:
-        """Takes in what was told, and shows it."""
-        while not self._told.empty():
-            line = self.watch.note(self._told.get())
+        """Takes in the queued updates, and shows them."""
+        while not self._updates.empty():
+            line = self.watch.note(self._updates.get())
             if line is not None and not self.console.is_terminal:
                 self.console.print(line)
         if self.watch.began and self.console.is_terminal:
@@ -365,17 +361,16 @@ class Show:
 
     def _picture(self) -> RenderableType:
         assert self.replay is not None
-        picture = timeline(self.watch.held, self.ticks, self._width)
+        picture = self._timeline()
         title = f"{_clock(self.replay.tick)}  {self.replay.facts:,} facts"
         room = max(3, self.console.height - len(picture.split()) - 6)
         return Group(Panel(Group(picture, legend()), title=title), *list(self.watch.news)[-room:])
 
-    @property
-    def _width(self) -> int:
-        return max(20, min(self.console.width - 14, 120))
+    def _timeline(self) -> Text:
+        return timeline(self.watch.held, self.ticks, max(20, min(self.console.width - 14, 120)))
 
     def summary(self, out: Path) -> RenderableType:
-        """What there is to say at the end."""
+        """The timeline and figures of the whole run."""
         assert self.replay is not None
         watch, facts = self.watch, self.replay.facts
         table = Table.grid(padding=(0, 2))
@@ -385,18 +380,15 @@ class Show:
         table.add_row("", f"among them {kinds}")
         since, before = self.replay.began or (0.0, facts)
         if facts > before:
-            took = self._heard - since
-            faster = (self.replay.tick + 1 - _MINUTE) / took
-            table.add_row(
-                "speed", f"{(facts - before) / took:,.0f} rows/s, {faster:,.0f} times as fast as the city lives"
-            )
+            took = self._last_answer - since
+            speed, faster = (facts - before) / took, (self.replay.tick + 1 - _MINUTE) / took
+            table.add_row("speed", f"{speed:,.0f} rows/s, {faster:,.0f} times as fast as real time")
         if watch.batches:
             table.add_row("latency", _latency([watch.batches[batch] for batch in sorted(watch.batches)]))
         for length, fact, start in watch.longest()[:3]:
             table.add_row("held longest", f"{fact} for {length} s, from {_clock(start)}")
         table.add_row("picture", str(out))
-        picture = timeline(watch.held, self.ticks, self._width)
-        return Group(Panel(Group(picture, legend()), title="the timeline"), Panel(table, title="summary"))
+        return Group(Panel(Group(self._timeline(), legend()), title="the timeline"), Panel(table, title="summary"))
 
 
 def _latency(batches: list[float]) -> str:
@@ -419,11 +411,11 @@ def main(
 ) -> None:
     """Runs the city; live on a terminal, line by line elsewhere. The timeline is drawn to a file.
 
-    Without `out` that file is in a new temporary folder, so that the folder in which the demo is run stays as it is.
+    Without `out` that file is in a new temporary folder, so that nothing is left in the current one.
     """
     out = out or Path(mkdtemp(prefix="thalweg-demo-"), PICTURE)
     if not os.access(out.parent, os.W_OK):
-        message = f"`{out.parent}` is no folder that can be written to"
+        message = f"`{out.parent}` is not a folder that can be written to"
         raise Rejected([Diagnostic("E401", message, help="name another file with `--out`")])
     console.print(Panel(program().strip(), title="the program", highlight=False))
     known = api.load(program(), background=background())
@@ -439,14 +431,12 @@ def main(
 
 
 def _embedded(known: Program, show: Show) -> None:
-    from thalweg.runtimes.emit import Change
-
     engine = Engine(known)
     runtime = Embedded(engine, Settings(emit="changes"), interrupt=show.interrupt)
     for piece in runtime.answers(show.open(engine.dictionary)):
         if isinstance(piece, Change):
-            show.hear((piece.t, True, fact) for fact in piece.end)
-            show.hear((piece.t, False, fact) for fact in piece.begin)
+            show.receive((piece.t, True, fact) for fact in piece.end)
+            show.receive((piece.t, False, fact) for fact in piece.begin)
         show.draw()
 
 
@@ -459,14 +449,14 @@ def _on_spark(known: Program, show: Show) -> None:
     from thalweg.runtimes.spark.run import Place, run
     from thalweg.runtimes.spark.watch import seconds
 
-    class Hearing(Delivery):
-        """The run's own delivery, overheard."""
+    class ShownDelivery(Delivery):
+        """The run's own delivery, whose answers are also shown."""
 
         def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
             before = self.done.batch
             super().deliver(batch, answers)
             if batch > before:
-                show.hear(_told(answers))
+                show.receive(_updates(answers))
 
     def look(query: Any, delivery: Delivery) -> None:
         if (progress := query.lastProgress) is not None:
@@ -477,19 +467,19 @@ def _on_spark(known: Program, show: Show) -> None:
     show.console.print(Panel(_stages(job), title="how Spark runs it"))
 
     def deliver(ledger: Path) -> Delivery:
-        return Hearing(ledger, str(ledger.with_name("answers.jsonl")), None, "changes")
+        return ShownDelivery(ledger, str(ledger.with_name("answers.jsonl")), None, "changes")
 
     run(job, show.open, Place(short=True), deliver, show.interrupt, lambda found: None, look)
 
 
-def _told(answers: Iterable[Mapping[str, Any]]) -> list[Told]:
+def _updates(answers: Iterable[Mapping[str, Any]]) -> list[Update]:
     """Changes in the order of time, endings before beginnings.
 
-    >>> _told([{"kind": "begin", "t": 4, "fact": "a"}, {"kind": "end", "t": 4, "fact": "b"}, {"kind": "decided"}])
+    >>> _updates([{"kind": "begin", "t": 4, "fact": "a"}, {"kind": "end", "t": 4, "fact": "b"}, {"kind": "decided"}])
     [(4, True, 'b'), (4, False, 'a')]
     """
-    told = [(row["t"], row["kind"] == "end", row["fact"]) for row in answers if row["kind"] in ("begin", "end")]
-    return sorted(told, key=lambda each: (each[0], not each[1], each[2]))
+    found = [(row["t"], row["kind"] == "end", row["fact"]) for row in answers if row["kind"] in ("begin", "end")]
+    return sorted(found, key=lambda each: (each[0], not each[1], each[2]))
 
 
 def _stages(job: "Job") -> RenderableType:

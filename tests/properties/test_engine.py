@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from thalweg.engine import Engine, assemble
 from thalweg.model.event import Batch, Event
-from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, feed, told
+from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, differences, feed
 from thalweg.testing.strategies import Scenario, large_scenarios, scenarios
 
 # Large programs take longer.
@@ -51,7 +51,7 @@ def test_one_batch_is_its_facts(scenario: Scenario) -> None:
     coded, spelled = Engine(scenario.program, first=scenario.first), Engine(scenario.program, first=scenario.first)
     for event in events:
         batch = batch_of(coded.dictionary, event)
-        assert told(coded.advance(event.tick, batch)) == told(spelled.advance(event.tick, event.facts))
+        assert differences(coded.advance(event.tick, batch)) == differences(spelled.advance(event.tick, event.facts))
 
 
 @given(scenarios(), st.data())
@@ -65,7 +65,7 @@ def test_waiting_is_jumping(scenario: Scenario, data: st.DataObject) -> None:
     for tick in range(scenario.first, scenario.last + 1):
         if tick in arriving or tick == scenario.last or data.draw(st.booleans()):
             changes += engine.advance(tick, arriving.get(tick, []))
-    assert told(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
+    assert differences(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
 
 
 @given(scenarios(), st.data())
@@ -78,13 +78,13 @@ def test_stop_and_resume_is_never_stopped(scenario: Scenario, data: st.DataObjec
     assert sorted(map(str, resumed.facts())) == sorted(map(str, engine.facts()))
     changes += feed(resumed, [event for event in scenario.events if event.tick > stop])
     changes += resumed.advance(scenario.last) if resumed.now != scenario.last else []
-    assert told(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
+    assert differences(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
 
 
 @given(scenarios())
 def test_what_holds_is_what_began_and_did_not_end(scenario: Scenario) -> None:
     engine, holding = Engine(scenario.program, first=scenario.first), set[str]()
-    for difference in told(feed(engine, scenario.events)).values():
+    for difference in differences(feed(engine, scenario.events)).values():
         assert not difference.begin & holding
         assert difference.end <= holding
         holding = (holding | difference.begin) - difference.end

@@ -23,7 +23,7 @@ from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
-from thalweg.testing.evaluators import Changes, Difference, arrived, batch_of, by_engine, changes_of, told
+from thalweg.testing.evaluators import Changes, Difference, arrived, batch_of, by_engine, changes_of, differences
 from thalweg.testing.strategies import Scenario, scenarios
 
 Sheddings = dict[int, tuple[int, int]]
@@ -149,7 +149,7 @@ def test_what_is_output_over_a_budget_is_true(scenario: Scenario, data: st.DataO
     for tick in range(scenario.first, scenario.last + 1):
         arriving = [batch_of(engine.dictionary, event) for event in scenario.events if event.tick == tick]
         if arriving or tick in (stop, scenario.last) or data.draw(st.booleans()):
-            consumer.hear(told(engine.advance(tick, arriving)))
+            consumer.hear(differences(engine.advance(tick, arriving)))
             consumer.compare(tick, engine.partial)
         if tick == stop:
             before, engine = engine, made.restore(scenario.program, engine.snapshot())

@@ -1,4 +1,4 @@
-"""The demonstration tells of something that begins and ends, and the same thing every time and everywhere."""
+"""The demo shows conclusions that begin and end, the same ones in every run and on every runtime."""
 
 import re
 import tempfile
@@ -87,8 +87,8 @@ def test_on_a_terminal_the_live_picture_goes_and_the_summary_stays(tmp_path: Pat
 
 def test_what_still_holds_is_drawn_up_to_now() -> None:
     watch = Watch()
-    for told in [(0, False, "jam(elm)"), (30, True, "jam(elm)"), (40, False, "jam(elm)"), (59, False, "slow(oak)")]:
-        watch.note(told)
+    for update in [(0, False, "jam(elm)"), (30, True, "jam(elm)"), (40, False, "jam(elm)"), (59, False, "slow(oak)")]:
+        watch.note(update)
     assert watch.held == {"jam(elm)": [(0, 30), (40, 60)], "slow(oak)": [(59, 60)]}
     assert str(timeline(watch.held, ticks=60, width=6, roads=["elm"])).splitlines()[0] == "    elm ▒▒▒ ▒▒"
 
@@ -119,7 +119,7 @@ def test_without_spark_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_spark_tells_the_same_news(tmp_path: Path) -> None:
+def test_spark_gives_the_same_news(tmp_path: Path) -> None:
     text = shown(tmp_path / "spark.svg", "spark")
     assert lines(text) == lines(shown(tmp_path / "embedded.svg"))
     assert (tmp_path / "spark.svg").read_text() == (tmp_path / "embedded.svg").read_text()

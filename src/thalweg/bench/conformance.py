@@ -1,26 +1,22 @@
 """The W3C's tests of OWL 2, and how many of them the rules of OWL 2 RL pass.
 
-Each test is a folder with an ontology and what must come of it: it is consistent, it is not, something follows, or
+Each test is a folder with an ontology and the expected result: it is consistent, it is not, something follows, or
 something does not. The rules are sound for all of OWL and complete for OWL 2 RL. So what they find counts everywhere;
 that they find nothing counts for the tests of that profile only, and is *not supported* elsewhere.
 """
 
-import csv
 import json
-import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
-from thalweg.bench.denial import Triple
 from thalweg.bench.refutation import Close, Closure, follows
-from thalweg.bench.table import Target, verdict_table, write_verdict
+from thalweg.bench.report import Report, Row, Target
+from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontologies import read_triples
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.engine import Engine
@@ -28,6 +24,7 @@ from thalweg.languages.owl.kinds import owl
 from thalweg.languages.owl.program import over_triples
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
+from thalweg.model.vocabulary import Triple
 
 Read = Callable[[Path], list[Triple]]
 
@@ -51,7 +48,7 @@ _PROFILES: Final = ("RL", "EL", "QL", OTHER)
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One thing that an ontology is tested for. A test is `direct` if it is one of the direct semantics, too."""
+    """One thing that an ontology is tested for; `direct` if it is a test of the direct semantics, too."""
 
     __test__ = False
 
@@ -65,7 +62,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a test, and why if it was not passed."""
+    """The outcome of a test, and the reason if it was not passed."""
 
     test: Test
     outcome: str
@@ -93,8 +90,8 @@ def _file(folder: Path, stem: str) -> Path:
     return next(path for ending in (".rdf", ".ofn") if (path := folder / f"{stem}{ending}").exists())
 
 
-def run_test(test: Test, read: Read, close: Close, complete: Collection[str] = ("RL",)) -> Verdict:
-    """What comes of a test when a graph is closed by rules that are complete for some profiles."""
+def run_test(test: Test, read: Read, close: Close) -> Verdict:
+    """Runs a test with rules that are complete for OWL 2 RL."""
     try:
         premise = read(test.premise)
         conclusion = read(test.conclusion) if test.conclusion else []
@@ -104,7 +101,7 @@ def run_test(test: Test, read: Read, close: Close, complete: Collection[str] = (
     expected = test.kind in (INCONSISTENT, FOLLOWS)
     if found:
         return Verdict(test, PASS if expected else FAIL, "" if expected else f"found {found}")
-    if not set(test.profiles) & set(complete):
+    if "RL" not in test.profiles:
         return Verdict(test, NOT_SUPPORTED, "the ontology lies outside the profile, and nothing was found")
     imported = next((value for _, predicate, value in premise if predicate == owl("imports")), None)
     if expected and imported:
@@ -119,23 +116,19 @@ def _found(test: Test, premise: Sequence[Triple], conclusion: Sequence[Triple], 
     return next((str(fact) for fact in close(premise).contradictions), "")
 
 
-def by_rules(profile: str) -> Close:
-    """Closes a graph by the rules of a profile, over triples.
+def close_by_rules(triples: Iterable[Triple]) -> Closure:
+    """Closes a graph by the rules of OWL 2 RL, over triples.
 
-    >>> a, b, c = (owl(name) for name in ("a", "b", "c"))
-    >>> (b, owl("sameAs"), a) in by_rules("rl")([(a, owl("sameAs"), b)]).triples
+    >>> a, b = owl("a"), owl("b")
+    >>> (b, owl("sameAs"), a) in close_by_rules([(a, owl("sameAs"), b)]).triples
     True
     """
-
-    def close(triples: Iterable[Triple]) -> Closure:
-        given = list(triples)
-        engine = Engine(over_triples(given, profile), first=0)
-        engine.advance(0)
-        found = engine.facts()
-        derived = {_triple(fact) for fact in found if fact.predicate != "inconsistent"}
-        return Closure(set(given) | derived, [fact for fact in found if fact.predicate == "inconsistent"])
-
-    return close
+    given = list(triples)
+    engine = Engine(over_triples(given, "rl"), first=0)
+    engine.advance(0)
+    found = engine.facts()
+    derived = {_triple(fact) for fact in found if fact.predicate != "inconsistent"}
+    return Closure(set(given) | derived, [fact for fact in found if fact.predicate == "inconsistent"])
 
 
 def _triple(fact: Fact) -> Triple:
@@ -158,55 +151,42 @@ def counts(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], Counter[str]]:
     return found
 
 
-def table(verdicts: Iterable[Verdict]) -> Table:
+def counted(verdicts: Iterable[Verdict]) -> list[Row]:
     """One line for each profile and kind of test."""
-    shown = Table(title="W3C tests of OWL 2, by the rules of OWL 2 RL; a test may belong to several profiles")
-    for column in ("profile", "tests for", *_OUTCOMES):
-        shown.add_column(column, justify="right" if column in _OUTCOMES else "left")
-    for (profile, kind), found in counts(verdicts).items():
-        shown.add_row(profile, kind, *(str(found[outcome]) for outcome in _OUTCOMES))
-    return shown
+    return [
+        {"profile": profile, "tests for": kind} | {outcome: found[outcome] for outcome in _OUTCOMES}
+        for (profile, kind), found in counts(verdicts).items()
+    ]
 
 
-def reasons_table(verdicts: Iterable[Verdict]) -> Table:
-    """One line for each test of a profile that was not passed."""
-    shown = Table(title="not passed, in one of the profiles")
-    for column in ("test", "for", "profiles", "outcome", "why"):
-        shown.add_column(column)
-    for verdict in verdicts:
-        test = verdict.test
-        if verdict.outcome == FAIL or (verdict.outcome != PASS and test.profiles):
-            shown.add_row(test.name, test.kind, " ".join(test.profiles), verdict.outcome, verdict.reason)
-    return shown
+def row(verdict: Verdict) -> Row:
+    return {
+        "test": verdict.test.name,
+        "kind": verdict.test.kind,
+        "profiles": " ".join(verdict.test.profiles),
+        "outcome": verdict.outcome,
+        "reason": verdict.reason,
+    }
 
 
 def verdict_of(verdicts: Sequence[Verdict]) -> list[Target]:
-    """The rules against what OWL 2 RL promises, and nothing found anywhere that is not so."""
+    """The rules against what OWL 2 RL promises, and no wrong result anywhere."""
     found = counts(verdicts)
     targets = [_all_of(found["RL", kind], f"RL, {kind}") for kind in (CONSISTENT, INCONSISTENT, FOLLOWS_NOT)]
     positive = found["RL", FOLLOWS]
     share = positive[PASS] / max(1, positive.total())
     targets.append(Target("RL, positive entailment, at least 85 %", f"{share:.0%}", share >= 0.85))
     wrong = [each for each in verdicts if each.outcome == FAIL and each.test.kind in (CONSISTENT, FOLLOWS_NOT)]
-    return [*targets, Target("nothing is found that is not so, in any test", f"{len(wrong)} wrong", not wrong)]
+    return [*targets, Target("nothing wrong is found, in any test", f"{len(wrong)} wrong", not wrong)]
 
 
 def _all_of(found: Counter[str], what: str) -> Target:
     return Target(f"{what}, all", f"{found[PASS]} of {found.total()}", found[PASS] == found.total())
 
 
-def write(verdicts: Iterable[Verdict], path: Path) -> None:
-    """One line for each test."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("test", "kind", "profiles", "outcome", "reason"))
-        for each in verdicts:
-            writer.writerow((each.test.name, each.test.kind, " ".join(each.test.profiles), each.outcome, each.reason))
-
-
 def folder_of_tests() -> Path:
     """Where the tests are: they are the W3C's and do not ship with the package."""
-    folder = Path(os.environ.get("THALWEG_DATA", "../shared/data")) / "owl2"
+    folder = data_folder() / "owl2"
     if not folder.is_dir():
         way_out = "name the folder that holds `owl2`, a folder for each test, in the variable `THALWEG_DATA`"
         raise Rejected([Diagnostic("E401", f"there are no tests of OWL 2 in `{folder}`", help=way_out)])
@@ -216,14 +196,11 @@ def folder_of_tests() -> Path:
 def main(out: Path, quick: bool = False) -> None:
     """Runs the tests, prints the tables, and writes CSV files to the folder `conformance` of `out`."""
     tests = [test for test in find_tests(folder_of_tests()) if not quick or "RL" in test.profiles]
-    folder, console, close = out / "conformance", Console(), by_rules("rl")
-    folder.mkdir(parents=True, exist_ok=True)
-    progress = track(tests, description="testing", console=Console(stderr=True), transient=True)
-    verdicts = [run_test(test, read_triples, close) for test in progress]
-    targets = verdict_of(verdicts)
-    console.print(table(verdicts))
-    console.print(reasons_table(verdicts))
-    console.print(verdict_table(targets))
-    write(verdicts, folder / "results.csv")
-    write_verdict(targets, folder / "verdict.csv")
-    console.print(f"tables are in {folder}")
+    report = Report(out, "conformance")
+    progress = track(tests, description="testing", console=report.stderr, transient=True)
+    verdicts = [run_test(test, read_triples, close_by_rules) for test in progress]
+    report.show("W3C tests of OWL 2 by the rules of OWL 2 RL; a test may have several profiles", counted(verdicts))
+    noted = [each for each in verdicts if each.outcome == FAIL or (each.outcome != PASS and each.test.profiles)]
+    report.show("not passed, in one of the profiles", list(map(row, noted)))
+    report.write("results", list(map(row, verdicts)))
+    report.close(verdict_of(verdicts))

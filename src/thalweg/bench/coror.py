@@ -5,30 +5,27 @@ replacing a share of the data costs beside reasoning anew, by our engine and by 
 Times differ from machine to machine; the verdict is about ratios within one run.
 """
 
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import count, islice, pairwise
-from multiprocessing import get_context
+from math import inf
 from pathlib import Path
 from random import Random
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
 
 from thalweg import api
-from thalweg.bench.ontologies import Subject, made, universities, well_known
-from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
-from thalweg.bench.table import Target, records_table, verdict_table, write_records, write_verdict
+from thalweg.bench.command import COMMAND
+from thalweg.bench.plot import Lines, Panel, add_point, draw
+from thalweg.bench.processes import MEGABYTE, Samples, isolated, resident, sample_memory, timed
+from thalweg.bench.report import Report, Target, at_least, at_most
+from thalweg.bench.subjects import Subject, made, universities, well_known
 from thalweg.connectors.ontologies import read_triples
 from thalweg.connectors.values import code_facts
 from thalweg.engine import Engine
@@ -45,12 +42,13 @@ _SEMANTICS: Final = {"rdfs": "RDFS_Semantics", "rl": "OWLRL_Semantics"}
 _SHARES: Final = (1, 2, 5, 10, 20, 40, 70, 100)
 _STEPS: Final = 2_000
 _FEW: Final = 10
-_MEGABYTE: Final = 1_000_000
+# How often the command is looked at for its first answer, ten times a second.
+_PATIENCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """What all that follows costs: seconds, and megabytes that the process grew by while compiling and reasoning.
+    """The cost of a closure: seconds, and megabytes that the process grew by while compiling and reasoning.
 
     The rates are those of reasoning alone.
     """
@@ -73,7 +71,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """What one triple more and one less cost while so many live in a window: microseconds. `run` does both at once."""
+    """The cost of one triple more and of one less at a number of live ones: microseconds. `run` does both at once."""
 
     by: str
     profile: str
@@ -87,7 +85,7 @@ class Sliding:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What replacing a share of the data costs, by itself and from scratch: milliseconds; `compile` in seconds."""
+    """The cost of replacing a share of the data, incrementally and from scratch: milliseconds; `compile` in seconds."""
 
     ontology: str
     profile: str
@@ -117,10 +115,6 @@ class Budget:
     partial: int
 
 
-Samples = list[tuple[int, int]]
-Made = TypeVar("Made")
-
-
 # Closures ---------------------------------------------------------------------------------------------------------
 
 
@@ -132,88 +126,69 @@ def closures(subject: Subject, quick: bool) -> list[Closure]:
         wanted += [(ENGINE, profile, small), (GENERIC, profile, small)]
         wanted += [(OWLRL, profile, small)] * has_owlrl()
     with tempfile.TemporaryDirectory() as folder:
-        paths = {size: _written(subject, size, Path(folder, f"{size}.nt")) for size in (large, small)}
-        return [_apart(_MEASURES[by], by, profile, str(paths[size])) for by, profile, size in wanted]
+        for size in (large, small):
+            _write(Path(folder, f"{size}.nt"), (*subject.schema, *subject.data(size)))
+        return [_isolated_closure(by, profile, f"{folder}/{size}.nt") for by, profile, size in wanted]
 
 
 def has_owlrl() -> bool:
     return find_spec("owlrl") is not None
 
 
-def _written(subject: Subject, size: int, path: Path) -> Path:
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(_line(triple) for triple in (*subject.schema, *subject.data(size)))
-    return path
+def _write(path: Path, triples: Sequence[Triple]) -> None:
+    path.write_text("".join(map(_line, triples)), encoding="utf-8")
 
 
 def _line(triple: Triple) -> str:
     return f"{' '.join(map(as_ntriples, triple))} .\n"
 
 
-def _apart(work: Callable[..., Closure], *arguments: str) -> Closure:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work, *arguments).result()
+def _isolated_closure(by: str, profile: str, path: str) -> Closure:
+    found = isolated(close_by_owlrl if by == OWLRL else close, by, profile, path, seconds=inf)
+    assert found.result is not None, found.stopped
+    return found.result
 
 
 def close(by: str, profile: str, path: str) -> Closure:
     """The closure of a document by our engine. The kernels are loaded before the clock starts."""
     Engine(specialised("", (), profile), first=0).advance(0)
-    read, triples = _timed(lambda: read_triples(path))
+    read, triples = timed(lambda: read_triples(path))
     before = resident()
-    compile = over_triples if by == GENERIC else _specialised
-    compiling, engine = _timed(lambda: Engine(compile(triples, profile), first=0))
-    reasoning, _ = _timed(lambda: engine.advance(0))
-    return _closure(by, profile, len(triples), len(engine.output_rows()), read, compiling, reasoning, before)
-
-
-def _specialised(triples: Sequence[Triple], profile: str) -> Program:
-    return specialised("", triples, profile)
+    generic = by == GENERIC
+    program = over_triples if generic else lambda triples, profile: specialised("", triples, profile)
+    compiling, engine = timed(lambda: Engine(program(triples, profile), first=0))
+    reasoning, _ = timed(lambda: engine.advance(0))
+    return _closure(by, profile, len(triples), len(engine.output_rows()), (read, compiling, reasoning), before)
 
 
 def close_by_owlrl(by: str, profile: str, path: str) -> Closure:
     """The same by owlrl."""
     graph = import_module("rdflib").Graph()
-    read, _ = _timed(lambda: graph.parse(path, format="nt"))
+    read, _ = timed(lambda: graph.parse(path, format="nt"))
     size, before = len(graph), resident()
     reasoning = expand(graph, profile)
-    return _closure(by, profile, size, len(graph) - size, read, 0.0, reasoning, before)
+    return _closure(by, profile, size, len(graph) - size, (read, 0.0, reasoning), before)
 
 
 def _closure(
-    by: str, profile: str, triples: int, entailed: int, read: float, compile: float, reason: float, before: int
+    by: str, profile: str, triples: int, entailed: int, seconds: tuple[float, float, float], before: int
 ) -> Closure:
-    grown = (resident() - before) / _MEGABYTE
-    rates = triples / reason, entailed / reason
-    return Closure(by, profile, triples, entailed, read, compile, reason, grown, *rates)
+    grown, reasoning = (resident() - before) / MEGABYTE, seconds[-1]
+    return Closure(by, profile, triples, entailed, *seconds, grown, triples / reasoning, entailed / reasoning)
 
 
 def expand(graph: Any, profile: str) -> float:
-    """Seconds that owlrl takes to add to a graph of rdflib all that follows."""
+    """Seconds that owlrl takes to add all that follows to a graph of rdflib."""
     owlrl = import_module("owlrl")
     reasoner = owlrl.DeductiveClosure(getattr(owlrl, _SEMANTICS[profile]))
-    return _timed(lambda: reasoner.expand(graph))[0]
-
-
-_MEASURES: Final = {ENGINE: close, GENERIC: close, OWLRL: close_by_owlrl}
-
-
-def _timed(work: Callable[[], Made]) -> tuple[float, Made]:
-    begin = time.perf_counter()
-    result = work()
-    return time.perf_counter() - begin, result
-
-
-def resident(pid: int | str = "self") -> int:
-    """Bytes of a process that are in memory; 0 where nobody tells."""
-    path = Path(f"/proc/{pid}/statm")
-    return int(path.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if path.exists() else 0
+    return timed(lambda: reasoner.expand(graph))[0]
 
 
 # Windows ----------------------------------------------------------------------------------------------------------
 
 
 def slide(subject: Subject, profile: str, live: int, steps: int = _STEPS) -> Sliding:
-    """One triple comes at each even tick, and at each odd one the oldest goes, once so many live."""
+    """One triple comes at each even tick, and at each odd one the oldest goes, once `live` of them are there."""
     triples = _shuffled(subject.data(live + steps))
     engine = Engine(specialised(subject.name, subject.schema, profile, 2 * live), first=0)
     come, gone = np.zeros(len(triples)), np.zeros(len(triples))
@@ -266,7 +241,7 @@ def renew(
     be reasoned about. `beside`: by owlrl as well, once, for it reasons about the same amount whatever the share.
     """
     triples = _shuffled(subject.data(2 * data))
-    compiling, program = _timed(lambda: specialised(subject.name, subject.schema, profile))
+    compiling, program = timed(lambda: specialised(subject.name, subject.schema, profile))
     others = _owlrl_alone(subject, profile, triples[:data]) if beside and has_owlrl() else None
     anew = statistics.median(from_scratch(program, triples[first : first + data])[0] for first in range(3))
     found = []
@@ -274,13 +249,9 @@ def renew(
         replaced = max(1, round(data * percent / 100))
         # The first fills the engine, and the second is the first to forget.
         times = [each[0] for each in islice(replacing(subject, profile, triples, replaced), 2, 2 + rounds)]
-        found.append(
-            Renewal(
-                subject.name, profile, len(subject.schema), len(program.rules), data, percent, replaced,
-                statistics.median(times) * 1e3, anew * 1e3,
-                None if others is None else others * 1e3, compiling,
-            )
-        )  # fmt: skip
+        sizes = len(subject.schema), len(program.rules), data
+        costs = statistics.median(times) * 1e3, anew * 1e3, None if others is None else others * 1e3
+        found.append(Renewal(subject.name, profile, *sizes, percent, replaced, *costs, compiling))
     return found
 
 
@@ -289,10 +260,10 @@ def replacing(
 ) -> Iterator[tuple[float, Engine, Sequence[Triple]]]:
     """Seconds for each replacement, the engine after it, and what it should now reason about; for ever.
 
-    Half of the triples are there at a time, of which so many are replaced by some that were not.
+    Half of the triples are there at a time, and some of them are replaced by others.
     """
-    lasting = len(triples) // 2 - replaced
-    known, waiting = triples[:lasting], triples[lasting:]
+    kept = len(triples) // 2 - replaced
+    known, waiting = triples[:kept], triples[kept:]
     engine = Engine(specialised(subject.name, (*subject.schema, *known), profile), first=0)
     for tick in count():
         start = tick * replaced % (len(waiting) - replaced + 1)
@@ -307,11 +278,11 @@ def from_scratch(program: Program, triples: Sequence[Triple]) -> tuple[float, En
     """Seconds for reasoning anew, and the engine that did."""
     engine = Engine(program, first=0)
     batch = code_facts(map(as_fact, triples), engine.dictionary)
-    return _timed(lambda: engine.advance(0, batch))[0], engine
+    return timed(lambda: engine.advance(0, batch))[0], engine
 
 
 def _owlrl_alone(subject: Subject, profile: str, triples: Sequence[Triple]) -> float:
-    """pD* is not among what owlrl offers; the rules of OWL 2 RL take its place."""
+    """Seconds by owlrl, which does not offer pD*; the rules of OWL 2 RL take its place."""
     graph = import_module("rdflib").Graph()
     graph.parse(data="".join(map(_line, (*subject.schema, *triples))), format="nt")
     return expand(graph, profile if profile in _SEMANTICS else "rl")
@@ -338,44 +309,30 @@ def renewals(quick: bool) -> list[Renewal]:
 
 
 def keep_to_budget(subject: Subject, triples: int, budget: int | None) -> tuple[Budget, Samples]:
-    """The command as a user runs it, over a window that holds everything; its memory along the way."""
+    """The command as a user runs it, over a window that holds everything; its memory from the first answer on."""
     with tempfile.TemporaryDirectory() as folder:
-        ontology, out = _written(replace(subject, data=lambda _: []), 0, Path(folder, "ontology.nt")), f"{folder}/out"
-        command = [sys.executable, "-m", "thalweg", "run", str(ontology), "--stream", "-"]
-        command += ["--profile", "rl", "--window", str(triples), "--emit", "changes", "--out", out]
+        ontology, out = Path(folder, "ontology.nt"), Path(folder, "out")
+        _write(ontology, subject.schema)
+        command = [*COMMAND, str(ontology), "--stream", "-", "--profile", "rl", "--window", str(triples)]
+        command += ["--emit", "changes", "--out", str(out)]
         command += [] if budget is None else ["--memory", f"{budget}M"]
-        samples = _sampled(command, out, _shuffled(subject.data(triples)))
-        told = Path(out).read_text(encoding="utf-8").splitlines()
-    growth = (max(size for _, size in samples) - samples[0][1]) / _MEGABYTE
-    return Budget(budget, triples, growth, len(told), sum('"partial":true' in line for line in told)), samples
+        samples = sample_memory(command, _blocks(_shuffled(subject.data(triples))), lambda: _answered(out))
+        answers = out.read_text(encoding="utf-8").splitlines()
+    growth = (max(size for _, size in samples) - samples[0][1]) / MEGABYTE
+    return Budget(budget, triples, growth, len(answers), sum('"partial":true' in line for line in answers)), samples
 
 
-_PATIENCE: Final = 100
+def _blocks(triples: Sequence[Triple], blocks: int = 100) -> Iterator[tuple[int, str]]:
+    """Ten triples to start with, and the others in blocks."""
+    lines = [f"{tick} {_line(triple)}" for tick, triple in enumerate(triples)]
+    starts = [0, *range(10, len(lines), max(1, len(lines) // blocks)), len(lines)]
+    return ((end - start, "".join(lines[start:end])) for start, end in pairwise(starts))
 
 
-def _sampled(command: list[str], out: str, triples: list[Triple], blocks: int = 100) -> Samples:
-    """Triples so far and bytes resident, from the first answer on."""
-    size = len(triples) // blocks
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdin is not None
-        sent, samples = 0, Samples()
-        while sent < len(triples) and process.poll() is None:
-            number = size if samples else 10
-            block = triples[sent : sent + number]
-            process.stdin.writelines(f"{sent + place} {_line(triple)}" for place, triple in enumerate(block))
-            process.stdin.flush()
-            sent += len(block)
-            if samples or _answered(out):
-                samples.append((sent, resident(process.pid)))
-        process.stdin.close()
-    assert process.returncode == 0, "the command failed"
-    return [each for each in samples if each[1]]
-
-
-def _answered(out: str) -> bool:
-    """Whether it is at work; it is given time to start, and more triples if nothing follows from the first."""
+def _answered(out: Path) -> bool:
+    """Whether the command has answered; it is given time to start, and more triples if nothing follows from these."""
     for _ in range(_PATIENCE):
-        if Path(out).exists() and Path(out).stat().st_size > 0:
+        if out.exists() and out.stat().st_size > 0:
             return True
         time.sleep(0.1)
     return False
@@ -386,31 +343,26 @@ def _answered(out: str) -> bool:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `coror` of `out`."""
-    folder, console, log = out / "coror", Console(), Console(stderr=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    lubm = universities()
-    log.log(f"closures of {lubm.name}")
+    report, lubm = Report(out, "coror"), universities()
+    report.log(f"closures of {lubm.name}")
     closed = closures(lubm, quick)
-    log.log("one triple more, one less")
+    report.log("one triple more, one less")
     sizes = (10_000, 100_000) if quick else (1_000, 10_000, 100_000, 1_000_000)
     slid = [slide(lubm, profile, live) for profile in PROFILES for live in sizes]
     slid += [slide_through_run(lubm, profile, 10_000) for profile in PROFILES]
-    log.log("replacing shares of the data")
+    report.log("replacing shares of the data")
     renewed = renewals(quick)
-    log.log("budgets of memory")
+    report.log("budgets of memory")
     runs = [keep_to_budget(lubm, 80_000, budget) for budget in ((32,) if quick else (None, 32))]
     budgets = [budget for budget, _ in runs]
-    targets = verdict(closed, slid, renewed, budgets)
-    tables: dict[str, Sequence[Any]] = {"closures": closed, "windows": slid, "renewals": renewed, "budgets": budgets}
-    for name, results in tables.items():
-        console.print(records_table(name, results))
-        write_records(results, folder / f"{name}.csv")
+    report.add("closures", closed)
+    report.add("windows", slid)
+    report.add("renewals", renewed)
+    report.add("budgets", budgets)
     if not has_owlrl():
-        console.print("owlrl is not installed, so nothing is compared with it: `pip install owlrl`")
-    console.print(verdict_table(targets))
-    write_verdict(targets, folder / "verdict.csv")
-    draw(slid, renewed, {_name_of(budget): samples for budget, samples in runs}, folder)
-    console.print(f"tables and pictures are in {folder}")
+        report.console.print("owlrl is not installed, so nothing is compared with it: `pip install owlrl`")
+    draw_results(slid, renewed, {_name_of(budget): samples for budget, samples in runs}, report.folder)
+    report.close(verdict(closed, slid, renewed, budgets))
 
 
 def _name_of(budget: Budget) -> str:
@@ -428,21 +380,21 @@ def _of_closures(closed: Sequence[Closure]) -> Iterator[Target]:
     largest = max(each.triples for each in closed)
     for each in closed:
         if each.triples == largest:
-            yield _below(f"closure of {largest:,} triples, {each.profile}, with reading", each.total, 5, "s")
+            yield at_most(f"closure of {largest:,} triples, {each.profile}, with reading", each.total, 5, "s")
     by_kind = {(each.by, each.profile): each for each in closed if each.triples < largest}
     for (by, profile), other in by_kind.items():
         for mine in (by_kind[ENGINE, profile], by_kind[GENERIC, profile]) if by == OWLRL else ():
             claim = f"{mine.by}: {profile} of {other.triples:,} triples, with reading, at least 5 × faster than owlrl"
-            yield _at_least(claim, other.total / mine.total, 5)
+            yield at_least(claim, other.total / mine.total, 5)
 
 
 def _of_windows(slid: Sequence[Sliding]) -> Iterator[Target]:
     for by, profile in dict.fromkeys((each.by, each.profile) for each in slid):
         some = [each for each in slid if (each.by, each.profile) == (by, profile)]
         what = f"{by}: {profile} with up to {max(each.live for each in some):,} live, 99 % of"
-        yield _below(f"{what} additions", max(each.add_99 for each in some), 1_000, "µs")
+        yield at_most(f"{what} additions", max(each.add_99 for each in some), 1_000, "µs")
         if by == ENGINE:
-            yield _below(f"{what} expiries", max(each.expire_99 or 0 for each in some), 1_000, "µs")
+            yield at_most(f"{what} expiries", max(each.expire_99 or 0 for each in some), 1_000, "µs")
     by_size = {(each.profile, each.live): each for each in slid if each.by == ENGINE}
     for (profile, live), small in by_size.items():
         large = by_size.get((profile, live * 10))
@@ -456,9 +408,9 @@ def _of_renewals(renewed: Sequence[Renewal]) -> Iterator[Target]:
     for each in renewed:
         what = f"{each.ontology}, {each.profile}, {each.data:,} triples, {each.percent:.3g} % replaced"
         if each.percent <= 1:
-            yield _at_least(f"{what}, at least 5 × faster than from scratch", each.gain, 5)
+            yield at_least(f"{what}, at least 5 × faster than from scratch", each.gain, 5)
         if each.owlrl is not None and each.percent == 1:
-            yield _at_least(f"{what}, at least 5 × faster than owlrl", each.owlrl / each.incremental, 5)
+            yield at_least(f"{what}, at least 5 × faster than owlrl", each.owlrl / each.incremental, 5)
     for name, some in _by_ontology(renewed).items():
         slower = [each.percent for each in some if each.gain < 1]
         found = f"from {slower[0]} % on" if slower else "never"
@@ -477,57 +429,46 @@ def _of_budgets(budgets: Sequence[Budget]) -> Iterator[Target]:
     for each in budgets:
         if each.budget is not None:
             what = f"{each.triples:,} triples in a window under a budget of {each.budget} MB"
-            yield _below(f"{what}, growth of the process", each.growth, each.budget, "MB")
+            yield at_most(f"{what}, growth of the process", each.growth, each.budget, "MB")
             yield Target(f"{what}, answers are marked partial", f"{each.partial:,}", each.partial > 0)
-
-
-def _below(what: str, found: float, limit: float, unit: str) -> Target:
-    return Target(f"{what}, at most {limit:,} {unit}", f"{found:,.3g} {unit}", found <= limit)
-
-
-def _at_least(claim: str, ratio: float, limit: float) -> Target:
-    return Target(claim, f"{ratio:,.1f} ×", ratio >= limit)
 
 
 # Pictures ---------------------------------------------------------------------------------------------------------
 
 
-def draw(slid: Sequence[Sliding], renewed: Sequence[Renewal], samples: dict[str, Samples], out: Path) -> None:
+def draw_results(
+    slid: Sequence[Sliding], renewed: Sequence[Renewal], samples: dict[str, Samples], folder: Path
+) -> None:
     """Figures 6-2 to 6-4 are `added`, 6-5 `shares`, 6-6 and 6-7 `windows`, 6-8 to 6-11 `ontologies` and `data`."""
-    windows, shares, added, memory = Lines(), Lines(), Lines(), Lines()
+    windows, by_name = Lines(), _by_ontology(renewed)
     for each in slid:
         if each.by == ENGINE:
-            windows.setdefault(f"{each.profile}, one more", []).append((each.live, each.add))
-            windows.setdefault(f"{each.profile}, one less", []).append((each.live, each.expire or 0))
-    for name, some in _by_ontology(renewed).items():
-        shares[name] = [(each.percent, each.gain) for each in some]
-        added[name] = [(each.replaced, each.incremental) for each in some]
-    for name, points in samples.items():
-        memory[name] = [(sent, (size - points[0][1]) / _MEGABYTE) for sent, size in points]
-    _draw(out, "windows", windows, "triples in the window", "µs a triple", log="x")
-    _draw(out, "shares", shares, "% of the data replaced", "× faster than from scratch", log="xy")
-    _draw(out, "added", added, "triples replaced", "ms", log="xy")
-    grown, made_grow = [each for each in renewed if each.percent < 1], [each for each in renewed if each.percent == 1]
-    _draw(out, "ontologies", _sizes(made_grow, lambda each: each.axioms), "triples of the ontology", "ms", log="xy")
-    _draw(out, "data", _sizes(grown, lambda each: each.data), f"triples, {_FEW} of them replaced", "ms", log="xy")
-    _draw(out, "memory", memory, "triples so far", "MB grown", log="")
+            add_point(windows, f"{each.profile}, one more", each.live, each.add)
+            add_point(windows, f"{each.profile}, one less", each.live, each.expire)
+    gains: Lines = {name: [(each.percent, each.gain) for each in some] for name, some in by_name.items()}
+    added: Lines = {name: [(each.replaced, each.incremental) for each in some] for name, some in by_name.items()}
+    ontologies = _by_size([each for each in renewed if each.percent == 1], lambda each: each.axioms)
+    data = _by_size([each for each in renewed if each.percent < 1], lambda each: each.data)
+    memory: Lines = {
+        name: [(sent, (size - points[0][1]) / MEGABYTE) for sent, size in points] for name, points in samples.items()
+    }
+    for panel in (
+        Panel("windows", "triples in the window", "µs a triple", windows, log="x"),
+        Panel("shares", "% of the data replaced", "× faster than from scratch", gains, log="xy"),
+        Panel("added", "triples replaced", "ms", added, log="xy"),
+        Panel("ontologies", "triples of the ontology", "ms", ontologies, log="xy"),
+        Panel("data", f"triples, {_FEW} of them replaced", "ms", data, log="xy"),
+        Panel("memory", "triples so far", "MB grown", memory),
+    ):
+        draw(folder, panel.title, [panel], size=(7, 4))
 
 
-def _sizes(renewed: Sequence[Renewal], size: Callable[[Renewal], float]) -> Lines:
+def _by_size(renewed: Sequence[Renewal], size: Callable[[Renewal], float]) -> Lines:
     """By some size: replacing a share, from scratch, by owlrl."""
     lines = Lines()
     for each in renewed:
         if each.profile == "pd":
-            for name, value in (("engine", each.incremental), ("from scratch", each.scratch), ("owlrl", each.owlrl)):
-                if value is not None:
-                    lines.setdefault(name, []).append((size(each), value))
+            add_point(lines, "engine", size(each), each.incremental)
+            add_point(lines, "from scratch", size(each), each.scratch)
+            add_point(lines, "owlrl", size(each), each.owlrl)
     return lines
-
-
-def _draw(out: Path, name: str, lines: Lines, across: str, up: str, log: str) -> None:
-    figure, (axes,) = panels(1, (7, 4))
-    draw_lines(axes, lines)
-    axes.set(xlabel=across, ylabel=up, title=name)
-    axes.set(**{f"{axis}scale": "log" for axis in log})
-    finish(axes)
-    save(figure, out, name)

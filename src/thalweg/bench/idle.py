@@ -39,7 +39,7 @@ class _Alike(Decoder):
 class Echo(Engine):
     """Concludes one thing from every fact that comes: the same arguments again, the last of them as often as needed.
 
-    What reaches a stage under several names is told once, and what an earlier stage told is handed on.
+    A fact that reaches a stage under several names is output once; the output of an earlier stage is passed on.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
     >>> from thalweg.model.predicate import Predicate

@@ -1,4 +1,4 @@
-"""Queries that run at the same time and are fed in turn, a file at once: what else the machine does meets all of them.
+"""Spark queries that run at the same time and are fed in turn, one file each: all of them meet the same noise.
 
 Every contender is a streaming query of its own over the same files, in one session. It gets a file when all others are
 idle, so its times are its own, and ratios between neighbours in time mean something on a noisy machine.
@@ -11,14 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
+from itertools import islice
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import uuid4
 
+import numpy as np
+
 from thalweg.bench.idle import Echo, Silent
-from thalweg.bench.streams import COLUMNS, WINDOW, Stream, record
+from thalweg.bench.workload import Workload
 from thalweg.diagnostics import Source
 from thalweg.engine import Engine
 from thalweg.languages import lars
@@ -32,14 +35,19 @@ if TYPE_CHECKING:
 WARM_UP: Final = 2
 """Batches that do not count: code is compiled, processes start, windows fill."""
 
+WINDOW: Final = 80
+RATE: Final = 800
+"""Facts a tick."""
+
 ENGINE, SILENT, ECHO, SPARK = "engine", "nothing", "echo", "spark"
 
 _CONF: Final = {
-    # Who waits for a file should not keep the machine busy.
+    # A query that waits for a file should not keep the machine busy.
     "spark.sql.streaming.pollingDelay": "100ms",
-    # What the state held is looked up when all is over.
+    # The state of earlier batches is looked up after the run.
     "spark.sql.streaming.minBatchesToRetain": "1000",
 }
+_COLUMNS: Final = "a long, b long, t long"
 _LOOKED_UP: Final = 3
 _DATA_OF: Final = {"ValueState": "value.data", "MapState": "user_map_value.data"}
 _MEMORY, _ROOM = Path("/dev/shm"), 4 << 30
@@ -52,7 +60,7 @@ _OWN_JOIN: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """The pipeline with an engine, or without one Spark's own join; `most` is how many seconds it may take in all."""
+    """The pipeline with an engine, or Spark's own join if there is none; `most` limits its seconds in all."""
 
     name: str
     engine: type[Engine] | None
@@ -66,21 +74,29 @@ class Heat:
 
     about: Literal["engines", "spark", "partitions"]
     cores: int
-    stream: Stream
+    stream: Workload
     contenders: tuple[Contender, ...]
     batches: int
     rows: int
 
+    def __str__(self) -> str:
+        names = ", ".join(f"{each.name} ({each.partitions})" for each in self.contenders)
+        return f"{self.stream.name}: {names}; {self.batches} × {self.rows:,} rows"
+
 
 def engines(partitions: int) -> tuple[Contender, ...]:
-    """The engine and those that do nothing."""
+    """The engine, and the two idle ones."""
     kinds = ((ENGINE, Engine), (SILENT, Silent), (ECHO, Echo))
     return tuple(Contender(name, engine, partitions) for name, engine in kinds)
 
 
+def cores_of(heat: Heat) -> str:
+    return "1 core" if heat.cores == 1 else f"{heat.cores} cores"
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One batch: its rows, how long it took, what came out, and what the state store says that it holds."""
+    """One batch: its rows, how long it took, its answers, and the size that the state store reports."""
 
     rows: int
     seconds: float
@@ -96,9 +112,9 @@ class Sample:
 
 @dataclass(slots=True)
 class Result:
-    """All batches of one contender; `held` has the bytes that the engine's records take up, after some of them.
+    """All batches of one contender; `held` has the bytes of the engine's records after some of them.
 
-    The store's own figure is larger: it counts what has been overwritten until it gets round to forgetting it.
+    The store's own figure is larger: it counts overwritten records until they are compacted.
     """
 
     heat: Heat
@@ -137,13 +153,13 @@ class Result:
 
     @property
     def growth(self) -> float:
-        """How many times the cost of a row in the first third of the run it is in the last."""
+        """The cost of a row in the last third of the run as a multiple of that in the first."""
         first, last = (statistics.median(self.samples[batch].cost for batch in third) for third in self.thirds)
         return last / first
 
     @property
     def held_growth(self) -> float:
-        """The same of what the state store held at most."""
+        """The same for the largest size of the records in the state store."""
         first, last = (max(self.held.get(batch, 0) for batch in third) for third in self.thirds)
         return last / max(1, first)
 
@@ -155,7 +171,7 @@ class Result:
 
 @contextmanager
 def session(cores: int) -> Iterator["SparkSession"]:
-    """A fresh session on so many cores."""
+    """A fresh session on a number of cores."""
     opened = open_session(f"local[{cores}]", cores, conf=_CONF)
     try:
         yield opened
@@ -173,10 +189,9 @@ def compete(spark: "SparkSession", heat: Heat) -> list[Result]:
     """Feeds every contender its batches, in turn."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(workplace()))
-        files = record(heat.stream, _made(folder / "recorded"), heat.batches, heat.rows)
+        files = record(heat.stream, folder / "recorded", heat.batches, heat.rows)
         entrants = [
-            _Entrant(spark, heat, contender, _made(folder / str(number)))
-            for number, contender in enumerate(heat.contenders)
+            _Entrant(spark, heat, contender, folder / str(number)) for number, contender in enumerate(heat.contenders)
         ]
         for entrant in entrants:
             stack.callback(entrant.query.stop)
@@ -192,7 +207,8 @@ class _Entrant:
 
     def __init__(self, spark: "SparkSession", heat: Heat, contender: Contender, folder: Path) -> None:
         self._spark = spark
-        self._inbox, self._checkpoint = _made(folder / "inbox"), folder / "checkpoint"
+        self._inbox, self._checkpoint = folder / "inbox", folder / "checkpoint"
+        self._inbox.mkdir(parents=True)
         self.result, self._next = Result(heat, contender), 0
         # A query keeps the settings that it was started with.
         spark.conf.set("spark.sql.shuffle.partitions", contender.partitions)
@@ -200,16 +216,16 @@ class _Entrant:
 
     @property
     def has_time(self) -> bool:
-        """Whether there is time left, or nothing to be told yet."""
+        """Whether there is time left, or no steady batch yet."""
         samples = self.result.samples
         return len(samples) <= WARM_UP or sum(sample.seconds for sample in samples) < self.result.contender.most
 
     def feed(self, file: Path) -> None:
         os.link(file, self._inbox / file.name)
         self.query.processAllAvailable()
-        told = [each for each in self.query.recentProgress if each["batchId"] >= self._next and each["numInputRows"]]
-        self._next = told[-1]["batchId"] + 1
-        self.result.samples.append(_sample(told, self.result.heat.rows))
+        recent = [each for each in self.query.recentProgress if each["batchId"] >= self._next and each["numInputRows"]]
+        self._next = recent[-1]["batchId"] + 1
+        self.result.samples.append(_sample(recent, self.result.heat.rows))
 
     def finished(self) -> Result:
         result = self.result
@@ -222,9 +238,8 @@ class _Entrant:
     def _started(self) -> "StreamingQuery":
         from pyspark.sql.functions import expr
 
-        counted = self._answers().observe("told", expr("count(1) as answers"))
-        writing = counted.writeStream.format("noop").option("checkpointLocation", str(self._checkpoint))
-        return writing.start()
+        counted = self._answers().observe("output", expr("count(1) as answers"))
+        return counted.writeStream.format("noop").option("checkpointLocation", str(self._checkpoint)).start()
 
     def _answers(self) -> "DataFrame":
         from thalweg.runtimes.embedded import Settings
@@ -236,10 +251,10 @@ class _Entrant:
         contender, stream = self.result.contender, self.result.heat.stream
         if contender.engine is None:
             return self._own_join()
-        program = lars.read(Source(stream.name, stream.rules))
+        program = lars.read(Source(stream.name, stream.rules(WINDOW)))
         job = Job(program, Settings(emit="changes"), contender.partitions, name=uuid4().hex)
         facts = self._facts()
-        parcels = pack_table(job, shape_of(facts.columns, stream.predicate, 1_000), facts)
+        parcels = pack_table(job, shape_of(facts.columns, stream.signature.name, 1_000), facts)
         answers = chain(job, parcels, partial(Worker, engine=contender.engine))
         return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
 
@@ -250,7 +265,7 @@ class _Entrant:
         return self._spark.sql(_OWN_JOIN, facts=facts.withWatermark("moment", "0 seconds"))
 
     def _facts(self) -> "DataFrame":
-        return self._spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(self._inbox))
+        return self._spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(self._inbox))
 
 
 def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
@@ -270,17 +285,28 @@ def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
     return int(found[0] or 0) if found else 0
 
 
-def _sample(told: Sequence[Mapping[str, Any]], rows: int) -> Sample:
-    """What Spark tells about a file: one batch, or two where one side of a join found it before the other."""
+def _sample(recent: Sequence[Mapping[str, Any]], rows: int) -> Sample:
+    """Spark's progress over a file: one batch, or two where one side of a join found it before the other."""
     return Sample(
         rows,
-        sum(each["durationMs"]["triggerExecution"] for each in told) / 1_000,
-        sum(each["observedMetrics"]["told"]["answers"] for each in told),
-        state_rows(told[-1]),
-        state_bytes(told[-1]),
+        sum(each["durationMs"]["triggerExecution"] for each in recent) / 1_000,
+        sum(each["observedMetrics"]["output"]["answers"] for each in recent),
+        state_rows(recent[-1]),
+        state_bytes(recent[-1]),
     )
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    return folder
+def record(stream: Workload, folder: Path, files: int, rows: int) -> list[Path]:
+    """Writes a stream to Parquet files with a number of rows each; no tick is in two of them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    assert rows % RATE == 0, "a file holds whole ticks"
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs, ticks = stream.values(WINDOW, RATE), rows // RATE
+    paths = [folder / f"{number:04}.parquet" for number in range(files)]
+    for number, path in enumerate(paths):
+        values = np.concatenate(list(islice(pairs, ticks)))
+        time = np.repeat(np.arange(number * ticks, (number + 1) * ticks), RATE)
+        pq.write_table(pa.table({"a": values[:, 0], "b": values[:, 1], "t": time}), path)
+    return paths

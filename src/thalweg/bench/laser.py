@@ -1,23 +1,75 @@
 """Laser's evaluation (Bazoobandi, Beck, Urbani 2017, section 4), and on to rates that it did not try.
 
 ◇, □, a join, several rules and the cooling program, over windows of 1 to 80 ticks at 200 to 800 facts a tick and on to
-a million; beside each, the same program solved from scratch by clingo and by the naive interpreter. Times differ from
-machine to machine; the verdict is about ratios within one run.
+a million; beside each, the same program solved from scratch by clingo and by the naive interpreter. All see the same
+facts in the same run; times differ from machine to machine, and the verdict is about ratios within one run.
 """
 
+import gc
+import json
+import signal
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
 from thalweg.bench import command
-from thalweg.bench.measure import Point, Result, measure, measure_gap, measure_growth, measure_json_lines
-from thalweg.bench.plot import draw_memory, draw_rates, draw_windows
-from thalweg.bench.table import Target, results_table, verdict_table, write_results, write_samples, write_verdict
-from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
+from thalweg.bench.plot import Lines, Panel, add_point, draw
+from thalweg.bench.processes import Samples, timed
+from thalweg.bench.report import Report, Row, Target, at_most
+from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Values, Workload, joins, meeting_pairs
+from thalweg.connectors.files import FILE_BLOCK
+from thalweg.connectors.json_lines import JsonLinesReader
+from thalweg.diagnostics import Source
+from thalweg.engine import Engine
+from thalweg.ir import semantics
+from thalweg.ir.nodes import Program
+from thalweg.languages import lars
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.model.time import Clock
+from thalweg.solvers.clingo import solve_once
 
 _GAP: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A workload at one size; how often clingo solves it, and how many seconds the naive interpreter may take."""
+
+    workload: Workload
+    window: int
+    rate: int
+    clingo: int = 0
+    naive: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.workload.name} [{self.window}] at {self.rate:,}/tick"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Microseconds for each fact, and what the engine holds. A bound is a time that was not enough.
+
+    `c` is the cost of a dictionary in CPython over the same pairs, and `in_c` the engine's in that unit.
+    """
+
+    point: Point
+    engine: float
+    c: float
+    in_c: float
+    bytes_per_fact: float
+    live: int
+    clingo: float | None = None
+    naive: float | None = None
+    naive_is_bound: bool = False
+
+    def times_faster_than(self, other: float | None) -> float | None:
+        return None if other is None else other / self.engine
 
 
 def points(quick: bool) -> list[Point]:
@@ -49,71 +101,206 @@ def facts_for(point: Point, quick: bool) -> int:
     return max(point.rate, min(max(turnover, 40_000), patience))
 
 
+# Measuring --------------------------------------------------------------------------------------------------------
+
+
+def program_of(point: Point) -> Program:
+    return lars.read(Source(point.workload.name, point.workload.rules(point.window)))
+
+
+def measure(point: Point, facts: int, rounds: int = 5) -> Result:
+    """Fills the windows, then times `rounds` stretches of about `facts` facts each; medians.
+
+    The dictionary is timed after each stretch over the same facts, so that both share what else the machine does.
+    """
+    engine, stream = _filled(point)
+    engine_times, plain_times = [], []
+    for _ in range(rounds):
+        stretch = list(islice(stream, max(1, facts // point.rate)))
+        engine_times.append(_advance(engine, point.workload, stretch))
+        plain_times.append(_remember(stretch))
+    per_fact, live = engine.size / max(1, engine.live), engine.live
+    del engine
+    clingo = _clingo(point) if point.clingo else None
+    naive, is_bound = _naive(point) if point.naive else (None, False)
+    in_c = statistics.median(mine / unit for mine, unit in zip(engine_times, plain_times, strict=True))
+    medians = statistics.median(engine_times), statistics.median(plain_times)
+    return Result(point, *medians, in_c, per_fact, live, clingo, naive, is_bound)
+
+
+def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> float:
+    """The cost of the large point as a multiple of the small one's; in turns, so that both meet the same noise."""
+    pair = [(point, *_filled(point)) for point in (small, large)]
+    ratios = []
+    for _ in range(rounds):
+        first, second = (
+            _advance(engine, point.workload, list(islice(stream, max(1, facts // point.rate))))
+            for point, engine, stream in pair
+        )
+        ratios.append(second / first)
+    return statistics.median(ratios)
+
+
+def _filled(point: Point) -> tuple[Engine, Iterator[Values]]:
+    """An engine with full windows, and the rest of its stream."""
+    engine = Engine(program_of(point))
+    stream = point.workload.values(point.window, point.rate)
+    for tick, values in enumerate(islice(stream, point.window + 2)):
+        engine.advance(tick, point.workload.batch(values))
+    return engine, stream
+
+
+def _advance(engine: Engine, workload: Workload, stretch: list[Values]) -> float:
+    assert engine.now is not None
+    batches = [(tick, workload.batch(values)) for tick, values in enumerate(stretch, engine.now + 1)]
+    begin = time.perf_counter()
+    for tick, batch in batches:
+        engine.advance(tick, batch)
+    return _microseconds(begin, stretch)
+
+
+def _remember(stretch: list[Values]) -> float:
+    """The unit of all times: a loop of CPython that puts the same facts into a dictionary."""
+    pairs = [(row[0], row[-1]) for values in stretch for row in values.tolist()]
+    d: dict[tuple[int, int], int] = {}
+    begin = time.perf_counter()
+    for i, (a, b) in enumerate(pairs):
+        d[(a, b)] = i
+    return _microseconds(begin, stretch)
+
+
+def _microseconds(begin: float, stretch: list[Values]) -> float:
+    return (time.perf_counter() - begin) * 1e6 / sum(len(values) for values in stretch)
+
+
+def measure_json_lines(facts: int, rate: int, rounds: int = 9) -> float:
+    """The cost of reading JSON Lines with one fact a line, as a multiple of `json.loads` on each line.
+
+    Both see the same lines in turns, and only processor time counts; the median of the rounds.
+    """
+    lines = [
+        f'{{"t":{tick},"facts":["p({a},n{b})"]}}'
+        for tick, pairs in enumerate(islice(meeting_pairs(20, rate), max(1, facts // rate)))
+        for a, b in pairs.tolist()
+    ]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    reader = JsonLinesReader(Dictionary(), "in.jsonl", "in", Clock(), "in")
+    ratios = []
+    for _ in range(rounds):
+        begin = time.process_time()
+        for line in lines:
+            json.loads(line)
+        parsed = time.process_time()
+        for start in range(0, len(data), FILE_BLOCK):
+            for _ in reader.feed(data[start : start + FILE_BLOCK]):
+                pass
+        ratios.append((time.process_time() - parsed) / (parsed - begin))
+    return statistics.median(ratios)
+
+
+def _window(point: Point) -> list[tuple[int, Values]]:
+    return list(enumerate(islice(point.workload.values(point.window, point.rate), point.window + 1)))
+
+
+def _clingo(point: Point) -> float:
+    """From scratch at a tick, over the content of the window; the text of the facts is there already."""
+    content = point.workload.facts_for_solver(_window(point))
+    encoding = point.workload.encoding(point.window)
+    times = [timed(lambda: solve_once(encoding, content))[0] for _ in range(point.clingo)]
+    return statistics.median(times) * 1e6 / point.rate
+
+
+def _naive(point: Point) -> tuple[float | None, bool]:
+    """The naive interpreter at a tick, over the content of the window; gives up after `point.naive` seconds."""
+    program, window = program_of(point), _window(point)
+    arrivals = naive_arrivals(point.workload, window)
+    try:
+        elapsed, _ = timed(lambda: _limited(point.naive, lambda: semantics.output(program, 0, point.window, arrivals)))
+    except TimeoutError:
+        return point.naive * 1e6 / point.rate, True
+    return elapsed * 1e6 / point.rate, False
+
+
+def naive_arrivals(workload: Workload, window: list[tuple[int, Values]]) -> list[tuple[Fact, int, str | None]]:
+    """The content of a window as the interpreter takes it."""
+    return [
+        (Fact(workload.signature.name, workload.spelled(row)), tick, None)
+        for tick, rows in window
+        for row in rows.tolist()
+    ]
+
+
+def _limited(seconds: float, work: Callable[[], object]) -> None:
+    """Runs `work`, but no longer than `seconds`: then TimeoutError."""
+
+    def give_up(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    # An exception that is raised while garbage is collected is lost.
+    gc.disable()
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        gc.enable()
+        signal.signal(signal.SIGALRM, before)
+
+
+def measure_gap(point: Point, ticks: int) -> float:
+    """Seconds to cross a gap of empty ticks with full windows before it."""
+    engine, _ = _filled(point)
+    assert engine.now is not None
+    end = engine.now + ticks
+    return timed(lambda: engine.advance(end))[0]
+
+
+# Results ----------------------------------------------------------------------------------------------------------
+
+
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `laser` of `out`."""
-    folder, console = out / "laser", Console()
-    folder.mkdir(parents=True, exist_ok=True)
-    results = list[Result]()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        for point in progress.track(points(quick), description="measuring"):
-            progress.console.log(f"{point.workload.name} [{point.window}] at {point.rate:,}/tick")
-            results.append(measure(point, facts_for(point, quick)))
-        progress.console.log("growth with the window, gaps, and the command: start, throughput, a long run")
-        growth = [_growth(workload) for workload in (DIAMOND, BOX, JOIN)]
-        gap = measure_gap(Point(JOIN, 80, 800), _GAP)
-        start, speed = command.first_answer(), command.throughput(1_000_000)
-        json_lines = measure_json_lines(50_000, 1_000)
-        samples = command.resident(2_000_000 if quick else 10_000_000)
-    targets = [*verdict(results), *growth, *_runs(gap, start, speed, json_lines, samples)]
-    console.print(results_table(results))
-    console.print(verdict_table(targets))
-    write_results(results, folder / "results.csv")
-    write_verdict(targets, folder / "verdict.csv")
-    write_samples(samples, folder / "memory.csv")
-    draw_windows(results, folder)
-    draw_rates(results, folder)
-    if samples:
-        draw_memory(samples, folder)
-    console.print(f"tables and pictures are in {folder}")
+    report, results, wanted = Report(out, "laser"), list[Result](), points(quick)
+    for number, point in enumerate(wanted, 1):
+        report.log(f"{number} of {len(wanted)}: {point.name}")
+        results.append(measure(point, facts_for(point, quick)))
+    report.log("growth with the window, gaps, and the command: start, throughput, a long run")
+    targets = [*verdict(results), *(_growth(workload) for workload in (DIAMOND, BOX, JOIN)), *_runs()]
+    samples = command.memory(2_000_000 if quick else 10_000_000)
+    targets += _memory(samples)
+    report.add("results", list(map(row, results)), "µs per fact, steady state; c is a dictionary in CPython")
+    report.write("memory", [{"facts": facts, "bytes_resident": size} for facts, size in samples])
+    draw_results(results, samples, report.folder)
+    report.close(targets)
 
 
 def verdict(results: list[Result]) -> list[Target]:
     """The engine against the targets, as ratios within one run."""
     by_size = {(each.point.workload.name, each.point.window, each.point.rate): each for each in results}
-    targets = [
-        *(_at_most_c(by_size[name, 80, 800], limit) for name, limit in (("diamond", 4), ("box", 4), ("join", 8))),
-        _at_most_c(by_size["join", 20, 100_000], 12),
-        _below("join [80], one fact a tick", by_size["join", 80, 1].engine, 15, "µs"),
-    ]
-    for name in ("diamond", "box", "join"):
-        result = by_size[name, 80, 800]
-        targets += [_faster(result, "clingo", result.clingo), _faster(result, "the naive interpreter", result.naive)]
+    compared = [by_size[name, 80, 800] for name in ("diamond", "box", "join")]
+    limits = [*zip(compared, (4, 4, 8), strict=True), (by_size["join", 20, 100_000], 12)]
+    targets = [_at_most_c(result, limit) for result, limit in limits]
+    targets.append(at_most("join [80], one fact a tick", by_size["join", 80, 1].engine, 15, "µs"))
+    for result in compared:
+        for other, found, bound in (
+            ("clingo", result.clingo, ""),
+            ("the naive interpreter", result.naive, "≥ " if result.naive_is_bound else ""),
+        ):
+            claim, ratio = (
+                f"{result.point.name}, at least 100 × faster than {other}",
+                result.times_faster_than(found) or 0,
+            )
+            targets.append(Target(claim, f"{bound}{ratio:,.0f} ×", ratio >= 100))
     binary = [result for result in results if result.point.workload is not COOLING and result.point.rate > 1]
-    targets.append(_below("bytes per live fact, the most", max(each.bytes_per_fact for each in binary), 150, "bytes"))
-    return targets
-
-
-def _runs(gap: float, start: float, speed: float, json_lines: float, samples: list[tuple[int, int]]) -> list[Target]:
-    targets = [
-        _below(f"a gap of {_GAP:,} empty ticks", gap, 1, "s"),
-        _below("first answer of the command", start, 1.5, "s"),
-        Target("text through the command, at least 150,000 facts/s", f"{speed:,.0f} facts/s", speed >= 150_000),
-        _below("JSON Lines, one fact a line, beside json.loads of each", json_lines, 1.5, "×"),
+    return [
+        *targets,
+        at_most("bytes per live fact, the most", max(each.bytes_per_fact for each in binary), 150, "bytes"),
     ]
-    if samples:
-        stray = command.flatness(samples)
-        claim = f"resident memory over {samples[-1][0]:,} facts flat within 5 %"
-        targets.append(Target(claim, f"{stray:.1%}", stray <= 0.05))
-    return targets
-
-
-def _name(result: Result) -> str:
-    return f"{result.point.workload.name} [{result.point.window}] at {result.point.rate:,}/tick"
 
 
 def _at_most_c(result: Result, limit: float) -> Target:
-    return Target(f"{_name(result)}, at most {limit} c", f"{result.in_c:.2f} c", result.in_c <= limit)
+    return Target(f"{result.point.name}, at most {limit} c", f"{result.in_c:.2f} c", result.in_c <= limit)
 
 
 def _growth(workload: Workload) -> Target:
@@ -121,11 +308,66 @@ def _growth(workload: Workload) -> Target:
     return Target(f"{workload.name} at 800/tick, [80] at most 2 × the cost of [1]", f"{ratio:.2f} ×", ratio <= 2)
 
 
-def _below(what: str, found: float, limit: float, unit: str) -> Target:
-    return Target(f"{what}, at most {limit} {unit}", f"{found:.3g} {unit}", found <= limit)
+def _runs() -> list[Target]:
+    speed = command.throughput(1_000_000)
+    return [
+        at_most(f"a gap of {_GAP:,} empty ticks", measure_gap(Point(JOIN, 80, 800), _GAP), 1, "s"),
+        at_most("first answer of the command", command.first_answer(), 1.5, "s"),
+        Target("text through the command, at least 150,000 facts/s", f"{speed:,.0f} facts/s", speed >= 150_000),
+        at_most("JSON Lines, one fact a line, beside json.loads of each", measure_json_lines(50_000, 1_000), 1.5, "×"),
+    ]
 
 
-def _faster(result: Result, other: str, found: float | None) -> Target:
-    ratio = (found or 0) / result.engine
-    at_least = "≥ " if other != "clingo" and result.naive_is_bound else ""
-    return Target(f"{_name(result)}, at least 100 × faster than {other}", f"{at_least}{ratio:,.0f} ×", ratio >= 100)
+def _memory(samples: Samples) -> list[Target]:
+    if not samples:
+        return []
+    stray = command.flatness(samples)
+    return [Target(f"resident memory over {samples[-1][0]:,} facts flat within 5 %", f"{stray:.1%}", stray <= 0.05)]
+
+
+def row(result: Result) -> Row:
+    """A measurement as the table and the CSV file have it."""
+    return {
+        "workload": result.point.workload.name,
+        "window": result.point.window,
+        "rate": result.point.rate,
+        "engine_us": result.engine,
+        "c_us": result.c,
+        "in_c": result.in_c,
+        "bytes_per_fact": result.bytes_per_fact,
+        "live": result.live,
+        "clingo_us": result.clingo,
+        "clingo_ratio": result.times_faster_than(result.clingo),
+        "naive_us": result.naive,
+        "naive_ratio": result.times_faster_than(result.naive),
+        "naive_is_lower_bound": result.naive_is_bound,
+    }
+
+
+def draw_results(results: list[Result], samples: Samples, folder: Path) -> None:
+    """`windows` has the paper's figures 2, 3 and 5; `rates` what it did not try; `memory` a long run."""
+    windows, rates = dict[str, Lines](), Lines()
+    largest: dict[tuple[str, int], Result] = {}
+    for result in sorted(results, key=lambda result: result.point.window):
+        name, point = result.point.workload.name, result.point
+        largest[name, point.rate] = result
+        if 1 < point.rate <= 800:
+            lines = windows.setdefault(name.split()[-1], Lines())
+            series = name if name.endswith("rules") else f"{point.rate}/tick"
+            bound = " (at least)" if result.naive_is_bound else ""
+            add_point(lines, f"engine, {series}", point.window, result.engine)
+            add_point(lines, f"clingo, {series}", point.window, result.clingo)
+            add_point(lines, f"naive, {series}{bound}", point.window, result.naive)
+    for (name, rate), result in largest.items():
+        add_point(rates, f"engine, {name}", rate, result.engine)
+        add_point(rates, "a dictionary in CPython", rate, result.c)
+    unit = "µs per fact"
+    panels = [Panel(name, "window (ticks)", unit, lines, log="y") for name, lines in windows.items()]
+    draw(folder, "windows", panels, size=(4, 4))
+    several = {name: points for name, points in rates.items() if len(points) > 1}
+    draw(folder, "rates", [Panel("rates", "facts a tick", unit, several, log="xy")])
+    if samples:
+        sizes: Lines = {"resident": [(facts / 1e6, size / 1e6) for facts, size in samples]}
+        draw(
+            folder, "memory", [Panel("a long run", "million facts", "MB resident", sizes, from_zero=True)], size=(6, 3)
+        )

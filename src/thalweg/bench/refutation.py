@@ -1,16 +1,17 @@
 """Whether a graph follows from another, decided by rules that find contradictions.
 
-What a conclusion claims is denied (`denial`) and added to the premises: it follows if that is contradictory. What is
-found to follow does follow, because the rules are sound; the rest may still do, because they are not complete.
+What a conclusion claims is denied (`denial`) and added to the premises: it follows if that is contradictory. The rules
+are sound, so what is found to follow does follow; they are not complete, so the rest may still follow.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from thalweg.bench.denial import Case, Triple, Words
+from thalweg.bench.denial import Case, Denials
 from thalweg.languages.owl.kinds import owl, rdf, rdfs
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
+from thalweg.model.vocabulary import Triple
 
 
 class Closure(NamedTuple):
@@ -22,7 +23,7 @@ class Closure(NamedTuple):
 
 Close = Callable[[Iterable[Triple]], Closure]
 
-# To say that something is one of these says nothing under the direct semantics.
+# A declaration that something is one of these claims nothing under the direct semantics.
 _DECLARATIONS: Final = frozenset(
     {owl(f"{name}Property") for name in ("Object", "Datatype", "Annotation", "Ontology")}
     | {owl(name) for name in ("Class", "Restriction", "DataRange", "NamedIndividual", "Thing")}
@@ -47,12 +48,12 @@ def follows(premise: Sequence[Triple], conclusion: Sequence[Triple], close: Clos
     # Under the RDF-based semantics an anonymous expression is a claim as well: that there is such a class.
     if not direct and any(term[0] == "_" for claim in claims for term in claim):
         return False
-    known, words = frozenset(closure.triples), Words(conclusion)
-    return all(claim in known or _refuted(cases, premise, words, close) for claim, cases in words.denials(claims))
+    known, denials = frozenset(closure.triples), Denials(conclusion)
+    return all(claim in known or _refuted(cases, premise, denials, close) for claim, cases in denials.of(claims))
 
 
-def _refuted(cases: Sequence[Case], premise: Sequence[Triple], words: Words, close: Close) -> bool:
-    return bool(cases) and all(close([*premise, *words.definitions, *case]).contradictions for case in cases)
+def _refuted(cases: Sequence[Case], premise: Sequence[Triple], denials: Denials, close: Close) -> bool:
+    return bool(cases) and all(close([*premise, *denials.definitions, *case]).contradictions for case in cases)
 
 
 def _claims(conclusion: Sequence[Triple], direct: bool) -> Iterator[Triple]:

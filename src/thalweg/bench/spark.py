@@ -1,22 +1,34 @@
-"""The Spark runtime beside what it could cost at least, and beside what Spark offers itself.
+"""The Spark runtime compared with the least that it could cost, and with Spark's own operators.
 
-◇, a join and a closure over ids from Parquet, on one core and on two. Beside each the same pipeline with an engine
-that does nothing: its conclusions are none, or its input again. Beside the join Spark's own join of two streams. All of
-it in one run and in turns; times differ from machine to machine, and the verdict is about ratios.
+◇, a join and a closure over ids from Parquet, on one core and on two. Beside each the same pipeline with an idle
+engine, which concludes nothing, or its input again. Beside the join Spark's own join of two streams. All of it in one
+run and in turns; times differ from machine to machine, and the verdict is about ratios.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-from thalweg.bench.interleaved import ECHO, ENGINE, SILENT, SPARK, Contender, Heat, Result, compete, engines, session
-from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
-from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, WINDOW, Stream
-from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest, write_verdict
+from thalweg.bench.interleaved import (
+    ECHO,
+    ENGINE,
+    RATE,
+    SILENT,
+    SPARK,
+    WARM_UP,
+    WINDOW,
+    Contender,
+    Heat,
+    Result,
+    compete,
+    cores_of,
+    engines,
+    session,
+)
+from thalweg.bench.plot import Lines, Panel, add_point, draw
+from thalweg.bench.report import Report, Row, Target
+from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.engine import Engine
 
 _ENOUGH: Final = 0.6
@@ -29,14 +41,15 @@ def heats(quick: bool) -> list[Heat]:
     """What is measured, those on the same number of cores together."""
     rows = 80_000 if quick else 400_000
     own = Contender(SPARK, None, _CORES, most=10 if quick else 60)
+    spread = tuple(Contender(ENGINE, Engine, number) for number in ((1, 4) if quick else (1, 2, 4, 8)))
     main = [
-        Heat("engines", _CORES, ONE, engines(_CORES), 4 if quick else 8, rows),
+        Heat("engines", _CORES, DIAMOND, engines(_CORES), 4 if quick else 8, rows),
         Heat("engines", _CORES, DENSE, (*engines(_CORES), own), 8 if quick else 17, rows),
         Heat("engines", _CORES, KEYED, engines(_CORES), 5 if quick else 11, rows),
-        Heat("engines", _CORES, CHAIN, engines(_CORES), 4 if quick else 8, rows),
-        Heat("partitions", _CORES, DENSE, _spread((1, 4) if quick else (1, 2, 4, 8)), 4 if quick else 7, rows),
+        Heat("engines", _CORES, CLOSURE, engines(_CORES), 4 if quick else 8, rows),
+        Heat("partitions", _CORES, DENSE, spread, 4 if quick else 7, rows),
     ]
-    streams = (DENSE,) if quick else (ONE, KEYED, DENSE, CHAIN)
+    streams = (DENSE,) if quick else (DIAMOND, KEYED, DENSE, CLOSURE)
     single = [Heat("engines", 1, stream, engines(1), 4 if quick else 5, rows) for stream in streams]
     if not quick:
         # On one core Spark's own join is waited for with fewer rows.
@@ -45,39 +58,22 @@ def heats(quick: bool) -> list[Heat]:
     return [*single, *main]
 
 
-def _spread(partitions: Iterable[int]) -> tuple[Contender, ...]:
-    return tuple(Contender(ENGINE, Engine, number) for number in partitions)
-
-
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `spark` of `out`."""
-    folder, console = out / "spark", Console()
-    folder.mkdir(parents=True, exist_ok=True)
-    results = list(_measured(heats(quick)))
-    targets = verdict(results)
-    console.print(contest_table(results))
-    console.print(verdict_table(targets))
-    write_contest(results, folder / "results.csv")
-    write_batches(results, folder / "batches.csv")
-    write_verdict(targets, folder / "verdict.csv")
-    draw_throughput(results, folder)
-    draw_partitions(results, folder)
-    draw_along(_heat(results, DENSE), folder)
-    console.print(f"tables and pictures are in {folder}")
+    report = Report(out, "spark")
+    results = list(_measured(heats(quick), report))
+    report.add("results", [row(each, results) for each in results], "steady state; nothing and echo: idle engines")
+    report.write("batches", [batch for result in results for batch in batch_rows(result)])
+    draw_results(results, report.folder)
+    report.close(verdict(results))
 
 
-def _measured(planned: list[Heat]) -> Iterator[Result]:
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("measuring", total=len(planned))
-        for cores, some in groupby(planned, key=lambda heat: heat.cores):
-            progress.console.log(f"a session on {cores} {'core' if cores == 1 else 'cores'}")
-            with session(cores) as spark:
-                for heat in some:
-                    names = ", ".join(f"{each.name}/{each.partitions}" for each in heat.contenders)
-                    progress.console.log(f"{heat.stream.name}: {names}; {heat.batches} × {heat.rows:,} rows")
-                    yield from compete(spark, heat)
-                    progress.advance(task)
+def _measured(planned: list[Heat], report: Report) -> Iterator[Result]:
+    for cores, some in groupby(planned, key=lambda heat: heat.cores):
+        with session(cores) as spark:
+            for heat in some:
+                report.log(f"{cores_of(heat)}: {heat}")
+                yield from compete(spark, heat)
 
 
 def verdict(results: list[Result]) -> list[Target]:
@@ -93,7 +89,7 @@ def verdict(results: list[Result]) -> list[Target]:
     return [*targets, _flat(dense[ENGINE], dense[SILENT]), _bounded(dense[ENGINE])]
 
 
-def _heat(results: list[Result], stream: Stream) -> list[Result]:
+def _heat(results: list[Result], stream: Workload) -> list[Result]:
     """Those that ran beside each other on a stream, on all cores."""
     return [
         result
@@ -102,7 +98,7 @@ def _heat(results: list[Result], stream: Stream) -> list[Result]:
     ]
 
 
-def _share(results: list[Result], stream: Stream, other: str) -> Target:
+def _share(results: list[Result], stream: Workload, other: str) -> Target:
     beside = {result.contender.name: result for result in _heat(results, stream)}
     share = beside[ENGINE].share_of(beside[other])
     what = "concludes nothing" if other == SILENT else "echoes its input"
@@ -130,5 +126,74 @@ def _bounded(mine: Result) -> Target:
 
 
 def _name(result: Result) -> str:
-    cores = "1 core" if result.heat.cores == 1 else f"{result.heat.cores} cores"
-    return f"{result.heat.stream.name}, {cores}"
+    return f"{result.heat.stream.name}, {cores_of(result.heat)}"
+
+
+def _key(result: Result) -> dict[str, Any]:
+    """The columns that say what was measured."""
+    heat, contender = result.heat, result.contender
+    return {
+        "about": heat.about,
+        "cores": heat.cores,
+        "program": heat.stream.name,
+        "partitions": contender.partitions,
+        "engine": contender.name,
+    }
+
+
+def row(result: Result, results: list[Result]) -> Row:
+    """A contender as the table and the CSV file have it; `of_nothing` compares it with the silent engine."""
+    heat = {each.contender.name: each for each in results if each.heat is result.heat}
+    return _key(result) | {
+        "rows_a_batch": result.heat.rows,
+        "batches": len(result.steady),
+        "rows_per_s": result.rate,
+        "latency_s": result.latency,
+        "slowest_s": result.slowest,
+        "of_nothing": result.share_of(heat[SILENT]) if SILENT in heat else None,
+        "answers_per_row": result.answers,
+        "last_to_first": result.growth,
+        "state_bytes": max(result.held.values(), default=None),
+        "store_bytes": result.samples[-1].state_bytes,
+    }
+
+
+def batch_rows(result: Result) -> Iterator[Row]:
+    """Every batch, those of warming up too; the size of the records where it was looked up."""
+    for batch, sample in enumerate(result.samples):
+        yield _key(result) | {
+            "batch": batch,
+            "rows": sample.rows,
+            "seconds": sample.seconds,
+            "answers": sample.answers,
+            "state_records": sample.state_rows,
+            "store_bytes": sample.state_bytes,
+            "state_bytes": result.held.get(batch),
+        }
+
+
+def draw_results(results: list[Result], folder: Path) -> None:
+    """Throughput by cores and by partitions, and along the run the cost of a row and the size of the state."""
+    beside = [result for result in results if result.heat.about == "engines"]
+    throughput = []
+    for cores in sorted({result.heat.cores for result in beside}):
+        bars: dict[str, dict[str, float]] = {}
+        for result in beside:
+            if result.heat.cores == cores:
+                bars.setdefault(result.contender.name, {})[result.heat.stream.name] = result.rate
+        throughput.append(Panel(f"{cores} cores" if cores > 1 else "1 core", "", "rows a second", bars=bars))
+    draw(folder, "throughput", throughput, share_y=True)
+    spread = Lines()
+    for result in results:
+        if result.heat.about == "partitions":
+            add_point(spread, "engine", result.contender.partitions, result.rate)
+    panel = Panel("join", "partitions", "rows a second", spread, from_zero=True)
+    draw(folder, "partitions", [panel], size=(6, 3))
+    costs, states = Lines(), Lines()
+    for result in _heat(results, DENSE):
+        costs[result.contender.name] = [(n, sample.cost) for n, sample in enumerate(result.steady, WARM_UP)]
+        if result.held:
+            states[result.contender.name] = [(n, size / 1e6) for n, size in result.held.items()]
+    cost = Panel("cost along the run", "batch", "µs per row", costs, log="y")
+    state = Panel("records in the state store", "batch", "MB", states, from_zero=True)
+    draw(folder, "along", [cost, state], size=(5, 3.5))

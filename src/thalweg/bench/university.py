@@ -1,16 +1,18 @@
-"""Universities: data in the shape of LUBM (Guo, Pan, Heflin 2005), made by a generator of our own.
+"""Universities: data in the shape of LUBM (Guo, Pan, Heflin 2005), by a generator of our own.
 
 A department has professors who teach, publish and advise, students who take courses, and research groups; people have
-names, addresses and degrees. Each department follows from the seed and its number alone, so that more departments are
-more of the same. The ontology that ships here is small and uses the names of LUBM's; LUBM's own does as well.
+names, addresses and degrees. Each department depends on the seed and its number alone, so that more departments are
+more of the same. The ontology that ships here, `university.ttl`, is small and uses the names of LUBM's, so LUBM's own
+can take its place.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, count, islice
+from pathlib import Path
 from random import Random
 from typing import Final
 
-from thalweg.model.rdf import read_graph
+from thalweg.connectors.ontologies import read_triples
 from thalweg.model.term import quote
 from thalweg.model.vocabulary import TYPE, Triple
 
@@ -19,64 +21,6 @@ PER_UNIVERSITY: Final = 15
 _UNIVERSITIES: Final = 1_000
 _INTERESTS: Final = 30
 
-ONTOLOGY: Final = """
-@prefix : <http://example.org/university#> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-
-:Organization a owl:Class .
-:University a owl:Class ; rdfs:subClassOf :Organization .
-:Department a owl:Class ; rdfs:subClassOf :Organization .
-:ResearchGroup a owl:Class ; rdfs:subClassOf :Organization .
-
-:Work a owl:Class .
-:Course a owl:Class ; rdfs:subClassOf :Work .
-:GraduateCourse a owl:Class ; rdfs:subClassOf :Course .
-:Publication a owl:Class .
-
-:Person a owl:Class .
-:Employee owl:equivalentClass [ owl:intersectionOf (:Person
-    [ a owl:Restriction ; owl:onProperty :worksFor ; owl:someValuesFrom :Organization ]) ] .
-:Faculty a owl:Class ; rdfs:subClassOf :Employee .
-:Lecturer a owl:Class ; rdfs:subClassOf :Faculty .
-:Professor a owl:Class ; rdfs:subClassOf :Faculty .
-:FullProfessor a owl:Class ; rdfs:subClassOf :Professor .
-:AssociateProfessor a owl:Class ; rdfs:subClassOf :Professor .
-:AssistantProfessor a owl:Class ; rdfs:subClassOf :Professor .
-:Chair rdfs:subClassOf :Professor ; owl:equivalentClass [ owl:intersectionOf (:Person
-    [ a owl:Restriction ; owl:onProperty :headOf ; owl:someValuesFrom :Department ]) ] .
-:Student owl:equivalentClass [ owl:intersectionOf (:Person
-    [ a owl:Restriction ; owl:onProperty :takesCourse ; owl:someValuesFrom :Course ]) ] .
-:UndergraduateStudent a owl:Class ; rdfs:subClassOf :Student .
-:GraduateStudent a owl:Class ; rdfs:subClassOf :Person ,
-    [ a owl:Restriction ; owl:onProperty :takesCourse ; owl:someValuesFrom :GraduateCourse ] .
-:TeachingAssistant owl:equivalentClass [ owl:intersectionOf (:Person
-    [ a owl:Restriction ; owl:onProperty :teachingAssistantOf ; owl:someValuesFrom :Course ]) ] .
-:ResearchAssistant rdfs:subClassOf :Student ,
-    [ a owl:Restriction ; owl:onProperty :worksFor ; owl:someValuesFrom :ResearchGroup ] .
-
-:subOrganizationOf a owl:TransitiveProperty ; rdfs:domain :Organization ; rdfs:range :Organization .
-:memberOf a owl:ObjectProperty ; owl:inverseOf :member .
-:member a owl:ObjectProperty ; rdfs:domain :Organization ; rdfs:range :Person .
-:worksFor a owl:ObjectProperty ; rdfs:subPropertyOf :memberOf .
-:headOf a owl:ObjectProperty ; rdfs:subPropertyOf :worksFor .
-:degreeFrom a owl:ObjectProperty ; owl:inverseOf :hasAlumnus ; rdfs:domain :Person ; rdfs:range :University .
-:hasAlumnus a owl:ObjectProperty .
-:undergraduateDegreeFrom a owl:ObjectProperty ; rdfs:subPropertyOf :degreeFrom .
-:mastersDegreeFrom a owl:ObjectProperty ; rdfs:subPropertyOf :degreeFrom .
-:doctoralDegreeFrom a owl:ObjectProperty ; rdfs:subPropertyOf :degreeFrom .
-:advisor a owl:ObjectProperty ; rdfs:domain :Person ; rdfs:range :Professor .
-:teacherOf a owl:ObjectProperty ; rdfs:domain :Faculty ; rdfs:range :Course .
-:takesCourse a owl:ObjectProperty .
-:teachingAssistantOf a owl:ObjectProperty ; rdfs:domain :TeachingAssistant ; rdfs:range :Course .
-:publicationAuthor a owl:ObjectProperty ; rdfs:domain :Publication ; rdfs:range :Person .
-:name a owl:DatatypeProperty .
-:emailAddress a owl:DatatypeProperty ; rdfs:domain :Person .
-:telephone a owl:DatatypeProperty ; rdfs:domain :Person .
-:researchInterest a owl:DatatypeProperty .
-"""
-
 
 def ontology() -> list[Triple]:
     """The ontology that ships here.
@@ -84,11 +28,11 @@ def ontology() -> list[Triple]:
     >>> any(predicate.endswith("someValuesFrom>") for _, predicate, _ in ontology())
     True
     """
-    return [triple[:3] for triple in read_graph(ONTOLOGY.encode(), "turtle", scope="university")]
+    return read_triples(Path(__file__).with_name("university.ttl"))
 
 
 def namespace_of(schema: Iterable[Triple]) -> str:
-    """The namespace in which an ontology speaks about universities.
+    """The namespace of an ontology of universities.
 
     >>> namespace_of(ontology()) == NAMESPACE
     True
@@ -108,23 +52,19 @@ def data(triples: int, seed: int = 0, namespace: str = NAMESPACE) -> list[Triple
 
 
 def mingled(seed: int = 0, namespace: str = NAMESPACE) -> Iterator[Triple]:
-    """Triples without end, department after department, the things in each of them in no order.
+    """Triples without end, department after department, the things in each of them in random order.
 
-    That is how StreamRule's own data goes: all that is said of a professor or a student comes at once, and who comes
-    next is chance. So any part of a department has some of everything.
+    StreamRule's own data has this order: all triples about a professor or a student come together, and the order of
+    persons is random. So any part of a department has some of everything.
 
     >>> list(islice(mingled(), 1_000)) == list(islice(mingled(), 1_000)), next(mingled()) == data(1)[0]
     (True, False)
     """
     for number in count():
-        yield from _in_no_order(dict.fromkeys(department(number, seed, namespace)), Random(f"{seed}/{number}"))
-
-
-def _in_no_order(triples: Iterable[Triple], random: Random) -> Iterator[Triple]:
-    about: dict[str, list[Triple]] = {}
-    for triple in triples:
-        about.setdefault(triple[0], []).append(triple)
-    return chain.from_iterable(random.sample(list(about.values()), len(about)))
+        about: dict[str, list[Triple]] = {}
+        for triple in dict.fromkeys(department(number, seed, namespace)):
+            about.setdefault(triple[0], []).append(triple)
+        yield from chain.from_iterable(Random(f"{seed}/{number}").sample(list(about.values()), len(about)))
 
 
 def department(number: int, seed: int = 0, namespace: str = NAMESPACE) -> Iterator[Triple]:

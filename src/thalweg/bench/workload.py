@@ -1,10 +1,12 @@
-"""The workloads of Laser's evaluation: each a program, a stream for it, and the same program for an answer set solver.
+"""The workloads of Laser's evaluation and of the one on Spark: each a program and a stream for it.
 
-A stream is an array of integers for each tick. The program for the solver sees the content of the window, and `now`.
+A stream is an array of integers for each tick. Laser's have an encoding of the same program for an answer set solver as
+well, which sees the content of the window, and `now`.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -18,6 +20,8 @@ _SEED: Final = 2017
 _FRESH: Final = 2**30
 # Thousandths of a degree, from below freezing to very hot.
 _COLDEST, _HOTTEST, _PLACES = -50_000, 200_000, 3
+# Roads in short one-way chains: 0 → 1 → 2, 3 → 4 → 5, …
+_CARS, _ROADS, _CHAIN = 1_000_000, 300, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Workload:
     signature: Predicate
     rules: Callable[[int], str]
     values: Callable[[int, int], Iterator[Values]]
-    encoding: Callable[[int], str]
+    encoding: Callable[[int], str] = lambda n: ""
 
     @property
     def is_decimal(self) -> bool:
@@ -54,36 +58,37 @@ class Workload:
         return " ".join(lines)
 
 
-def _random() -> np.random.Generator:
-    return np.random.default_rng(_SEED)
+def _draws(low: int, high: int, shape: tuple[int, int]) -> Iterator[Values]:
+    random = np.random.default_rng(_SEED)
+    while True:
+        yield random.integers(low, high, shape)
 
 
 def fresh_pairs(window: int, rate: int) -> Iterator[Values]:
     """Pairs that hardly ever come again."""
-    random = _random()
-    while True:
-        yield random.integers(0, _FRESH, (rate, 2))
+    return _draws(0, _FRESH, (rate, 2))
 
 
 def steady_pairs(window: int, rate: int) -> Iterator[Values]:
     """The same pairs at every tick."""
-    pairs = _random().integers(0, _FRESH, (rate, 2))
-    while True:
-        yield pairs
+    return repeat(next(fresh_pairs(window, rate)))
 
 
 def meeting_pairs(window: int, rate: int) -> Iterator[Values]:
-    """Pairs from so large a domain that each meets about one partner in the window."""
-    random, domain = _random(), rate * (window + 1)
-    while True:
-        yield random.integers(0, domain, (rate, 2))
+    """Pairs from a domain so large that each meets about one partner in the window."""
+    return _draws(0, rate * (window + 1), (rate, 2))
 
 
 def temperatures(window: int, rate: int) -> Iterator[Values]:
     """Readings between freezing and very hot."""
-    random = _random()
+    return _draws(_COLDEST, _HOTTEST, (rate, 1))
+
+
+def sightings(window: int, rate: int) -> Iterator[Values]:
+    """Any of a million cars on any of the roads."""
+    random = np.random.default_rng(rate)
     while True:
-        yield random.integers(_COLDEST, _HOTTEST, (rate, 1))
+        yield np.column_stack((random.integers(0, _CARS, rate), random.integers(0, _ROADS, rate)))
 
 
 def _cooling(n: int) -> str:
@@ -120,7 +125,7 @@ _COOLING_ENCODING: Final = """
 
 
 def joins(copies: int) -> Workload:
-    """The join, as many times as rules are asked for."""
+    """The join, as a number of rules."""
     return Workload(
         name="join" if copies == 1 else f"{copies} rules",
         signature=Predicate("p", 2),
@@ -148,3 +153,20 @@ BOX: Final = Workload(
 )
 JOIN: Final = joins(1)
 COOLING: Final = Workload("cooling", Predicate("temp", 1), _cooling, temperatures, lambda n: _COOLING_ENCODING)
+
+# Pairs that meet a partner in one of four windows: an answer for each, that it began or that it ended.
+KEYED: Final = Workload(
+    name="join",
+    signature=Predicate("p", 2),
+    rules=lambda n: f"q(A,B,C) :- p(A,B) in [{n}], p(B,C) in [{n}].",
+    values=lambda window, rate: meeting_pairs(4 * window + 3, rate),
+)
+# Four answers for each pair, which do not say where they met and so have to be merged.
+DENSE: Final = replace(JOIN, name="dense join")
+_NEXT: Final = " ".join(f"next({road},{road + 1})." for road in range(_ROADS) if (road + 1) % _CHAIN)
+CLOSURE: Final = Workload(
+    name="closure",
+    signature=Predicate("seen", 2),
+    rules=lambda n: f"at(C,R) :- seen(C,R) in [{n // 4}]. at(C,S) :- at(C,R), next(R,S). {_NEXT}",
+    values=sightings,
+)

@@ -21,13 +21,13 @@ class HandWoundClock:
         self.engine = Engine(lars.read(Source("program", program)), first=first)
 
     def wind(self, to: int, facts: str = "") -> list[str]:
-        """Moves time to a tick, at which facts arrive (`speed(a,12). speed(b,30)`); tells every change on the way."""
+        """Moves time to a tick, at which facts arrive (`speed(a,12). speed(b,30)`); returns every change on the way."""
         arriving = lars.read(Source("facts", f"{facts.rstrip('. ')}.")).background if facts else ()
-        told = []
+        lines = []
         for change in self.engine.advance(to, arriving):
-            told += [f"{change.tick} + {fact}" for fact in sorted(map(str, change.begin))]
-            told += [f"{change.tick} - {fact}" for fact in sorted(map(str, change.end))]
-        return told
+            lines += [f"{change.tick} + {fact}" for fact in sorted(map(str, change.begin))]
+            lines += [f"{change.tick} - {fact}" for fact in sorted(map(str, change.end))]
+        return lines
 
     @property
     def holding(self) -> list[str]:

@@ -83,7 +83,7 @@ def by_semantics(program: Program, events: Sequence[Event], first: int, last: in
 def by_engine(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
     """The changes as the incremental engine gives them."""
     engine = Engine(program, first=first)
-    return told([*feed(engine, events), *(() if engine.now == last else engine.advance(last))])
+    return differences([*feed(engine, events), *(() if engine.now == last else engine.advance(last))])
 
 
 def feed(engine: Engine, events: Iterable[Event]) -> Iterator[Change]:
@@ -92,8 +92,8 @@ def feed(engine: Engine, events: Iterable[Event]) -> Iterator[Change]:
         yield from engine.advance(tick, [batch_of(engine.dictionary, event) for event in group])
 
 
-def told(changes: Iterable[Change]) -> Changes:
-    """What an engine says, spelled."""
+def differences(changes: Iterable[Change]) -> Changes:
+    """The changes of an engine, as text."""
     return {
         change.tick: Difference(*(frozenset(map(str, some)) for some in (change.begin, change.end, change.unknown)))
         for change in changes

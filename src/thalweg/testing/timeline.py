@@ -165,7 +165,7 @@ def _difference(source: Source, prefixes: str) -> Difference:
 
 
 def _facts(source: Source, prefixes: str) -> Iterator[tuple[Fact, str | None]]:
-    """Reads facts as the body of a rule, so that the table speaks the same language as the program."""
+    """Reads facts as the body of a rule, so that the table is in the language of the program."""
     if not source.text:
         return
     rule = Source(source.name, f"{prefixes} row :- {source.text}.", source.first_line)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from thalweg import SolveOptions, run
-from thalweg.bench.citybench import QUERIES, background, measure, program, rules, second, table
-from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
+from thalweg.bench.citybench import PER_ROUND, QUERIES, SCENARIOS, rules, second
+from thalweg.bench.window_evaluators import ENGINE, EVALUATORS, WHOLE, blocks, measure
 from thalweg.model.rdf import fact_of
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "citybench"
@@ -18,7 +18,7 @@ SPACE = "http://www.insight-centre.org/dataset/SampleEventService#"
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_engine_and_clingo_agree(query: str) -> None:
-    evaluators = [MAKERS[by](program(query), 3, background()) for by in (WHOLE, ENGINE)]
+    evaluators = [EVALUATORS[by](SCENARIOS[query]) for by in (WHOLE, ENGINE)]
     for tick in range(5):
         for each in evaluators:
             each.add(blocks(second(tick, 1), tick))
@@ -27,10 +27,9 @@ def test_engine_and_clingo_agree(query: str) -> None:
 
 
 def test_what_is_measured() -> None:
-    found = measure(ENGINE, "Q1", 2, 6)
-    assert found.answers == 36
-    assert found.worst >= found.median > 0
-    assert table([found]).row_count == 1
+    found = measure(ENGINE, SCENARIOS["Q1"], 2 * PER_ROUND, 6)
+    assert (found.answers, found.windows) == (36, 4)
+    assert found.worst_s >= found.median_s > 0
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the data of CityBench is not here")

@@ -19,7 +19,7 @@ from thalweg.bench.coror import (
     Renewal,
     Sliding,
     close,
-    draw,
+    draw_results,
     from_scratch,
     keep_to_budget,
     renew,
@@ -28,8 +28,8 @@ from thalweg.bench.coror import (
     slide_through_run,
     verdict,
 )
-from thalweg.bench.ontologies import Subject, made
-from thalweg.bench.table import records_table, write_records
+from thalweg.bench.report import Report, as_table
+from thalweg.bench.subjects import Subject, made
 from thalweg.languages.owl.program import specialised
 from thalweg.model.rdf import as_ntriples
 
@@ -78,7 +78,7 @@ def test_run_is_measured_tick_by_tick() -> None:
 
 
 @pytest.mark.parametrize("by", [ENGINE, GENERIC])
-def test_a_closure_tells_what_follows(by: str, tmp_path: Path) -> None:
+def test_a_closure_has_what_follows(by: str, tmp_path: Path) -> None:
     path = tmp_path / "x.nt"
     lines = [" ".join(map(as_ntriples, triple)) for triple in (*SUBJECT.schema, *SUBJECT.data(100))]
     path.write_text("".join(f"{line} .\n" for line in lines))
@@ -100,7 +100,7 @@ def test_owlrl_finds_what_the_engine_finds() -> None:
     assert (result.replaced, result.data, result.axioms) == (2, 20, len(SUBJECT.schema))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="nobody else tells how much memory a process holds")
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not report the memory of a process")
 def test_a_budget_is_measured_from_outside() -> None:
     budget, samples = keep_to_budget(SUBJECT, 500, 1)
     assert samples[-1][0] == 500
@@ -152,13 +152,14 @@ def test_bad_results_are_not(place: int, worse: list[object], claim: str) -> Non
 
 def test_results_are_written_and_drawn(tmp_path: Path) -> None:
     _, slid, renewed, _ = results()
-    draw(slid, [*renewed, replace(renewed[0], percent=0.1)], {"no budget": [(1, 100), (2, 300)]}, tmp_path)
+    draw_results(slid, [*renewed, replace(renewed[0], percent=0.1)], {"no budget": [(1, 100), (2, 300)]}, tmp_path)
     drawn = {path.name for path in tmp_path.iterdir()}
     assert {f"{name}.svg" for name in ("added", "shares", "windows", "ontologies", "data", "memory")} <= drawn
+    report = Report(tmp_path, "coror")
     for some in results():
-        assert records_table("x", some).row_count == len(some)
-        write_records(some, tmp_path / "x.csv")
-        with (tmp_path / "x.csv").open(encoding="utf-8") as file:
+        assert as_table("x", some).row_count == len(some)
+        report.add("x", some)
+        with (report.folder / "x.csv").open(encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == len(some)
 
 

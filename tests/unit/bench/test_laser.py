@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.bench.laser import points, verdict
-from thalweg.bench.measure import (
+from thalweg.bench.laser import (
     Point,
     Result,
+    draw_results,
     measure,
     measure_gap,
     measure_growth,
     measure_json_lines,
     naive_arrivals,
+    points,
     program_of,
+    row,
+    verdict,
 )
-from thalweg.bench.table import results_table, verdict_table, write_results
+from thalweg.bench.report import Report
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
 from thalweg.engine import Engine
 from thalweg.ir import semantics
@@ -79,8 +82,10 @@ def test_the_verdict_finds_every_point_it_needs(quick: bool, tmp_path: Path) -> 
         f"{name} [80] at 800/tick, at least 100 × faster than the naive interpreter"
         for name in ("diamond", "box", "join")
     }
-    assert results_table(results).row_count == len(results)
-    assert verdict_table(targets).row_count == len(targets)
-    write_results(results, tmp_path / "results.csv")
-    with (tmp_path / "results.csv").open(encoding="utf-8") as file:
+    report = Report(tmp_path, "laser")
+    report.add("results", list(map(row, results)))
+    report.close(targets)
+    with (report.folder / "results.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == len(results)
+    draw_results(results, [(1, 100), (2, 300)], report.folder)
+    assert {path.stem for path in report.folder.glob("*.svg")} == {"windows", "rates", "memory"}

@@ -14,21 +14,23 @@ from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.interleaved import (
     ECHO,
     ENGINE,
+    RATE,
     SILENT,
     SPARK,
     WARM_UP,
+    WINDOW,
     Contender,
     Heat,
     Result,
     Sample,
     compete,
     engines,
+    record,
 )
 from thalweg.bench.interleaved import session as fresh_session
-from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
-from thalweg.bench.spark import heats, verdict
-from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, Stream, record
-from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest
+from thalweg.bench.report import Report, Target
+from thalweg.bench.spark import batch_rows, draw_results, heats, row, verdict
+from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.diagnostics import Source
 from thalweg.engine import Engine
 from thalweg.languages import lars
@@ -37,7 +39,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.planning.partition import partition
 
 HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
-STREAMS = (ONE, KEYED, DENSE, CHAIN)
+STREAMS = (DIAMOND, KEYED, DENSE, CLOSURE)
 
 
 def result(seconds: list[float], heat: Heat = HEAT, contender: Contender = HEAT.contenders[0]) -> Result:
@@ -68,7 +70,7 @@ def test_a_share_is_taken_batch_by_batch() -> None:
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
-def test_a_recording_goes_on_from_file_to_file(stream: Stream, tmp_path: Path) -> None:
+def test_a_recording_goes_on_from_file_to_file(stream: Workload, tmp_path: Path) -> None:
     files = record(stream, tmp_path, files=3, rows=2 * RATE)
     tables = [pq.read_table(file) for file in files]
     assert [table.num_rows for table in tables] == [2 * RATE] * 3
@@ -77,13 +79,13 @@ def test_a_recording_goes_on_from_file_to_file(stream: Stream, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
-def test_every_program_is_split(stream: Stream) -> None:
-    assert all(stage.split for stage in partition(lars.read(Source(stream.name, stream.rules))).stages)
+def test_every_program_is_split(stream: Workload) -> None:
+    assert all(stage.split for stage in partition(lars.read(Source(stream.name, stream.rules(WINDOW)))).stages)
 
 
 @pytest.mark.parametrize("idle", [Silent, Echo])
 def test_an_idle_engine_is_restored_as_one(idle: type[Engine]) -> None:
-    engine = idle(lars.read(Source(DENSE.name, DENSE.rules)), first=3)
+    engine = idle(lars.read(Source(DENSE.name, DENSE.rules(WINDOW))), first=3)
     changes = engine.advance(5, [Batch(rows={Predicate("p", 2): np.array([5, 9, 9, 13])})])
     again = idle.restore(engine.program, engine.snapshot())
     assert (type(again), again.now, len(again.facts())) == (idle, 5, 0)
@@ -102,16 +104,15 @@ def test_the_verdict_finds_every_heat_it_needs(quick: bool, tmp_path: Path) -> N
         f"{name}, 2 cores: at least 60% of the pipeline whose engine concludes nothing"
         for name in ("join", "dense join")
     }
-    assert contest_table(results).row_count == len(results)
-    assert verdict_table(targets).row_count == len(targets)
-    write_contest(results, tmp_path / "results.csv")
-    write_batches(results, tmp_path / "batches.csv")
-    assert len(lines(tmp_path / "results.csv")) == len(results)
-    assert len(lines(tmp_path / "batches.csv")) == sum(len(each.samples) for each in results)
-    draw_throughput(results, tmp_path)
-    draw_partitions(results, tmp_path)
-    draw_along(results, tmp_path)
-    assert {path.stem for path in tmp_path.glob("*.svg")} == {"throughput", "partitions", "along"}
+    report = Report(tmp_path, "spark")
+    report.add("results", [row(each, results) for each in results])
+    report.write("batches", [batch for each in results for batch in batch_rows(each)])
+    report.close(targets)
+    assert len(lines(report.folder / "results.csv")) == len(results)
+    assert len(lines(report.folder / "batches.csv")) == sum(len(each.samples) for each in results)
+    assert len(lines(report.folder / "verdict.csv")) == len(targets)
+    draw_results(results, report.folder)
+    assert {path.stem for path in report.folder.glob("*.svg")} == {"throughput", "partitions", "along"}
 
 
 def test_the_verdict_sees_what_grows() -> None:
@@ -119,10 +120,10 @@ def test_the_verdict_sees_what_grows() -> None:
     (dense,) = (each for each in results if is_dense(each.heat) and each.contender.name == ENGINE)
     dense.samples[:] = [replace(each, seconds=1.0 + n) for n, each in enumerate(dense.samples)]
     dense.held |= {len(dense.samples) - 1: 5_000}
-    told = failed(verdict(results))
-    assert any("cost per row" in claim for claim in told)
-    assert any("state in the store" in claim for claim in told)
-    assert any("faster than Spark's own" in claim for claim in told)
+    missed = failed(verdict(results))
+    assert any("cost per row" in claim for claim in missed)
+    assert any("state in the store" in claim for claim in missed)
+    assert any("faster than Spark's own" in claim for claim in missed)
 
 
 def is_dense(heat: Heat) -> bool:
@@ -151,13 +152,13 @@ def test_all_do_what_they_are_measured_for(tmp_path: Path) -> None:
     with fresh_session(2) as spark:
         found = {each.contender.name: each for each in compete(spark, heat)}
     assert all(len(each.samples) == batches for each in found.values())
-    told = {name: sum(sample.answers for sample in each.samples) for name, each in found.items()}
+    answers = {name: sum(sample.answers for sample in each.samples) for name, each in found.items()}
     pairs = [row.values() for file in record(DENSE, tmp_path, batches, rows) for row in pq.read_table(file).to_pylist()]
     # The last tick is still open when the last batch has been taken.
     closed = [(a, b) for a, b, t in pairs if t < batches * rows // RATE - 1]
-    assert told[ECHO] == len(closed)
-    assert told[ENGINE] == len(set(meetings(closed)))
-    assert told[SPARK] == len(meetings([(a, b) for a, b, _ in pairs]))
+    assert answers[ECHO] == len(closed)
+    assert answers[ENGINE] == len(set(meetings(closed)))
+    assert answers[SPARK] == len(meetings([(a, b) for a, b, _ in pairs]))
     assert found[ENGINE].held[batches - 1] > 16 * rows
 
 

@@ -11,7 +11,7 @@ from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.testing.evaluators import told
+from thalweg.testing.evaluators import differences
 
 
 def fact(text: str) -> Fact:
@@ -24,7 +24,7 @@ def shed_upto(engine: Engine, tick: int) -> list[str]:
     before, changes = standing(engine), []
     shed(engine, save(engine), tick)
     add_difference(engine, before, changes)
-    return [str(difference) for difference in told(changes).values() if difference]
+    return [str(difference) for difference in differences(changes).values() if difference]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_changes_add_up_over_a_budget(rules):
     engine, holding, partial = Engine(api.load(rules), memory=100_000), set[str](), False
     for tick in range(30):
         arriving = [Fact("p", (f"v{tick}_{number}",)) for number in range(300)] if tick < 15 else []
-        for difference in told(engine.advance(tick, arriving)).values():
+        for difference in differences(engine.advance(tick, arriving)).values():
             assert not difference.begin & holding
             assert difference.end | difference.unknown <= holding
             holding = (holding | difference.begin) - difference.end - difference.unknown
@@ -56,9 +56,9 @@ def test_negation_over_what_was_shed_is_unknown_until_it_would_be_gone():
     assert set(map(str, engine.facts())) == {"a(y)", "b(x)", "b(y)"}
     assert shed_upto(engine, 20) == ["? a(y)"]
     assert (engine.shed, engine.unsure, engine.partial) == (("p/1",), ("a/1",), True)
-    assert told(engine.advance(20)) == {}
+    assert differences(engine.advance(20)) == {}
     changes = engine.advance(40)
-    assert {tick: str(found) for tick, found in told(changes).items()} == {21: "+ a(x), + a(y)"}
+    assert {tick: str(found) for tick, found in differences(changes).items()} == {21: "+ a(x), + a(y)"}
     assert not changes[0].partial
 
 
@@ -68,7 +68,7 @@ def test_what_is_derived_from_what_is_left_goes_on():
     engine.advance(5, [fact("p(y)")])
     assert shed_upto(engine, 9) == ["? n(2), ? q(x)"]
     assert [str(found) for found in engine.facts()] == ["q(y)"]
-    assert {tick: str(found) for tick, found in told(engine.advance(14)).items()} == {10: "+ n(1)"}
+    assert {tick: str(found) for tick, found in differences(engine.advance(14)).items()} == {10: "+ n(1)"}
 
 
 def test_an_end_that_another_derivation_may_outlast_is_unknown():
@@ -76,7 +76,7 @@ def test_an_end_that_another_derivation_may_outlast_is_unknown():
     engine.advance(0, [fact("r(x)")])
     assert shed_upto(engine, 9) == ["? q(x)"]
     changes = [*engine.advance(1, [fact("p(x)")]), *engine.advance(8, [fact("p(y)")]), *engine.advance(12)]
-    assert {tick: str(found) for tick, found in told(changes).items()} == {
+    assert {tick: str(found) for tick, found in differences(changes).items()} == {
         1: "+ q(x)",
         4: "? q(x)",
         8: "+ q(y)",
@@ -104,7 +104,7 @@ def test_a_part_that_is_given_less_draws_no_conclusion_from_it():
     engine.doubt({(Predicate("q", 1), False): (Predicate("p", 1),)})
     assert engine.advance(4, given=[Given(Predicate("q", 1), False, none, rows)])[0].shed == (Predicate("p", 1),)
     assert not engine.facts()
-    assert told(engine.advance(7)) == {}
+    assert differences(engine.advance(7)) == {}
     engine.doubt({})
-    assert {tick: str(found) for tick, found in told(engine.advance(8)).items()} == {8: "+ a(x)"}
+    assert {tick: str(found) for tick, found in differences(engine.advance(8)).items()} == {8: "+ a(x)"}
     assert not engine.partial

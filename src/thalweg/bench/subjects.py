@@ -1,4 +1,4 @@
-"""What is reasoned about: ontologies made to any size, well-known ones where they are at hand, and instances for each.
+"""Ontologies to reason about: generated to any size, or well-known ones where they are at hand; with instances.
 
 Instances live in small neighbourhoods, and a property leads from each to one other of the same: so properties that are
 functional, transitive or inverse to each other conclude what they should, and nothing grows with the square of data.
@@ -14,40 +14,39 @@ from typing import Final
 
 from thalweg.bench import university
 from thalweg.connectors.ontologies import read_triples
+from thalweg.model.rdf import read_graph
 from thalweg.model.vocabulary import OWL, RDFS, TYPE, Triple, is_schema, is_schema_class
 
 _NAMESPACE: Final = "http://example.org/made#"
 _NEIGHBOURS: Final = 5
 _BRANCHES: Final = 4
-_SUBCLASS, _SUBPROPERTY = f"<{RDFS}subClassOf>", f"<{RDFS}subPropertyOf>"
-_DOMAIN, _RANGE = f"<{RDFS}domain>", f"<{RDFS}range>"
 
 KNOWN: Final = ("teams", "koala", "mad_cows", "beer")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An ontology, and where its data come from: as many triples as asked for."""
+    """An ontology, and a generator for a number of triples of data."""
 
     name: str
     schema: tuple[Triple, ...]
     data: Callable[[int], list[Triple]]
 
 
-def folder() -> Path:
-    """Where the ontologies are that others have published: they do not ship with the package."""
+def data_folder() -> Path:
+    """The folder of published ontologies and tests, which do not ship with the package."""
     return Path(os.environ.get("THALWEG_DATA", "../shared/data"))
 
 
 def well_known() -> list[Subject]:
     """Those that Coror and Stream Coror were measured with, as far as they are at hand."""
-    paths = [(name, folder() / "coror" / f"{name}.nt") for name in KNOWN]
+    paths = [(name, data_folder() / "coror" / f"{name}.nt") for name in KNOWN]
     return [about(name, read_triples(path)) for name, path in paths if path.exists()]
 
 
 def universities() -> Subject:
     """LUBM's ontology where it is at hand, ours elsewhere; with data of our generator."""
-    path = folder() / "lubm" / "univ-bench.owl"
+    path = data_folder() / "lubm" / "univ-bench.owl"
     schema = read_triples(path) if path.exists() else university.ontology()
     kept = tuple(triple for triple in schema if is_schema(triple))
     named = "LUBM" if path.exists() else "university"
@@ -55,12 +54,13 @@ def universities() -> Subject:
 
 
 def made(classes: int) -> Subject:
-    """An ontology with so many classes, and about four axioms for each two.
+    """An ontology with a number of classes, and about four axioms for each two.
 
     >>> made(8).name, len(made(80).data(1_000))
     ('8 classes', 1000)
     """
-    return about(f"{classes:,} classes", list(_axioms(classes)))
+    text = "\n".join(_axioms(classes)).encode()
+    return about(f"{classes:,} classes", [triple[:3] for triple in read_graph(text, "turtle", scope="made")])
 
 
 def about(name: str, triples: Sequence[Triple]) -> Subject:
@@ -69,43 +69,28 @@ def about(name: str, triples: Sequence[Triple]) -> Subject:
     return Subject(name, schema, partial(instances, schema))
 
 
-def _axioms(classes: int) -> Iterator[Triple]:
+def _axioms(classes: int) -> Iterator[str]:
     """Trees of classes and of properties; every second property has a class defined by it, some are transitive."""
-    for number in range(classes):
-        yield _class(number), TYPE, f"<{OWL}Class>"
-        if number:
-            yield _class(number), _SUBCLASS, _class((number - 1) // _BRANCHES)
-    for number in range(classes // 2):
-        yield _property(number), TYPE, f"<{OWL}ObjectProperty>"
-        yield from _about_property(number, classes)
-
-
-def _about_property(number: int, classes: int) -> Iterator[Triple]:
-    this = _property(number)
-    if number:
-        yield this, _SUBPROPERTY, _property((number - 1) // _BRANCHES)
-    match number % 8:
-        case 1 | 3 | 5:
-            node, value = f"_:some{number}", _class(classes - 1 - number)
-            yield node, TYPE, f"<{OWL}Restriction>"
-            yield node, f"<{OWL}onProperty>", this
-            yield node, f"<{OWL}someValuesFrom>", value
-            yield node, _SUBCLASS, _class(number)
-        case 2 | 4:
-            yield this, _DOMAIN, _class(number)
-            yield this, _RANGE, _class(classes - 1 - number)
-        case 6:
-            yield this, f"<{OWL}inverseOf>", _property(number - 1)
-        case 7:
-            yield this, TYPE, f"<{OWL}TransitiveProperty>"
-
-
-def _class(number: int) -> str:
-    return f"<{_NAMESPACE}Class{number}>"
-
-
-def _property(number: int) -> str:
-    return f"<{_NAMESPACE}property{number}>"
+    yield f"@prefix : <{_NAMESPACE}> . @prefix owl: <{OWL}> . @prefix rdfs: <{RDFS}> ."
+    for n in range(classes):
+        yield f":Class{n} a owl:Class ."
+        if n:
+            yield f":Class{n} rdfs:subClassOf :Class{(n - 1) // _BRANCHES} ."
+    for n in range(classes // 2):
+        other = classes - 1 - n
+        yield f":property{n} a owl:ObjectProperty ."
+        if n:
+            yield f":property{n} rdfs:subPropertyOf :property{(n - 1) // _BRANCHES} ."
+        match n % 8:
+            case 1 | 3 | 5:
+                restriction = f"a owl:Restriction ; owl:onProperty :property{n} ; owl:someValuesFrom :Class{other}"
+                yield f"[ {restriction} ] rdfs:subClassOf :Class{n} ."
+            case 2 | 4:
+                yield f":property{n} rdfs:domain :Class{n} ; rdfs:range :Class{other} ."
+            case 6:
+                yield f":property{n} owl:inverseOf :property{n - 1} ."
+            case 7:
+                yield f":property{n} a owl:TransitiveProperty ."
 
 
 def instances(schema: Sequence[Triple], triples: int, seed: int = 0) -> list[Triple]:
@@ -140,7 +125,7 @@ def _vocabulary(schema: Sequence[Triple]) -> tuple[list[str], list[str]]:
             classes[subject] = None
         elif predicate == TYPE and thing in _OBJECT_PROPERTIES and subject not in fixed:
             properties[subject] = None
-        elif predicate == _SUBCLASS:
+        elif predicate == f"<{RDFS}subClassOf>":
             classes |= dict.fromkeys(each for each in (subject, thing) if each[0] == "<" and not is_schema_class(each))
     return sorted(classes), sorted(properties)
 
