@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from thalweg.engine import Engine
+from thalweg import Engine
 from thalweg.ir.nodes import Program
 from thalweg.ir.semantics import output
 from thalweg.languages.owl import axioms as ax

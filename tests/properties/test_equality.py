@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from test_ontologies import CLASSES, INDIVIDUALS, PROPERTIES, WINDOW, ontologies, owl
 from test_shedding import tight
 
-from thalweg.engine import Engine
+from thalweg import Engine
 from thalweg.engine.equality import Classes
 from thalweg.ir.semantics import answers
 from thalweg.languages.owl.program import as_fact, specialised

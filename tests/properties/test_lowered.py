@@ -7,8 +7,8 @@ import clingo
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.ir.semantics import output
 from thalweg.languages.asp import program as asp
 from thalweg.languages.asp.directives import take_out

@@ -107,11 +107,11 @@ def _evaluated(
     interrupt: Interrupt,
     listen: "Listener",
 ) -> _Evaluated:
-    from thalweg.engine import Engine
+    from thalweg.runtimes.rule_engine import RuleEngine
 
     if parts.answer_sets is None:
         assert parts.rules is not None
-        engine = Engine(parts.rules, first=settings.first, memory=settings.memory)
+        engine = RuleEngine(parts.rules, first=settings.first, memory=settings.memory)
         if parts.rules.reasons is None:
             return _Evaluated(engine)
         from thalweg.runtimes.consistency.clashes import Explaining

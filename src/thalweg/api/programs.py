@@ -21,8 +21,8 @@ from thalweg.ir.merge import TOGETHER, merge
 from thalweg.ir.nodes import Program, TermAnnotations
 from thalweg.model.time import milliseconds
 from thalweg.model.triples import TRIPLES
-from thalweg.planning.check import check
 from thalweg.planning.choose_topology import USUAL, Choice, lay_out, moved
+from thalweg.planning.passes import check
 from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:

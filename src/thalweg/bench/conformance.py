@@ -23,11 +23,11 @@ from thalweg.bench.refutation import Close, Closure, follows
 from thalweg.bench.table import Target, verdict_table, write_verdict
 from thalweg.connectors.ontologies import read_triples
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Engine
 from thalweg.languages.owl.kinds import owl
 from thalweg.languages.owl.program import over_triples
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
+from thalweg.runtimes.rule_engine import RuleEngine
 
 Read = Callable[[Path], list[Triple]]
 
@@ -129,7 +129,7 @@ def by_rules(profile: str) -> Close:
 
     def close(triples: Iterable[Triple]) -> Closure:
         given = list(triples)
-        engine = Engine(over_triples(given, profile), first=0)
+        engine = RuleEngine(over_triples(given, profile), first=0)
         engine.advance(0)
         found = engine.facts()
         derived = {_triple(fact) for fact in found if fact.predicate != "inconsistent"}

@@ -24,7 +24,6 @@ from thalweg.bench.ontologies import folder
 from thalweg.bench.plot import draw_consistency
 from thalweg.bench.table import Target, records_table, verdict_table, write_records, write_verdict
 from thalweg.connectors.ontologies import read_triples
-from thalweg.engine import Engine
 from thalweg.engine.memory import size_of
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.checking import checked
@@ -33,6 +32,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.vocabulary import OWL, RDFS, Triple
 from thalweg.planning.choose_topology import Choice, lay_out
 from thalweg.planning.topology import Taxonomy, Topology, assigned, bits, groups, ltm, ntm
+from thalweg.runtimes.rule_engine import RuleEngine
 
 AUTO: Final = "auto"
 NTM: Final = "NTM"
@@ -156,7 +156,7 @@ class Stream:
         mine = people % self.share[1] == self.share[0]
         return people[mine], told[mine]
 
-    def batch(self, tick: int, engine: Engine) -> Batch:
+    def batch(self, tick: int, engine: RuleEngine) -> Batch:
         people, told = self.tick(tick)
         code = engine.dictionary.code
         words = np.array([code(f"<http://example.org/person{each}>") for each in people.tolist()], dtype=np.int64)
@@ -187,7 +187,7 @@ class Contender:
 
     def __init__(self, name: str, topology: Topology | None, subject: Subject, window: int) -> None:
         self.name, self.topology = name, topology
-        self.engine = Engine(subject.program(topology, window), first=0)
+        self.engine = RuleEngine(subject.program(topology, window), first=0)
         self.engine.advance(0)
         self.before, self.bytes_before = self.engine.live, size_of(self.engine.arrays)
         self.seconds, self.tuples, self.clashes = 0.0, 0, 0
@@ -299,7 +299,7 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
     begin = time.perf_counter()
     found = checked(name, triples, 10, bolts)
     compiled = time.perf_counter()
-    engine = Engine(found.program, first=0)
+    engine = RuleEngine(found.program, first=0)
     engine.advance(0)
     planned = time.perf_counter()
     closed, known, _ = marks[0]

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Final, Protocol
 
 from thalweg.connectors.triples import TripleReader
-from thalweg.engine import Engine
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -20,6 +19,7 @@ from thalweg.runtimes.answer_sets.lowering import Lowered
 from thalweg.runtimes.answer_sets.solving import Solving
 from thalweg.runtimes.answer_sets.windowed import Inputs
 from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.solvers.clingo import Task, solve
 from thalweg.solvers.crew import SolverPool
 
@@ -117,7 +117,7 @@ class Incremental:
         rules = program.lowered(ticks)
         assert rules is not None
         # Kernels are loaded before the clock starts.
-        Engine(rules, first=0).advance(0)
+        RuleEngine(rules, first=0).advance(0)
         self._lowered = Lowered(rules, Frame(ticks), program.inputs, background)
         self._door = _Door(program, self._lowered.dictionary)
         self._ticks, self._position = ticks, -1

@@ -20,8 +20,8 @@ from uuid import uuid4
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.streams import COLUMNS, WINDOW, Stream, record
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.languages import lars
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.session import open_session, stop_session
 from thalweg.runtimes.spark.watch import state_bytes, state_rows
 
@@ -55,7 +55,7 @@ class Contender:
     """The pipeline with an engine, or without one Spark's own join; `most` is how many seconds it may take in all."""
 
     name: str
-    engine: type[Engine] | None
+    engine: type[RuleEngine] | None
     partitions: int
     most: float = float("inf")
 
@@ -74,7 +74,7 @@ class Heat:
 
 def engines(partitions: int) -> tuple[Contender, ...]:
     """The engine and those that do nothing."""
-    kinds = ((ENGINE, Engine), (SILENT, Silent), (ECHO, Echo))
+    kinds = ((ENGINE, RuleEngine), (SILENT, Silent), (ECHO, Echo))
     return tuple(Contender(name, engine, partitions) for name, engine in kinds)
 
 
@@ -213,7 +213,7 @@ class _Entrant:
 
     def finished(self) -> Result:
         result = self.result
-        if result.contender.engine is Engine:
+        if result.contender.engine is RuleEngine:
             first, last = result.thirds
             for batch in sorted({*first[:_LOOKED_UP], *last[-_LOOKED_UP:]}):
                 result.held[batch] = held(self._spark, self._checkpoint, batch)

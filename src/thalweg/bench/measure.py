@@ -16,13 +16,13 @@ from thalweg.bench.workload import Values, Workload, meeting_pairs
 from thalweg.connectors.files import FILE_BLOCK
 from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.solvers.clingo import solve_once
 
 
@@ -90,16 +90,16 @@ def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> f
     return statistics.median(ratios)
 
 
-def _filled(point: Point) -> tuple[Engine, Iterator[Values]]:
+def _filled(point: Point) -> tuple[RuleEngine, Iterator[Values]]:
     """An engine with full windows, and the rest of its stream."""
-    engine = Engine(program_of(point))
+    engine = RuleEngine(program_of(point))
     stream = point.workload.values(point.window, point.rate)
     for tick, values in enumerate(islice(stream, point.window + 2)):
         engine.advance(tick, point.workload.batch(values))
     return engine, stream
 
 
-def _advance(engine: Engine, workload: Workload, stretch: list[Values]) -> float:
+def _advance(engine: RuleEngine, workload: Workload, stretch: list[Values]) -> float:
     batches = [workload.batch(values) for values in stretch]
     assert engine.now is not None
     tick = engine.now
@@ -210,7 +210,7 @@ def _limited(seconds: float, work: Callable[[], object]) -> None:
 
 def measure_gap(point: Point, ticks: int) -> float:
     """Seconds to cross a gap of empty ticks with full windows before it."""
-    engine = Engine(program_of(point))
+    engine = RuleEngine(program_of(point))
     for tick, values in _window(point):
         engine.advance(tick, point.workload.batch(values))
     return _timed(lambda: engine.advance(point.window + ticks))

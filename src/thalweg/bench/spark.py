@@ -17,7 +17,7 @@ from thalweg.bench.interleaved import ECHO, ENGINE, SILENT, SPARK, Contender, He
 from thalweg.bench.plot import draw_along, draw_partitions, draw_throughput
 from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, WINDOW, Stream
 from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest, write_verdict
-from thalweg.engine import Engine
+from thalweg.runtimes.rule_engine import RuleEngine
 
 _ENOUGH: Final = 0.6
 _FLAT: Final = 1.25
@@ -40,13 +40,13 @@ def heats(quick: bool) -> list[Heat]:
     single = [Heat("engines", 1, stream, engines(1), 4 if quick else 5, rows) for stream in streams]
     if not quick:
         # On one core Spark's own join is waited for with fewer rows.
-        pair = Contender(ENGINE, Engine, 1), Contender(SPARK, None, 1, most=40)
+        pair = Contender(ENGINE, RuleEngine, 1), Contender(SPARK, None, 1, most=40)
         single.append(Heat("spark", 1, DENSE, pair, 4, 80_000))
     return [*single, *main]
 
 
 def _spread(partitions: Iterable[int]) -> tuple[Contender, ...]:
-    return tuple(Contender(ENGINE, Engine, number) for number in partitions)
+    return tuple(Contender(ENGINE, RuleEngine, number) for number in partitions)
 
 
 def main(out: Path, quick: bool = False) -> None:

@@ -61,8 +61,7 @@ from thalweg.engine.layout import (
 )
 from thalweg.ir.nodes import Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
 from thalweg.model.number import COMPARISONS, OPERATORS
-from thalweg.planning.order_joins import order_joins
-from thalweg.planning.plan import Count, Plan, PlanRule, RelationAtom
+from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -120,14 +119,16 @@ def assemble(plan: Plan, code: Code) -> Table:
     static = _static(plan)
     for rule in plan.rules:
         level = plan.strata[rule.head.relation.number]
+        positive, negative = rule.joins[: len(rule.positive)], rule.joins[len(rule.positive) :]
         # Background is there before anything else comes, so that a rule is set going by what comes.
-        moving = [atom for atom in rule.positive if atom.relation.number not in static]
-        for atom in moving or rule.positive:
-            lists[atom.relation.number].growth.append((level, _Variant(slots, code, rule, atom), rule))
-        for atom in rule.negative:
-            lists[atom.relation.number].negated.append((level, _Variant(slots, code, rule, atom), rule))
+        moving = [join for join in positive if join.start.relation.number not in static]
+        for join in moving or positive:
+            lists[join.start.relation.number].growth.append((level, _Variant(slots, code, rule, join), rule))
+        for join in negative:
+            lists[join.start.relation.number].negated.append((level, _Variant(slots, code, rule, join), rule))
         if plan.retractable[rule.head.relation.number]:
-            lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.head), rule))
+            assert rule.backwards is not None
+            lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.backwards), rule))
     told = [] if plan.links is None else list(_columns_told(plan, slots))
     told += [] if plan.program.reasons is None else _columns_fed(plan, slots)
     return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
@@ -260,24 +261,23 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
 
 
 class _Variant:
-    """The steps of one variant, which find every answer of a rule in which a row of `start` takes part.
+    """The steps of one variant, which find every answer of a rule in which a row of the join's start takes part.
 
     Registers are given out in the order in which variables are met.
     """
 
-    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, rule: PlanRule, start: RelationAtom) -> None:
+    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, rule: PlanRule, join: Join) -> None:
         self.slots = slots
         self.code = code
         self.registers: dict[str, int] = {}
         self.lookups = 0
         self.words: list[int] = []
-        columns = [self.start_column(rule, arg) for arg in start.args]
+        columns = [self.start_column(rule, arg) for arg in join.start.args]
         self.words += [len(columns), *(word for column in columns for word in column)]
-        positive = [atom for atom in rule.positive if atom is not start]
-        clipped = rule.clip is not None and start is rule.positive[0]
+        clipped = rule.clip is not None and join.start is rule.positive[0]
         if clipped:
             self.clip(rule)
-        self.join(rule, positive, clip=rule.clip is not None and not clipped)
+        self.join(rule, join, clip=rule.clip is not None and not clipped)
 
     def start_column(self, rule: PlanRule, arg: Expression) -> list[int]:
         """A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise."""
@@ -285,10 +285,10 @@ class _Variant:
             return [BIND, self.fresh()]
         return self.column(arg)
 
-    def join(self, rule: PlanRule, positive: list[RelationAtom], clip: bool) -> None:
+    def join(self, rule: PlanRule, join: Join, clip: bool) -> None:
         named = names(*rule.head.args)
         complete = 0 if named <= self.registers.keys() else None
-        for step in order_joins(positive, rule.negative, rule.tests, rule.binds, frozenset(self.registers)):
+        for step in join.steps:
             if isinstance(step, Comparison):
                 self.test(step, rule.binds.get(id(step)))
             elif any(step is atom for atom in rule.negative):

@@ -1,6 +1,6 @@
 """What is on its way into the kernel."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def gathered(batch: Batch, into: Mapping[Predicate, tuple[Predicate, Rows]], kep
     return rest
 
 
-def feed_index(signature: Predicate, feeds: list[Feed]) -> Rows:
+def feed_index(signature: Predicate, feeds: Sequence[Feed]) -> Rows:
     """The feeds of one signature on one stream, as the kernel reads them."""
     wide = signature.arity
     return np.array(

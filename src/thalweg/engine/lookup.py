@@ -47,7 +47,7 @@ def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[TimedFact]:
     ):
         if relation in sizes:
             signature, size = sizes[relation]
-            fact = engine.gathering.origin(signature, tuple(map(spell, words[: signature.arity])))
+            fact = engine.plan.copies.origin(signature, tuple(map(spell, words[: signature.arity])))
             forever = horizon >= FOREVER
             yield TimedFact(fact, None if forever else horizon - size, None if forever else horizon)
 
@@ -71,7 +71,7 @@ def _looked_through(engine: "Engine", words: Rows, sizes: dict[int, tuple[Predic
     """The rows that no index leads to."""
     assert engine.now is not None
     arrays, indexed = engine.arrays, {(relation, column) for relation, _, column, _ in engine.table.told.tolist()}
-    told_as = {signature for signature, _ in engine.gathering.into.values()}
+    told_as = {signature for signature, _ in engine.plan.copies.into.values()}
     missing: dict[int, list[int]] = {}
     for relation, (signature, _) in sizes.items():
         # What is told as something else has its individual in front, and numbers behind it.

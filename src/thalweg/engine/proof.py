@@ -7,7 +7,7 @@ being proved higher up is no reason, so the next answer is tried: what is shown 
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thalweg.engine.equality import of_hub
 from thalweg.engine.search import Search
@@ -19,7 +19,6 @@ from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, co
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
-from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import PlanRule, Relation, RelationAtom
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class _Prover:
                 if feed.relation.number == relation:
                     if signature in plan.program.gathered:
                         args = tuple(map(self.engine.dictionary.spell, row))
-                        claim = f"{self.engine.gathering.origin(signature, args)} in [{feed.size}]"
+                        claim = f"{plan.copies.origin(signature, args)} in [{feed.size}]"
                     if horizon >= FOREVER and feed.size < FOREVER:
                         return Proof(claim, None, "background")
                     tick = row[-1] >> 2 if feed.kind == "timed" else horizon - feed.size
@@ -330,12 +329,14 @@ class _Prover:
                 return
             if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
                 return
-        steps = order_joins(rule.positive, rule.negative, rule.tests, rule.binds, frozenset(start))
-        for binding, horizon in self.join(rule, steps, start, FOREVER):
+        assert rule.backwards is not None
+        for binding, horizon in self.join(rule, rule.backwards.steps, start, FOREVER):
             if self.words(rule.head.args, binding) == row:
                 yield binding, horizon
 
-    def join(self, rule: PlanRule, steps: list[Any], binding: Binding, horizon: int) -> Iterator[tuple[Binding, int]]:
+    def join(
+        self, rule: PlanRule, steps: tuple[RelationAtom | Comparison, ...], binding: Binding, horizon: int
+    ) -> Iterator[tuple[Binding, int]]:
         if not steps:
             yield binding, horizon
             return

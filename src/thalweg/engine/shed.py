@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.checkpoint import State, fed_relations, joined, load, run_relations, save
-from thalweg.engine.completeness import weigh
+from thalweg.engine.completeness import current_target, weigh
 from thalweg.engine.decoder import Rows, of_relations, relation_mask
 from thalweg.engine.layout import COLUMNS, LINKS, RELATION
 from thalweg.engine.memory import ROOM
@@ -37,7 +37,7 @@ def settle(engine: "Engine", changes: "list[Change]") -> None:
     assert engine.now is not None
     engine.lacking = {name: until for name, until in engine.lacking.items() if until >= engine.now}
     weigh(engine)
-    if engine.incomplete != engine.withheld:
+    if engine.incomplete != engine.plan.incomplete:
         before, state = standing(engine), save(engine)
         _plan_again(engine, state)
         add_difference(engine, before, changes)
@@ -50,7 +50,7 @@ def _plan_again(engine: "Engine", state: State) -> None:
     """
     budget, engine.memory = engine.memory, None
     try:
-        engine.prepare()
+        engine.adopt(engine.replan(current_target(engine)))
         load(engine, state)
     finally:
         engine.memory = budget
@@ -122,7 +122,7 @@ def standing(engine: "Engine") -> Standing:
     followed = [plan.exports[key] for key in plan.exports.keys() - engine.program.irrevocable]
     rows = _living(engine, [*plan.outputs.values(), *followed])
     visible = rows if engine.equals is None else engine.equals.visible(rows)
-    return Standing(visible, _living(engine, lasting), engine.withheld)
+    return Standing(visible, _living(engine, lasting), engine.plan.incomplete)
 
 
 def _living(engine: "Engine", relations: Iterable[Relation]) -> Rows:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from thalweg.ir.dependency import resting_on
 from thalweg.ir.nodes import (
     Aggregate,
     Always,
@@ -257,10 +258,8 @@ def _lasting(program: Program) -> frozenset[Predicate]:
         if any(isinstance(literal, Not | Aggregate | Always) for literal in rule.body)
         or any(isinstance(use.window, TupleWindow) for use in uses(rule.body))
     }
-    edges = [(rule.head.signature, use.signature) for rule in program.rules for use in uses(rule.body)]
-    while more := {head for head, needed in edges if needed in uncertain} - uncertain:
-        uncertain |= more
-    return program.derived - uncertain
+    needs = ((rule.head.signature, use.signature, 0) for rule in program.rules for use in uses(rule.body))
+    return program.derived - resting_on(uncertain, needs)
 
 
 def _merging(route: Route) -> Rule:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg import Engine
 from thalweg.bench.laser import points, verdict
 from thalweg.bench.measure import (
     Point,
@@ -19,7 +20,6 @@ from thalweg.bench.measure import (
 )
 from thalweg.bench.table import results_table, verdict_table, write_results
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
-from thalweg.engine import Engine
 from thalweg.ir import semantics
 from thalweg.solvers.clingo import solve_once
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg import Engine
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.interleaved import (
     ECHO,
@@ -30,7 +31,6 @@ from thalweg.bench.spark import heats, verdict
 from thalweg.bench.streams import CHAIN, DENSE, KEYED, ONE, RATE, Stream, record
 from thalweg.bench.table import Target, contest_table, verdict_table, write_batches, write_contest
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.languages import lars
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.engine import Engine
+from thalweg import Engine
 from thalweg.engine.lookup import facts_about
 from thalweg.languages.owl.checking import checked
 from thalweg.model.fact import Fact

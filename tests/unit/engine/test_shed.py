@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from thalweg import api
-from thalweg.engine import Engine, Given
+from thalweg import Engine, api
+from thalweg.engine import Given
 from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.model.fact import Fact

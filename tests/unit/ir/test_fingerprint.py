@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 import pytest
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.ir.fingerprint import fingerprint
 from thalweg.ir.nodes import Atom, Constant, Equality, Program, Rule, TermAnnotations

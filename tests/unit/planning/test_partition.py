@@ -26,7 +26,8 @@ from thalweg.model.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.locality import in_order, rests_on, uses
 from thalweg.planning.partition import Route, Stage, partition
-from thalweg.planning.plan import make_plan
+from thalweg.planning.passes import plan
+from thalweg.planning.plan import Target
 from thalweg.planning.stratify import check_strata
 from thalweg.runtimes.spark.job import Job
 from thalweg.testing.strategies import programs
@@ -572,9 +573,9 @@ def test_every_stage_can_be_run(program: Program) -> None:
             each for each in (*check_safety(stage.program), *check_strata(stage.program)) if each.severity == "error"
         ]
         assert errors == []
-        plan = make_plan(stage.program, mixed=stage.program.derived)
-        assert {name for name, _ in stage.outputs} <= plan.outputs.keys()
-        assert {(name, timed) for name, _, timed in stage.supplies} == plan.exports.keys()
+        made = plan(stage.program, Target(mixed=stage.program.derived))
+        assert {name for name, _ in stage.outputs} <= made.outputs.keys()
+        assert {(name, timed) for name, _, timed in stage.supplies} == made.exports.keys()
 
 
 @given(programs(max_rules=8))

@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.engine import Engine, Given
+from thalweg.engine import Given
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.dictionary import Dictionary
@@ -24,6 +24,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.planning.drop_renamings import set_aside
 from thalweg.runtimes.answer_sets.frame import Frame
 from thalweg.runtimes.answer_sets.windowed import Answered, Share
+from thalweg.runtimes.rule_engine import RuleEngine
 
 
 class Lowered:
@@ -45,7 +46,7 @@ class Lowered:
         self._shown = rules.derived if rules.outputs is None else rules.outputs
         rules, self._copies = set_aside(rules)
         # All of it is told again for each window, so nothing is gained by telling changes apart.
-        self._engine = Engine(rules, first=0, tells=False, dictionary=dictionary)
+        self._engine = RuleEngine(rules, first=0, tells=False, dictionary=dictionary)
         self._frame = frame
         self._tally = tally or Tally([inputs], lambda signature: set(inputs))
         self._limit = limit

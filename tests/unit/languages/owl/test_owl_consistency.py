@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from thalweg.engine import Engine
+from thalweg import Engine
 from thalweg.ir.nodes import Now, Program
 from thalweg.ir.text import show
 from thalweg.languages.owl import axioms as ax
