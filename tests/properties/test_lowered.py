@@ -179,7 +179,6 @@ def test_lowered_is_clingo(case: Case) -> None:
     lowered = program.lowered(WINDOW)
     assume(lowered is not None)
     assert lowered is not None
-    assert lowered.outputs is not None
     engine = Engine(lowered, first=0)
     for tick in range(LAST + 1):
         engine.advance(tick, [fact for when, fact in case.facts if when == tick])

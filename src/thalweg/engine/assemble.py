@@ -129,8 +129,8 @@ def assemble(plan: Plan, code: Code) -> Table:
         if plan.retractable[rule.head.relation.number]:
             assert rule.backwards is not None
             lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.backwards), rule))
-    told = [] if plan.links is None else list(_columns_told(plan, slots))
-    told += [] if plan.program.reasons is None else _columns_fed(plan, slots)
+    told = [] if plan.representative is None else list(_columns_told(plan, slots))
+    told += [] if plan.program.hints.justification is None else _columns_fed(plan, slots)
     return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
 
 
@@ -164,7 +164,7 @@ def _columns_fed(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tup
 def _static(plan: Plan) -> set[int]:
     """The relations whose rows are all there from the start."""
     derived = {rule.head.relation.number for rule in plan.rules}
-    return {relation.number for relation, name in plan.background if name in plan.program.static} - derived
+    return {relation.number for relation, name in plan.background if name in plan.program.hints.static} - derived
 
 
 def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], told: NDArray[np.int64]) -> Table:
@@ -229,9 +229,9 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     """What matters about the rows of each relation."""
-    followed = (relation for key, relation in plan.exports.items() if key not in plan.program.irrevocable)
-    lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.irrevocable]
-    lasting += [relation for relation in (plan.edges, plan.alike) if relation is not None]
+    followed = (relation for key, relation in plan.exports.items() if key not in plan.program.hints.irrevocable)
+    lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.hints.irrevocable]
+    lasting += [relation for relation in (plan.same_pairs, plan.same_keys) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),

@@ -81,7 +81,7 @@ def fed_relations(engine: "Engine") -> set[int]:
     fed = [feed.relation for feeds in plan.feeds.values() for feed in feeds]
     fed += [feed.target for feeds in plan.feeds.values() for feed in feeds if feed.target is not None]
     fed += [*plan.clocks.values(), *plan.beats.values(), *plan.imports.values()]
-    fed += [plan.links] if plan.links else []
+    fed += [plan.representative] if plan.representative else []
     fed += [relation for feed in plan.tuples for relation in feed.relations.values()]
     fed += [feed.ticks for feed in plan.tuples if feed.ticks is not None]
     return {relation.number for relation in fed}

@@ -130,7 +130,7 @@ class Engine:
             for name, (into, constants) in plan.copies.into.items()
         }
         self._last_stratum = plan.depth - 1
-        self._only_derived = (plan.program.derived | {name for name, _ in self.program.imports}) - plan.mixed
+        self._only_derived = (plan.program.derived | {name for name, _ in self.program.interface.imports}) - plan.mixed
         self.decoder = Decoder(plan, self.dictionary)
         self._is_output = relation_mask(plan, plan.outputs.values())
         self.equals = EqualityState(self) if self.program.equality else None
@@ -302,11 +302,11 @@ class Engine:
                     self._feed_rows(feeds, signature, batch.stream, words)
         for each in given:
             key = each.signature, each.timed
-            if self.equals is not None and self.plan.imports[key] == self.plan.links:
+            if self.equals is not None and self.plan.imports[key] == self.plan.representative:
                 self.equals.take(each.begun)
             number, begin = (
                 self.plan.imports[key].number,
-                FEED_UNTIL if key in self.program.irrevocable else FEED_FOREVER,
+                FEED_UNTIL if key in self.program.hints.irrevocable else FEED_FOREVER,
             )
             for kind, rows in ((FEED_RETRACT, each.ended), (begin, each.begun)):
                 if len(rows):
@@ -382,7 +382,7 @@ class Engine:
 
     def _collect_change(self, tick: int, changes: list[Change]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
-        raised = self.arrays.rows_in(RAISED) if self.program.irrevocable else None
+        raised = self.arrays.rows_in(RAISED) if self.program.hints.irrevocable else None
         if self.equals is not None:
             begun, ended = self.equals.told(tick, begun, ended)
         unknown = None

@@ -283,9 +283,9 @@ class EqualityState:
         """The edges that have been found since some were seen."""
         plan, arrays, columns_of = self._engine.plan, self._engine.arrays, self._engine.decoder.columns_of
         rows = arrays.rows.take(np.unique(arrays.listed(RAISED)[seen:]), axis=0)
-        found: list[Link] = [] if plan.edges is None else columns_of(plan.edges, rows, True).tolist()
-        if plan.alike is not None:
-            alike = columns_of(plan.alike, rows, True).tolist()
+        found: list[Link] = [] if plan.same_pairs is None else columns_of(plan.same_pairs, rows, True).tolist()
+        if plan.same_keys is not None:
+            alike = columns_of(plan.same_keys, rows, True).tolist()
             found += [(each, hub(rule, key), until) for rule, key, each, until in alike]
         return found
 
@@ -295,7 +295,7 @@ class EqualityState:
 
     def resume(self, tick: int) -> None:
         """Goes on from facts that were saved, among them links: others may know those and how long they last."""
-        relation, arrays = self._engine.plan.links, self._engine.arrays
+        relation, arrays = self._engine.plan.representative, self._engine.arrays
         assert relation is not None
         known = self._engine.decoder.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
         self.take(known)
@@ -307,7 +307,7 @@ class EqualityState:
 
     def _feed(self, made: list[Link], feeds: Feeds) -> None:
         links = [link for link in made if link[0] >= 0]
-        relation = self._engine.plan.links
+        relation = self._engine.plan.representative
         assert relation is not None
         if links:
             self._veil.take(links)
@@ -375,12 +375,12 @@ class EqualityState:
         if not hidden:
             return rows
         engine = self._engine
-        assert engine.plan.links is not None
+        assert engine.plan.representative is not None
         relations = rows.view(np.int32)[:, RELATION]
         columns = rows[:, COLUMNS : int(engine.arrays.scalars[LINKS])]
         veiled = _among(columns, hidden) & (np.arange(columns.shape[1]) < engine.decoder.arities[relations][:, None])
         # A link is told of the member, who is hidden.
-        veiled[relations == engine.plan.links.number, 0] = False
+        veiled[relations == engine.plan.representative.number, 0] = False
         others = np.isin(relations, self._unnamed_relations)
         if others.any():
             veiled[others] &= ~np.isin(columns[others], self._names)

@@ -138,7 +138,7 @@ class _Prover:
         for (signature, _), feeds in plan.feeds.items():
             for feed in feeds:
                 if feed.relation.number == relation:
-                    if signature in plan.program.gathered:
+                    if signature in plan.program.hints.input_copies:
                         args = tuple(map(self.engine.dictionary.spell, row))
                         claim = f"{plan.copies.origin(signature, args)} in [{feed.size}]"
                     if horizon >= FOREVER and feed.size < FOREVER:
@@ -207,7 +207,7 @@ class _Prover:
 
     def by_link(self, goal: Goal, claim: str) -> Proof | None:
         """That something has a representative, because of the pairs that lead to it."""
-        links = self.engine.plan.links
+        links = self.engine.plan.representative
         if links is None or goal[0] != links.number:
             return None
         one, other = goal[1]
@@ -241,7 +241,7 @@ class _Prover:
 
     def by_edge(self, pair: tuple[int, int]) -> Proof | None:
         """That two things are equal, because of a rule; what is stated speaks for itself."""
-        edges, alike = self.engine.plan.edges, self.engine.plan.alike
+        edges, alike = self.engine.plan.same_pairs, self.engine.plan.same_keys
         if alike is not None and min(pair) < 0:
             return self.prove((alike.number, (*of_hub(min(pair)), max(pair))), "")
         claim = self.spelled_pair(pair)
@@ -262,11 +262,11 @@ class _Prover:
     def same(self) -> str:
         """What equality is called."""
         equality = self.engine.program.equality
-        return equality.links.name if equality else ""
+        return equality.representative.name if equality else ""
 
     def by_equals(self, relation: Relation, words: Words, fact: Fact) -> Proof | None:
         """A fact about things that others stand for: what holds of those holds of them."""
-        equals, links = self.engine.equals, self.engine.plan.links
+        equals, links = self.engine.equals, self.engine.plan.representative
         if equals is None or links is None:
             return None
         if relation == links:

@@ -96,7 +96,7 @@ def _passing(engine: "Engine") -> list[str]:
     """The memories from which facts may be shed."""
     plan = engine.plan
     kept = run_relations(engine) | {each.number for each in (*plan.clocks.values(), *plan.beats.values())}
-    kept |= set() if plan.links is None else {plan.links.number}
+    kept |= set() if plan.representative is None else {plan.representative.number}
     return [plan.relations[number].name for number in sorted(fed_relations(engine) - kept)]
 
 
@@ -118,8 +118,8 @@ class Standing:
 def standing(engine: "Engine") -> Standing:
     """Copies of the rows that others know of, to be compared with those of another plan (see `add_difference`)."""
     plan = engine.plan
-    lasting = [plan.exports[key] for key in plan.exports.keys() & engine.program.irrevocable]
-    followed = [plan.exports[key] for key in plan.exports.keys() - engine.program.irrevocable]
+    lasting = [plan.exports[key] for key in plan.exports.keys() & engine.program.hints.irrevocable]
+    followed = [plan.exports[key] for key in plan.exports.keys() - engine.program.hints.irrevocable]
     rows = _living(engine, [*plan.outputs.values(), *followed])
     visible = rows if engine.equals is None else engine.equals.visible(rows)
     return Standing(visible, _living(engine, lasting), engine.plan.incomplete)

@@ -50,7 +50,7 @@ def kinds(plan: Plan) -> list[dict[str, None]]:
     mark("background", *(relation for relation, _ in plan.background))
     mark("clock", *plan.clocks.values(), *plan.beats.values())
     mark("always", plan.truth)
-    mark("linked", plan.links)
+    mark("linked", plan.representative)
     return found
 
 

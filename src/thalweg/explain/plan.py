@@ -221,7 +221,7 @@ class _Explainer:
     def __init__(self, program: Program) -> None:
         self.program = program
         # Rules that input is fused for are shown as they were written.
-        self.plan = plan(replace(program, gathered=frozenset()))
+        self.plan = plan(replace(program, hints=replace(program.hints, input_copies=frozenset())))
         self.words = Wording(self.plan)
         self.parts = list(_parts(program, self.plan))
 

@@ -17,14 +17,14 @@ from thalweg.planning.plan import InputCopies, InputCopy, Plan
 
 
 def fuse_input_copies(plan: Plan) -> Plan:
-    """The plan for a program without the rules of what is `gathered`, and what becomes of facts instead.
+    """The plan for a program without the rules of `input_copies`, and what becomes of facts instead.
 
-    >>> from thalweg.ir.nodes import Atom
+    >>> from thalweg.ir.nodes import Atom, Hints, Program
     >>> from thalweg.ir.text import show
     >>> x = Variable("X")
     >>> made = Rule(Atom("kind'", (x, Constant("3"))), (InWindow(Atom("p", (x,)), TimeWindow(9)),))
     >>> rule = Rule(Atom("q", (x,)), (Now(made.head),))
-    >>> program = Program((made, rule), gathered=frozenset({made.head.signature}))
+    >>> program = Program((made, rule), hints=Hints(input_copies=frozenset({made.head.signature})))
     >>> found = fuse_input_copies(Plan(program, program))
     >>> show(found.program), dict(found.copies.into)
     ("q(X) :- kind'(X,3) in [9].", {'p/1': ("kind'/2", ('3',))})
@@ -32,7 +32,7 @@ def fuse_input_copies(plan: Plan) -> Plan:
     program, found = plan.program, dict[Predicate, InputCopy]()
     windows: dict[Predicate, int] = {}
     derived = program.derived
-    for signature in sorted(program.gathered):
+    for signature in sorted(program.hints.input_copies):
         rules = [rule for rule in program.rules if rule.head.signature == signature]
         copies = [copy for copy in map(_copied, rules) if copy is not None]
         sources = {source for source, _, _ in copies} - derived - found.keys()

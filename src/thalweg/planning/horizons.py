@@ -59,7 +59,7 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
     yield from ((relation.number, FOREVER) for relation in plan.imports.values())
     yield from ((relation.number, size) for size, relation in plan.clocks.items())
     yield from ((relation.number, 0) for relation in plan.beats.values())
-    yield from ((relation.number, FOREVER) for relation in (plan.truth, plan.links) if relation is not None)
+    yield from ((relation.number, FOREVER) for relation in (plan.truth, plan.representative) if relation is not None)
 
 
 def _passed_on(plan: Plan, kept: list[int]) -> Iterator[tuple[int, int]]:

@@ -61,11 +61,11 @@ class _Lowering:
         self.beats: dict[int, Relation] = {}
         self.background = Counter(fact.signature for fact in program.background)
         self.heads_now = {rule.head.signature for rule in plan.normalised if rule.time is None}
-        self.heads_now |= {signature for signature, timed in program.imports if not timed}
+        self.heads_now |= {signature for signature, timed in program.interface.imports if not timed}
         if program.equality is not None:
-            self.heads_now.add(program.equality.links)
+            self.heads_now.add(program.equality.representative)
         self.heads_at = {rule.head.signature for rule in plan.normalised if rule.time is not None}
-        self.heads_at |= {signature for signature, timed in program.imports if timed}
+        self.heads_at |= {signature for signature, timed in program.interface.imports if timed}
         self.values = {group.value: group for group in plan.groups}
 
     # Relations ------------------------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class _Lowering:
 
     def is_input(self, signature: Predicate, stream: str | None) -> bool:
         derived = signature in self.heads_now or signature in self.heads_at or signature in self.values
-        known = derived or signature in self.program.static
+        known = derived or signature in self.program.hints.static
         return stream is not None or not known or signature in self.mixed
 
     def feed(self, signature: Predicate, stream: str | None, feed: Feed) -> None:
@@ -319,7 +319,7 @@ class _Lowering:
     def never_clips(self, signature: Predicate, window: Window) -> bool:
         """Whether every row derived `at U` ends by itself before U leaves the window, and never starts before U."""
         assert isinstance(window, TimeWindow)
-        return (signature, True) not in self.program.imports and all(
+        return (signature, True) not in self.program.interface.imports and all(
             any(
                 isinstance(literal, At)
                 and literal.time == rule.time
@@ -364,15 +364,17 @@ class _Lowering:
 
     def finished(self) -> Plan:
         """The plan with all that was made; what is to be read as output may make a little more."""
-        told, known = self.program.outputs, self.program.equality
-        links, edges, alike = (
+        known, interface = self.program.equality, self.program.interface
+        representative, same_pairs, same_keys = (
             None if signature is None else self.derived(signature)
-            for signature in ((known.links, known.edges, known.alike) if known else (None, None, None))
+            for signature in (
+                (known.representative, known.same_pairs, known.same_keys) if known else (None, None, None)
+            )
         )
-        outputs = {name: self.output(name) for name in sorted(self.program.derived if told is None else told)}
+        outputs = {name: self.output(name) for name in sorted(self.program.outputs)}
         imports, exports = (
             {key: self.derived_at(key[0]) if key[1] else self.derived(key[0]) for key in sorted(passed)}
-            for passed in (self.program.imports, self.program.exports)
+            for passed in (interface.imports, interface.exports)
         )
         return replace(
             self.plan,
@@ -390,9 +392,9 @@ class _Lowering:
             imports=imports,
             exports=exports,
             truth=self.memories.get(_TRUE),
-            links=links,
-            edges=edges,
-            alike=alike,
+            same_pairs=same_pairs,
+            same_keys=same_keys,
+            representative=representative,
         )
 
     def output(self, signature: Predicate) -> Relation:

@@ -75,7 +75,9 @@ class Placing:
         self.drafts: list[Draft] = []
         self.home: dict[Predicate, Draft] = {}
         self.early: dict[Predicate, Draft] = {}
-        self.pinned = dict(program.pinned)
+        self.earliest = dict(program.hints.earliest_stages)
+        self.outputs = program.outputs
+        self.inputs = program.interface.inputs
         self.carried: set[Predicate] = set()
         self.reasons: dict[Predicate, str] = {}
         self.rules: dict[Predicate, list[Rule]] = {}
@@ -85,10 +87,10 @@ class Placing:
         for component in in_order(program):
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
-            if program.outputs is None or signature in program.outputs:
+            if signature in self.outputs:
                 self.tell(signature)
         self.veil()
-        if program.equality is None and not program.pinned:
+        if program.equality is None and not self.earliest:
             self.divide()
         if not self.drafts:
             # Without rules there is still somebody who hears that the streams have ended.
@@ -98,7 +100,7 @@ class Placing:
         """Puts a component into the first stage where it is local, or into one that is not split."""
         component = Component(rules, self.static)
         first = self.after(rules)
-        gathered = first >= 0 and self.drafts[first].has_all(component, self.program.streamed)
+        gathered = first >= 0 and self.drafts[first].has_all(component, self.inputs)
         if component.fit({}) is None:
             if not (self.carry(component, first) or self.set_apart(component)):
                 self.settle(self.at_or_after(first, split=False), component.whole(), self.why(component))
@@ -113,20 +115,20 @@ class Placing:
 
     def is_told(self, component: Component) -> bool:
         """Whether the world hears of any of its conclusions."""
-        return self.program.outputs is None or not self.program.outputs.isdisjoint(component.arities)
+        return not self.outputs.isdisjoint(component.arities)
 
     def why(self, component: Component) -> str:
         """Why a component is in one bucket."""
         equality = self.program.equality
-        return _EQUAL if equality and equality.links in component.arities else component.why()
+        return _EQUAL if equality and equality.representative in component.arities else component.why()
 
     def after(self, rules: Iterable[Rule]) -> int:
-        """The last stage that rules rest on, or the one that they are pinned to; -1 where there is none."""
-        pinned = max((self.pinned.get(rule.head.signature, -1) for rule in rules), default=-1)
-        while len(self.drafts) <= pinned:
+        """The last stage that rules rest on, or the earliest one for them; -1 where there is none."""
+        earliest = max((self.earliest.get(rule.head.signature, -1) for rule in rules), default=-1)
+        while len(self.drafts) <= earliest:
             self.keep(self.new())
         resting = (self.home[name].number for rule in rules for name in rests_on(rule, self.home))
-        return max(pinned, max(resting, default=-1))
+        return max(earliest, max(resting, default=-1))
 
     def new(self, split: bool = True) -> Draft:
         return Draft(len(self.drafts), split)
@@ -146,7 +148,7 @@ class Placing:
 
     def carry(self, component: Component, first: int) -> bool:
         """Splits recursion without a key, where streams bring the facts themselves: there are many of those."""
-        streamed = component.arities.keys() & self.program.streamed
+        streamed = component.arities.keys() & self.inputs
         if not (component.recursive and streamed and self.is_told(component)):
             return False
         if not self.together.isdisjoint(component.arities):
@@ -164,7 +166,7 @@ class Placing:
         others = [rule for rule in component.rules if not any(rule is each for each in alone)]
         if component.recursive or not alone or not others:
             return False
-        apart, rest, streamed = Component(alone, self.static), Component(others, self.static), self.program.streamed
+        apart, rest, streamed = Component(alone, self.static), Component(others, self.static), self.inputs
         if rest.located({}) is None:
             return False
         early = self.at_or_after(self.after(alone), split=False)
@@ -245,10 +247,10 @@ class Placing:
     def veil(self) -> None:
         """Whoever tells of things must know which of them have representatives."""
         equality = self.program.equality
-        home = self.home.get(equality.links) if equality else None
+        home = self.home.get(equality.representative) if equality else None
         for draft in self.drafts:
             if equality and home and draft.told and draft.number > home.number:
-                draft.roles[equality.links, None] = True
+                draft.roles[equality.representative, None] = True
 
     def gathering(self, signature: Predicate) -> tuple[Draft, int | None]:
         """A stage that puts the parts of a predicate together anyway, or else one that might as well."""
@@ -263,11 +265,11 @@ class Placing:
 def place_rules(program: Program) -> Placing:
     """The stage of each rule.
 
-    >>> from thalweg.ir.nodes import Atom, Now, Variable
+    >>> from thalweg.ir.nodes import Atom, Interface, Now, Variable
     >>> x, y = Variable("X"), Variable("Y")
     >>> knows = Rule(Atom("knows", (y, x)), (Now(Atom("knows", (x, y))),))
     >>> known = frozenset({knows.head.signature})
-    >>> everyone = Program((knows,), outputs=known, streamed=known)
+    >>> everyone = Program((knows,), interface=Interface(inputs=known, outputs=known))
     >>> [[draft.split for draft in place_rules(each).drafts] for each in (Program((knows,)), everyone)]
     [[False], [True, True]]
     """

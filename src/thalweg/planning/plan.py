@@ -199,9 +199,9 @@ class Plan:
     imports: Mapping[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     exports: Mapping[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
-    edges: Relation | None = None
-    alike: Relation | None = None
-    links: Relation | None = None
+    same_pairs: Relation | None = None
+    same_keys: Relation | None = None
+    representative: Relation | None = None
     memories: Mapping[str, Relation] = field(default_factory=dict)
     strata: tuple[int, ...] = ()
     retractable: tuple[bool, ...] = ()
@@ -214,8 +214,9 @@ class Plan:
     @property
     def mixed(self) -> frozenset[Predicate]:
         """The predicates that are derived, or imported, and streamed as well."""
-        known = self.source.derived | {name for name, _ in self.source.imports}
-        return self.target.mixed | (self.source.streamed & known)
+        interface = self.source.interface
+        known = self.source.derived | {name for name, _ in interface.imports}
+        return self.target.mixed | (interface.inputs & known)
 
     @property
     def needs(self) -> Iterator[tuple[int, int, int]]:

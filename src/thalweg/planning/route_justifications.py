@@ -17,17 +17,19 @@ REASON: Final = "reason'"
 _X, _ANY, _OTHER = Variable("X"), Variable("_'1"), Variable("_'2")
 
 
-def keep_reasons(program: Program) -> Program:
+def route_justifications(program: Program) -> Program:
     """The program, with rules that keep the facts behind its clashes where these are told.
 
+    >>> from thalweg.ir.nodes import Hints, Interface
     >>> from thalweg.ir.text import show
     >>> broken = Atom("inconsistent", (_X, _X, _X))
     >>> seen = Rule(Atom("both'0", (_X,)), (Now(Atom("<A>", (_X,))),))
-    >>> found = Program((seen,), outputs=frozenset({broken.signature}), pinned=frozenset({(seen.head.signature, 0)}))
-    >>> print(show(keep_reasons(replace(found, reasons=Program())).rules[-1]))
+    >>> told, hints = frozenset({broken.signature}), Hints(earliest_stages=frozenset({(seen.head.signature, 0)}))
+    >>> found = Program((seen,), interface=Interface(outputs=told), hints=replace(hints, justification=Program()))
+    >>> print(show(route_justifications(found).rules[-1]))
     reason'(X) :- inconsistent(_,X,_), <A>(X).
     """
-    if program.reasons is None or not program.pinned or program.outputs is None:
+    if program.hints.justification is None or not program.hints.earliest_stages:
         return program
     (told,) = program.outputs
     clash = Now(Atom(told.name, (_ANY, _X, _OTHER)))

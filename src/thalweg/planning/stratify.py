@@ -35,7 +35,7 @@ def stratify(plan: Plan) -> Plan:
     """The plan with a stratum for each relation, and whether rows of it may be taken back before their horizon."""
     strata = least_levels(range(len(plan.relations)), plan.needs)
     assert strata is not None, "`check_strata` rejects a program without strata"
-    uncertain = {relation.number for key, relation in plan.imports.items() if key not in plan.program.irrevocable}
+    uncertain = {relation.number for key, relation in plan.imports.items() if key not in plan.program.hints.irrevocable}
     retractable = resting_on(uncertain, plan.needs).union(*ended_early(plan).values())
     return replace(
         plan,

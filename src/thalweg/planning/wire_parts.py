@@ -58,17 +58,17 @@ def wire(program: Program, reads: Touches, writes: Touches) -> Wiring:
     below = replace(
         program,
         rules=(*lower, *(_copy(name) for _, name in read)),
-        outputs=_outputs(program) & derived,
-        exports=frozenset((name, False) for name, _ in read) | frozenset(_handed_on(lower, upper)),
+        interface=replace(
+            program.interface,
+            outputs=program.outputs & derived,
+            exports=frozenset((name, False) for name, _ in read) | frozenset(_handed_on(lower, upper)),
+        ),
     )
     wanted = {name for rule in upper for name in _read_by(rule)}
     given = frozenset((name, False) for name in wanted if writes(name)) | frozenset(_handed_on(lower, upper))
     own = {rule.head.signature for rule in upper}
-    return Wiring(below, replace(program, rules=upper, outputs=_outputs(program) & own, imports=given), read)
-
-
-def _outputs(program: Program) -> frozenset[Predicate]:
-    return program.derived if program.outputs is None else program.outputs
+    interface = replace(program.interface, outputs=program.outputs & own, imports=given)
+    return Wiring(below, replace(program, rules=upper, interface=interface), read)
 
 
 def _above(program: Program, writes: Touches) -> set[Rule]:

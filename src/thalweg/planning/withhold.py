@@ -38,7 +38,7 @@ def withhold(plan: Plan) -> Plan:
         return plan
     lacking = (plan.memories[name].number for name in plan.target.lacking)
     unsure = resting_on(lacking, [*plan.needs, *_linked(plan)])
-    if plan.links is not None and plan.links.number in unsure:
+    if plan.representative is not None and plan.representative.number in unsure:
         return replace(plan, rules=(), groupings=(), incomplete=frozenset(range(len(plan.relations))))
     return replace(
         plan,
@@ -49,7 +49,7 @@ def withhold(plan: Plan) -> Plan:
 
 
 def _linked(plan: Plan) -> Iterator[tuple[int, int, int]]:
-    """Links rest on the pairs and keys that rules find."""
-    for found in (plan.edges, plan.alike):
-        if plan.links is not None and found is not None:
-            yield plan.links.number, found.number, 0
+    """Representatives rest on the pairs and keys that rules find."""
+    for found in (plan.same_pairs, plan.same_keys):
+        if plan.representative is not None and found is not None:
+            yield plan.representative.number, found.number, 0

@@ -86,8 +86,8 @@ class Chain(Emitter):
         self.answer_sets = answer_sets
         self._evaluator = evaluator
         self._reads = wiring.reads
-        self._wanted = {name for name, timed in wiring.above.imports if not timed} - wiring.below.derived
-        self._shared = wiring.above.imports & wiring.below.exports
+        self._wanted = {name for name, timed in wiring.above.interface.imports if not timed} - wiring.below.derived
+        self._shared = wiring.above.interface.imports & wiring.below.interface.exports
         self._emitter = emitter
         self._answers = Answers(self.dictionary, report)
         self._waiting: _Tick | None = None

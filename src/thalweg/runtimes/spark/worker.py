@@ -67,8 +67,8 @@ class Worker:
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
         self.telling: Telling = telling(settings.emit, self.engine.dictionary)
         self._tracker: Tracker | None = None
-        if job.program.reasons is not None and self.stage.outputs:
-            self._tracker = Tracker(Justifier(job.program.reasons), self._about, settings.emit)
+        if job.program.hints.justification is not None and self.stage.outputs:
+            self._tracker = Tracker(Justifier(job.program.hints.justification), self._about, settings.emit)
         self._finished = False
         self._reached = -1
         self._supplied = _supplied(job, stage)
