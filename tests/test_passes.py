@@ -129,7 +129,7 @@ def _ticks(ticks: int) -> str:
 PAGES_OF: dict[str, Callable[[Program], Iterator[str]]] = {
     "stratify": stratified,
     "normalise": normalised,
-    "lower": planned,
+    "assign_memories": planned,
     "horizons": kept,
     "order_joins": joined,
     "partition": partitioned,

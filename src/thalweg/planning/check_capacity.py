@@ -12,7 +12,7 @@ from typing import Final
 from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Comparison, Expression, Operation, Program, Rule, names
-from thalweg.planning.lower import lower
+from thalweg.planning.assign_memories import assign_memories
 from thalweg.planning.normalise import normalise
 from thalweg.planning.plan import Plan, PlanRule, RelationAtom
 
@@ -34,7 +34,7 @@ def check_capacity(program: Program) -> list[Diagnostic]:
     ['`p/300` has 300 arguments; the limit is 256', '`h/300` has 300 arguments; the limit is 256']
     """
     large = Program(tuple(rule for rule in program.rules if _is_large(rule)))
-    return list(_exceeded(lower(normalise(Plan(large, large))))) if large.rules else []
+    return list(_exceeded(assign_memories(normalise(Plan(large, large))))) if large.rules else []
 
 
 def fit_capacity(plan: Plan) -> Plan:

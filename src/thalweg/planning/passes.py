@@ -10,11 +10,11 @@ from typing import Final
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.planning.assign_memories import assign_memories
 from thalweg.planning.check_capacity import check_capacity, fit_capacity
 from thalweg.planning.check_endless import check_endless
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.fuse_input_copies import fuse_input_copies
-from thalweg.planning.lower import lower
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import Plan, Target
@@ -24,7 +24,7 @@ from thalweg.planning.withhold import withhold
 PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
     fuse_input_copies,
     normalise,
-    lower,
+    assign_memories,
     fit_capacity,
     stratify,
     order_joins,

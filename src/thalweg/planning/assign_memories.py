@@ -33,19 +33,20 @@ _DERIVED_ROWS = 1_000.0
 """What a derived relation is taken to hold, for want of anything better."""
 
 
-def lower(plan: Plan) -> Plan:
+def assign_memories(plan: Plan) -> Plan:
     """The plan with relations, rules between them and feeds for its normalised rules.
 
     >>> from thalweg.ir.nodes import Atom, Program, Rule
     >>> rule = Rule(Atom("a"), (InWindow(Atom("p"), TimeWindow(9)),))
     >>> program = Program((rule,))
-    >>> [relation.name for relation in lower(Plan(program, program, normalised=(rule,))).relations]
+    >>> made = assign_memories(Plan(program, program, normalised=(rule,)))
+    >>> [relation.name for relation in made.relations]
     ['p/0 in [9]', 'a/0 derived']
     """
-    return _Lowering(plan).run()
+    return _Assignment(plan).run()
 
 
-class _Lowering:
+class _Assignment:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.program = program = plan.program
