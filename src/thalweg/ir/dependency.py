@@ -71,7 +71,12 @@ def resting_on(start: Iterable[N], needs: Iterable[tuple[N, N, int]]) -> frozens
     >>> sorted(resting_on("c", [("a", "b", 0), ("b", "c", 1), ("c", "d", 0)]))
     ['a', 'b', 'c']
     """
-    found, known = frozenset(start), list(needs)
-    while more := {node for node, needed, _ in known if needed in found} - found:
-        found |= more
-    return found
+    found, above = set(start), dict[N, set[N]]()
+    for node, needed, _ in needs:
+        above.setdefault(needed, set()).add(node)
+    waiting = list(found)
+    while waiting:
+        fresh = above.get(waiting.pop(), set()) - found
+        found |= fresh
+        waiting += fresh
+    return frozenset(found)

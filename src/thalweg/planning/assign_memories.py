@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import NamedTuple
 
 from thalweg.ir.binding import binders
 from thalweg.ir.nodes import (
@@ -44,6 +45,15 @@ def assign_memories(plan: Plan) -> Plan:
     ['p/0 in [9]', 'a/0 derived']
     """
     return _Assignment(plan).run()
+
+
+class _Sources(NamedTuple):
+    """What can make an atom true."""
+
+    derived_now: bool = False
+    derived_at: bool = False
+    background: bool = False
+    streamed: bool = False
 
 
 class _Assignment:
@@ -150,73 +160,72 @@ class _Assignment:
         if signature in self.values:
             return self.value(signature)
         row, timed_row = _columns(signature.arity)
-        derived_now = stream is None and signature in self.heads_now
-        derived_at = stream is None and signature in self.heads_at
-        background = self.always_background(signature, stream)
-        hopping = isinstance(window, TimeWindow) and window.step is not None
-        inputs = self.is_input(signature, stream)
-        if derived_now and not (derived_at or background or hopping or inputs):
+        known = self.sources(signature, stream)
+        if known == _Sources(derived_now=True) and not _hops(window):
             return self.derived(signature)
         made, new = self.relation(_name(signature, stream, f"in {show(window)}"), len(row))
         if not new:
             return made
-        alone = not (derived_now or derived_at or isinstance(window, TupleWindow))
-        if background:
+        alone = not (known.derived_now or known.derived_at or isinstance(window, TupleWindow))
+        if known.background:
             self.show_background(made, signature, alone)
         if isinstance(window, TupleWindow):
             self.copy(made, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
-            return made
-        if inputs and hopping:
-            self.copy(made, self.hop_source(signature, window, stream, timed_row), head=row, window=window)
-        elif inputs:
-            fed = made if alone else self.fed_beside(made, row)
-            self.feed(signature, stream, Feed("seen", fed, window.size))
-        if derived_at:
-            self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=row, window=window)
-        if derived_now:
-            beat = () if window.step is None else (self.beat(window.step),)
-            self.copy(made, RelationAtom(self.derived(signature), row), *beat, head=row)
+        else:
+            self.fill(made, signature, window, stream, alone)
         return made
 
     def at(self, signature: Predicate, window: Window, stream: str | None, counted: bool = False) -> Relation:
         """`p(X) at U in W`; to be counted, it has a relation of its own and leaves the background out."""
         row, timed_row = _columns(signature.arity)
-        derived_now = stream is None and signature in self.heads_now
-        derived_at = stream is None and signature in self.heads_at
-        background = not counted and self.always_background(signature, stream)
-        hopping = isinstance(window, TimeWindow) and window.step is not None
-        inputs = self.is_input(signature, stream)
-        if isinstance(window, TupleWindow):
-            rows = self.tuple_rows(signature, window, stream)
-            if not background:
-                return rows
-            made, new = self.relation(_name(signature, stream, f"at U in {show(window)} or background"), len(timed_row))
-            if new:
-                self.copy(made, RelationAtom(rows, timed_row), head=timed_row)
-                always = RelationAtom(self.background_rows(signature), row)
-                self.copy(made, always, self.tuple_ticks(window, stream), head=timed_row)
-            return made
-        plain = derived_at and not (derived_now or background or hopping or inputs or counted)
+        known = self.sources(signature, stream)
+        background = known.background and not counted
+        rows = self.tuple_rows(signature, window, stream) if isinstance(window, TupleWindow) else None
+        if rows is not None and not background:
+            return rows
+        plain = known == _Sources(derived_at=True) and not (counted or _hops(window))
         if plain and self.never_clips(signature, window):
             return self.derived_at(signature)
         name = f"at U in {show(window)}" + (" or background" if background else "")
         made, new = self.relation(_name(signature, stream, name), len(timed_row))
         if not new:
             return made
-        if inputs and hopping:
-            self.copy(made, self.hop_source(signature, window, stream, timed_row), head=timed_row, window=window)
-        elif inputs:
-            fed = self.fed_beside(made, timed_row) if derived_now or derived_at or background else made
-            self.feed(signature, stream, Feed("timed", fed, window.size))
-        if derived_at:
-            self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=timed_row, window=window)
-        if derived_now:
-            beat = () if window.step is None else (self.beat(window.step),)
-            self.copy(made, RelationAtom(self.derived(signature), row), self.clock(0), *beat, head=timed_row)
+        if rows is not None:
+            self.copy(made, RelationAtom(rows, timed_row), head=timed_row)
+        else:
+            alone = not (known.derived_now or known.derived_at or background)
+            self.fill(made, signature, window, stream, alone, timed=True)
         if background:
             always = RelationAtom(self.background_rows(signature), row)
-            self.copy(made, always, self.clock_in(window), head=timed_row)
+            self.copy(made, always, self.ticks_in(window, stream), head=timed_row)
         return made
+
+    def sources(self, signature: Predicate, stream: str | None) -> "_Sources":
+        return _Sources(
+            derived_now=stream is None and signature in self.heads_now,
+            derived_at=stream is None and signature in self.heads_at,
+            background=self.always_background(signature, stream),
+            streamed=self.is_input(signature, stream),
+        )
+
+    def fill(
+        self, made: Relation, signature: Predicate, window: Window, stream: str | None, alone: bool, timed: bool = False
+    ) -> None:
+        """Fills a memory from streams and rules; a `timed` one has the tick as its last column."""
+        assert isinstance(window, TimeWindow)
+        row, timed_row = _columns(signature.arity)
+        head, known = timed_row if timed else row, self.sources(signature, stream)
+        if known.streamed and window.step is not None:
+            self.copy(made, self.hop_source(signature, window, stream, timed_row), head=head, window=window)
+        elif known.streamed:
+            fed = made if alone else self.fed_beside(made, head)
+            self.feed(signature, stream, Feed("timed" if timed else "seen", fed, window.size))
+        if known.derived_at:
+            self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=head, window=window)
+        if known.derived_now:
+            beat = () if window.step is None else (self.beat(window.step),)
+            source = RelationAtom(self.derived(signature), row)
+            self.copy(made, source, *((self.clock(0),) if timed else ()), *beat, head=head)
 
     def always(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """`p(X) always in W`."""
@@ -250,8 +259,10 @@ class _Assignment:
             self.feed(signature, stream, Feed("timed", made, size))
         return RelationAtom(made, timed_row)
 
-    def clock_in(self, window: TimeWindow) -> RelationAtom:
+    def ticks_in(self, window: Window, stream: str | None) -> RelationAtom:
         """The ticks of a window."""
+        if isinstance(window, TupleWindow):
+            return self.tuple_ticks(window, stream)
         if window.step is None:
             return self.clock(window.size)
         made, new = self.relation(f"clock {show(window)}", 1)
@@ -259,9 +270,8 @@ class _Assignment:
             self.copy(made, self.clock(window.size + window.step), head=(TICK,), window=window)
         return RelationAtom(made, (TICK,))
 
-    def beat(self, step: int | None) -> RelationAtom:
+    def beat(self, step: int) -> RelationAtom:
         """Holds at the hops only."""
-        assert step is not None
         made = self.beats.get(step)
         if made is None:
             made = self.beats[step] = self.relation(f"hop of {step}", 0)[0]
@@ -408,6 +418,10 @@ class _Assignment:
         if signature in self.heads_now:
             self.copy(made, RelationAtom(self.derived(signature), row), head=row)
         return made
+
+
+def _hops(window: Window) -> bool:
+    return isinstance(window, TimeWindow) and window.step is not None
 
 
 def _columns(arity: int) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:

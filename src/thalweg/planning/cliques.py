@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-N = TypeVar("N", bound=str)
+from thalweg.model.predicate import Predicate
+
+N = TypeVar("N", str, Predicate, int)
 
 
 def components(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[frozenset[N]]:

@@ -10,6 +10,7 @@ wherever its facts are. What the program knows by itself is everywhere.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+from thalweg.ir.dependency import resting_on
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
 
@@ -35,9 +36,10 @@ class _Search:
     def __init__(self, outlines: Sequence[Outline], carried: frozenset[Predicate]) -> None:
         self.outlines = [one for one in outlines if one.kind != "weak"]
         self.carried = carried
-        self.joined = {name for one in self.outlines if self.joins(one) for name, _ in self.body(one)}
-        while more := {name for one in self.outlines if self.hands_on(one) for name, _ in self.body(one)} - self.joined:
-            self.joined |= more
+        joined = (name for one in self.outlines if self.joins(one) for name, _ in self.body(one))
+        # What derives something that is joined has to be in its place, too.
+        before = ((name, head, 0) for one in self.outlines for head in one.heads for name, _ in self.body(one))
+        self.joined = resting_on(joined, before)
 
     def run(self) -> Keys | None:
         # Whatever is derived from nothing that is spread would be derived in every bucket.

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import overload
 
-from thalweg.ir.dependency import resting_on
+from thalweg.ir.dependency import by_level, least_levels, resting_on
 from thalweg.ir.nodes import (
     Aggregate,
     Always,
@@ -109,14 +109,12 @@ class Partitioning:
     @property
     def levels(self) -> tuple[tuple[Stage, ...], ...]:
         """The stages that can be evaluated at the same time, each level after those that it needs."""
-        level: dict[int, int] = {}
-        for stage in self.stages:
-            needed = (level[route.stage] for route in stage.routes if route.stage is not None)
-            level[stage.number] = 1 + max(needed, default=-1)
-        return tuple(
-            tuple(stage for stage in self.stages if level[stage.number] == number)
-            for number in range(1 + max(level.values()))
+        needs = (
+            (stage.number, each.stage, 1) for stage in self.stages for each in stage.routes if each.stage is not None
         )
+        level = least_levels((stage.number for stage in self.stages), needs)
+        assert level is not None, "a stage needs only what stands before it"
+        return tuple(tuple(self.stages[number] for number in numbers) for numbers in by_level(level))
 
 
 def partition(program: Program) -> Partitioning:

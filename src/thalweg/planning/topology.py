@@ -23,6 +23,8 @@ from itertools import combinations
 from operator import or_
 from typing import NamedTuple
 
+from thalweg.planning.cliques import components
+
 Pair = tuple[str, str]
 
 
@@ -283,19 +285,12 @@ def _essential(known: Taxonomy) -> list[tuple[int, int]]:
 
 def _components(pairs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """The pairs, those together that share a class, or share one with a third."""
-    leader: dict[int, int] = {}
-
-    def find(side: int) -> int:
-        while leader.setdefault(side, side) != side:
-            leader[side] = side = leader[leader[side]]
-        return side
-
-    for one, other in pairs:
-        leader[find(one)] = find(other)
-    found: dict[int, list[tuple[int, int]]] = {}
+    groups = components((pair[0] for pair in pairs), pairs)
+    number = {side: number for number, group in enumerate(groups) for side in group}
+    found: list[list[tuple[int, int]]] = [[] for _ in groups]
     for pair in pairs:
-        found.setdefault(find(pair[0]), []).append(pair)
-    return list(found.values())
+        found[number[pair[0]]].append(pair)
+    return found
 
 
 def _successors(known: Taxonomy, components: list[list[tuple[int, int]]]) -> list[set[int]]:
