@@ -77,7 +77,7 @@ _USUAL: Final = 8
 
 @dataclass(slots=True)
 class Table:
-    """The integers, how many words a row has, and where what is told is found by its columns (see `mentioning`).
+    """The integers, how many words a row has, and where the output is found by its columns (see `mentioning`).
 
     Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
     `variants` has the rule of each place in the table that can be fired; `registers` and `lookups` are the most that
@@ -86,7 +86,7 @@ class Table:
 
     words: NDArray[np.int64]
     stride: int
-    told: NDArray[np.int64]
+    by_column: NDArray[np.int64]
     tuple_windows: int
     registers: int
     lookups: int
@@ -129,13 +129,13 @@ def assemble(plan: Plan, code: Code) -> Table:
         if plan.retractable[rule.head.relation.number]:
             assert rule.backwards is not None
             lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.backwards), rule))
-    told = [] if plan.representative is None else list(_columns_told(plan, slots))
-    told += [] if plan.program.hints.justification is None else _columns_fed(plan, slots)
-    return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
+    by_column = [] if plan.representative is None else list(_columns_output(plan, slots))
+    by_column += [] if plan.program.hints.justification is None else _columns_fed(plan, slots)
+    return _lay_out(plan, slots, lists, np.array(by_column, dtype=np.int64).reshape(-1, 4))
 
 
-def _columns_told(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
-    """For each column of what is told an index by it.
+def _columns_output(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
+    """An index by each column of the output.
 
     Rules look for most by each of its arguments to replace it: if not among the conclusions themselves, then where
     conclusions and the facts of the streams are together.
@@ -167,7 +167,9 @@ def _static(plan: Plan) -> set[int]:
     return {relation.number for relation, name in plan.background if name in plan.program.hints.static} - derived
 
 
-def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], told: NDArray[np.int64]) -> Table:
+def _lay_out(
+    plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], by_column: NDArray[np.int64]
+) -> Table:
     relations = len(plan.relations)
     counters = {each.counter.number for each in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
@@ -224,7 +226,7 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     fired = [each for one in lists for _, each, _ in (*one.growth, *one.negated, *one.head)]
     registers = max((len(each.registers) for each in fired), default=0)
     lookups = max((each.lookups for each in fired), default=0)
-    return Table(np.array(table, dtype=np.int64), stride, told, len(plan.tuples), registers, lookups, variants)
+    return Table(np.array(table, dtype=np.int64), stride, by_column, len(plan.tuples), registers, lookups, variants)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:

@@ -164,7 +164,7 @@ def snapshot(engine: "Engine") -> bytes:
 
 
 def restore(engine: "Engine", data: bytes) -> None:
-    """Brings a new engine to a saved state; `DamagedError` or `MismatchError` where the bytes are no state of it."""
+    """Brings a new engine to a saved state; `DamagedError` or `MismatchError` where the bytes hold none."""
     about, columns = decode(data)
     if about.get("program") != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")

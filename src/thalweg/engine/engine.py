@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from thalweg.engine.proof import Imported, Proof
 
 _CHANGES: Final = 100
-"""How many changes are told before the engine looks which of them are still held by anyone."""
+"""How many changes are output before the engine looks which of them are still in use."""
 
 
 class BusyError(RuntimeError):
@@ -84,12 +84,12 @@ class Engine:
         replan: Callable[[Target], Plan],
         first: int | None = None,
         memory: int | None = None,
-        tells: bool = True,
+        with_changes: bool = True,
         dictionary: Dictionary | None = None,
     ) -> None:
         """`replan` makes the plan for another target, where a stream brings what is derived or facts were shed.
 
-        One that does not tell changes, because all that is asked for is its `listing`, saves copies of them. Engines
+        Without changes, where only its `listing` is read, it saves copies of them. Engines
         that are parts of one plan share a dictionary.
         """
         self.program = plan.source
@@ -99,7 +99,7 @@ class Engine:
         self.memory = memory
         self._busy = Lock()
         self._in_tick = self._is_broken = False
-        self._tells = tells
+        self._with_changes = with_changes
         if memory is not None:
             give_back_memory()
         self.dictionary = Dictionary() if dictionary is None else dictionary
@@ -154,7 +154,7 @@ class Engine:
         try:
             changes = self._advance(to, facts, given)
         except BaseException:
-            # Where it stopped in the middle of a tick, nobody may use it again.
+            # Where it stopped in the middle of a tick, it must not be used again.
             if self._in_tick:
                 self._is_broken = True
             else:
@@ -208,7 +208,7 @@ class Engine:
             self.now = int(self.arrays.scalars[NOW])
             if self.equals is not None:
                 self.equals.evaluate(self.now)
-            if self._tells:
+            if self._with_changes:
                 self._collect_change(self.now, changes)
             if self.now >= self.settle_at:
                 self._settle(changes)
@@ -384,7 +384,7 @@ class Engine:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
         raised = self.arrays.rows_in(RAISED) if self.program.hints.irrevocable else None
         if self.equals is not None:
-            begun, ended = self.equals.told(tick, begun, ended)
+            begun, ended = self.equals.visible_changes(tick, begun, ended)
         unknown = None
         if self.incomplete and ended is not None:
             # Another derivation may have rested on what was shed.
@@ -415,7 +415,7 @@ class Engine:
         return rows if self.equals is None else self.equals.visible(rows)
 
     def _living_output(self) -> Rows:
-        """Where the rows of the output at `now` stand, told or not."""
+        """Where the rows of the output at `now` stand, hidden or not."""
         return np.flatnonzero(self._is_output[self.arrays.relations] & (self.arrays.horizons >= (self.now or 0)))
 
     def listing(self) -> Listing:
@@ -504,7 +504,7 @@ class Engine:
         return np.concatenate(held)
 
     def spell_changes(self) -> None:
-        """Spells every change that has been told and not been looked at, before its rows lose their meaning."""
+        """Spells every change that has been output and not been looked at, before its rows lose their meaning."""
         for each in self._changes:
             if (change := each()) is not None:
                 assert change.begin is not None

@@ -2,7 +2,7 @@
 
 The engine keeps no derivations. A goal is a row; the rules that may derive it are run backwards from it over the rows
 that live now, the answer with the latest horizon first, and their premises become goals. A premise that is already
-being proved higher up is no reason, so the next answer is tried: what is shown never argues in a circle.
+being proved higher up proves nothing, so the next answer is tried: what is shown never argues in a circle.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -214,7 +214,7 @@ class _Prover:
         return self.by_way(one, other, claim)
 
     def by_way(self, one: int, other: int, claim: str) -> Proof | None:
-        """That two things are equal, because some are, one after the other; a pair that cannot be proved is no way."""
+        """That two things are equal, because pairs lead from one to the other; those without a proof are left out."""
         equals = self.engine.equals
         without: set[tuple[int, int]] = set()
         while equals is not None and (way := equals.classes.way(one, other, without)):
@@ -240,7 +240,7 @@ class _Prover:
                 yield replace(step, claim=claim, until=_earliest((step, other)), because=because)
 
     def by_edge(self, pair: tuple[int, int]) -> Proof | None:
-        """That two things are equal, because of a rule; what is stated speaks for itself."""
+        """That two things are equal, because of a rule; what is stated is shown as it is."""
         edges, alike = self.engine.plan.same_pairs, self.engine.plan.same_keys
         if alike is not None and min(pair) < 0:
             return self.prove((alike.number, (*of_hub(min(pair)), max(pair))), "")
@@ -305,7 +305,7 @@ class _Prover:
                 return None
             steps.append(proof)
         if rule.origin is None:
-            # A copy into a memory is no step that a reader knows: its source speaks for it, within its horizon.
+            # A copy into a memory is not a step that a reader knows: its source is shown instead, within its horizon.
             only = steps[0]
             until = horizon if only.until is None else min(horizon, only.until)
             return Proof(only.claim, _until(until), only.kind, only.rule, only.place, only.because)

@@ -59,7 +59,7 @@ def _plan_again(engine: "Engine", state: State) -> None:
 def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
     """Halves the windows, oldest facts first, until what is needed fits; `changes` get what is unknown by that."""
     assert engine.memory is not None
-    # Terms that nothing uses are given back by whoever knows which facts still wait to come in.
+    # Terms that nothing uses are given back by the runtime, which knows the facts that still wait to come in.
     engine.dictionary.crowded = True
     budget = engine.memory // ROOM
     if engine.needed <= budget:

@@ -1,8 +1,8 @@
-"""Rules that only rename: what they give need not be derived, because it can be read off when it is told.
+"""Rules that only rename: their conclusions can be read off another predicate in the output.
 
-    suggest(X,Y) :- teaches(Y,X).     nobody asks for `suggest`: tell `teaches`, with its columns the other way round
+    suggest(X,Y) :- teaches(Y,X).     no rule reads `suggest`: output `teaches`, with its columns swapped
 
-Of a predicate that no rule asks for, and whose rules are all of this kind, the engine holds nothing.
+Of a predicate that no rule reads, and whose rules are all of this kind, the engine holds nothing.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ Copies = Mapping[Predicate, tuple[Copy, ...]]
 
 
 def drop_renamings(program: Program) -> tuple[Program, Copies]:
-    """A program without the predicates that only rename others, which it tells instead; and what those are copies of.
+    """A program without the predicates that only rename others, which it outputs instead; and what those are copies of.
 
     >>> from thalweg.ir.nodes import Atom, Interface, InWindow, TimeWindow
     >>> x, y = Variable("X"), Variable("Y")

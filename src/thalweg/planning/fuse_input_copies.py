@@ -3,7 +3,7 @@
     kind'(X,3) :- <Person>(X) in [9].    kind'(X,4) :- <Work>(X) in [9].        a fact <Person>(bob) of tick 5
     … :- kind'(X,K), kind'(X,L), …                                              is fed as the row kind'(bob,3) until 14
 
-The rules go, and what they derived is streamed, with their window: whoever feeds an engine adds the constants.
+The rules go, and what they derived is streamed, with their window: the engine adds the constants when it is fed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,6 @@
 """By which argument the facts of a piece of a program can be spread, so that whatever is joined stays together.
 
-    jam(R) :- slow(R), many(R), not light(R).       by the first argument of each: all of them speak about one R
+    jam(R) :- slow(R), many(R), not light(R).       by the first argument of each: all of them are about one R
 
 A rule is local if one of its variables stands at the chosen argument of every atom of its body that depends on inputs;
 what it derives must have it there, too, if another rule joins it. A rule with a single such atom joins nothing: it goes

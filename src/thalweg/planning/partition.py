@@ -77,7 +77,7 @@ class Route:
 class Stage:
     """Rules that each bucket can evaluate alone; `keys` has the key of each of them.
 
-    `outputs` pairs signatures of the stage's program with those that the world knows: what this stage tells the world.
+    `outputs` pairs signatures of the stage's program with those of the whole program: what this stage outputs.
     `supplies` has those that later stages need, and whether they are derived `at` a tick; of those that it derives
     `in_parts`, other buckets may derive the same facts.
     """
@@ -185,7 +185,7 @@ class _Writer:
                 inputs=frozenset(
                     route.called for route in routes if route.stage is None and route.signature in self.inputs
                 ),
-                outputs=frozenset(draft.told),
+                outputs=frozenset(draft.outputs),
                 imports=frozenset(_given(route) for route in routes if route.stage is not None),
                 exports=frozenset((name, timed) for name, _, timed in supplies),
             ),
@@ -199,7 +199,7 @@ class _Writer:
             keys=tuple(one.key for one in keyed),
             split=draft.split,
             routes=routes,
-            outputs=tuple(draft.told.items()),
+            outputs=tuple(draft.outputs.items()),
             supplies=supplies,
             in_parts=frozenset(filter(draft.is_in_parts, draft.located)),
             counts_everything=any(counts_everything(one.rule) for one in keyed),
@@ -220,7 +220,7 @@ class _Writer:
         )
 
     def equality(self, draft: Draft) -> Equality | None:
-        """What a stage must know of equal things: who they are, where links are made; links, where they are told of."""
+        """What a stage must know of equal things: pairs, to find representatives, or only those."""
         known = self.program.equality
         if known is None or not ((known.representative, None) in draft.roles or known.representative in draft.located):
             return None

@@ -28,7 +28,7 @@ class Draft:
 
     `roles` are those of its rules, with whether they include what is derived: `from` asks for streamed facts only.
     `located` has what it derives, `apart` those of which other rules are in a later stage, `merged` the roles that it
-    puts together, `told` what it tells the world.
+    puts together, `outputs` what it outputs.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Draft:
     located: dict[Predicate, int | None] = field(default_factory=dict)
     apart: set[Predicate] = field(default_factory=set)
     merged: dict[Role, None] = field(default_factory=dict)
-    told: dict[Predicate, Predicate] = field(default_factory=dict)
+    outputs: dict[Predicate, Predicate] = field(default_factory=dict)
     why: dict[str, None] = field(default_factory=dict)
 
     def add(self, fit: Fit) -> None:
@@ -88,12 +88,12 @@ class Placing:
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
             if signature in self.outputs:
-                self.tell(signature)
-        self.veil()
+                self.choose_output(signature)
+        self.send_representatives()
         if program.equality is None and not self.earliest:
             self.divide()
         if not self.drafts:
-            # Without rules there is still somebody who hears that the streams have ended.
+            # Without rules there is still one stage, which sees that the streams have ended.
             self.keep(Draft(0, split=False))
 
     def place(self, rules: list[Rule]) -> None:
@@ -104,7 +104,7 @@ class Placing:
         if component.fit({}) is None:
             if not (self.carry(component, first) or self.set_apart(component)):
                 self.settle(self.at_or_after(first, split=False), component.whole(), self.why(component))
-        elif gathered and not self.is_told(component):
+        elif gathered and not self.is_output(component):
             self.settle(self.drafts[first], component.whole(), _TOGETHER)
         elif not self.settled(self.split(first), component.fit):
             # One more stage costs more than it spreads where all that the rules read is together already.
@@ -113,8 +113,8 @@ class Placing:
             else:
                 self.settled([self.new()], component.fit)
 
-    def is_told(self, component: Component) -> bool:
-        """Whether the world hears of any of its conclusions."""
+    def is_output(self, component: Component) -> bool:
+        """Whether any of its conclusions is output."""
         return not self.outputs.isdisjoint(component.arities)
 
     def why(self, component: Component) -> str:
@@ -149,7 +149,7 @@ class Placing:
     def carry(self, component: Component, first: int) -> bool:
         """Splits recursion without a key, where streams bring the facts themselves: there are many of those."""
         streamed = component.arities.keys() & self.inputs
-        if not (component.recursive and streamed and self.is_told(component)):
+        if not (component.recursive and streamed and self.is_output(component)):
             return False
         if not self.together.isdisjoint(component.arities):
             return False
@@ -202,18 +202,18 @@ class Placing:
         if draft.number == len(self.drafts):
             self.drafts.append(draft)
 
-    def tell(self, signature: Predicate) -> None:
-        """Decides which stage tells the world: one where each fact is in one bucket."""
+    def choose_output(self, signature: Predicate) -> None:
+        """Decides which stage outputs a predicate: one where each fact is in one bucket."""
         home = self.home[signature]
         if not home.is_in_parts(signature):
-            home.told[signature.renamed(home.head(signature))] = signature
+            home.outputs[signature.renamed(home.head(signature))] = signature
             return
         draft, place = self.gathering(signature)
         if not draft.split and not draft.why:
             draft.why[f"`{signature}` has no argument to be keyed by"] = None
         self.keep(draft)
         draft.merged[signature, place] = None
-        draft.told[signature.renamed(name_of((signature, place)))] = signature
+        draft.outputs[signature.renamed(name_of((signature, place)))] = signature
 
     def divide(self) -> None:
         """Gives communities that share one bucket a stage each."""
@@ -226,7 +226,7 @@ class Placing:
         if draft.split or draft.merged or draft.apart:
             return [draft]
         reads = [(one.rule.head.signature, role[0]) for one in draft.rules for _, role in one.roles()]
-        # What is in this bucket only because of what it reads stays with whoever reads that, too.
+        # What is in this bucket only because of what it reads stays with the other readers of that, too.
         shared = {name for head, name in reads if self.reasons[head] == _TOGETHER}
         links = [(head, name) for head, name in reads if name in draft.located or name in shared]
         # Nor is the whole input sent twice.
@@ -239,17 +239,17 @@ class Placing:
         rules = tuple(one for one in draft.rules if one.rule.head.signature in names)
         located = {name: place for name, place in draft.located.items() if name in names}
         part.add(Fit(rules, located))
-        part.told = {inner: outer for inner, outer in draft.told.items() if outer in names}
+        part.outputs = {inner: outer for inner, outer in draft.outputs.items() if outer in names}
         part.why = dict.fromkeys(filter(None, (self.reasons[name] for name in located)))
         self.home |= dict.fromkeys(located, part)
         return part
 
-    def veil(self) -> None:
-        """Whoever tells of things must know which of them have representatives."""
+    def send_representatives(self) -> None:
+        """A stage that outputs facts must know which things have representatives."""
         equality = self.program.equality
         home = self.home.get(equality.representative) if equality else None
         for draft in self.drafts:
-            if equality and home and draft.told and draft.number > home.number:
+            if equality and home and draft.outputs and draft.number > home.number:
                 draft.roles[equality.representative, None] = True
 
     def gathering(self, signature: Predicate) -> tuple[Draft, int | None]:

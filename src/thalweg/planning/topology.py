@@ -47,7 +47,7 @@ Groups = tuple[tuple[tuple[int, int], ...], ...]
 class Taxonomy:
     """Classes, for each the classes above it (bits by position, itself included), and the pairs said to be disjoint.
 
-    Of the classes of one of `large` no two share a member: so many that nobody has listed the pairs.
+    Of the classes of one of `large` no two share a member: there are too many to list the pairs.
     """
 
     classes: tuple[str, ...]
@@ -80,7 +80,7 @@ class Taxonomy:
 
     @cached_property
     def sides(self) -> tuple[tuple[int, int], ...]:
-        """The disjoint pairs by position; of classes that mean the same, the first speaks for all."""
+        """The disjoint pairs by position; of classes that mean the same, the first stands for all."""
         first = {above: position for position, above in reversed(list(enumerate(self.above)))}
         same = [first[above] for above in self.above]
         pairs = (sorted((same[self.place[one]], same[self.place[other]])) for one, other in self.disjoint)
@@ -139,7 +139,7 @@ def groups(known: Taxonomy) -> tuple[tuple[Pair, ...], ...]:
 
 
 def ltm(known: Taxonomy, bolts: int) -> Topology:
-    """The groups on so many bolts, or as many as there are groups: the bolt with most operations has as few as it can.
+    """The groups on at most a number of bolts, so that the bolt with most operations has as few as possible.
 
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
     >>> [(len(bolt.conjunctions), bolt.inferences) for bolt in ltm(staff, bolts=2)]
@@ -165,7 +165,7 @@ def best_sizes(known: Taxonomy, found: Groups, bolts: int) -> list[tuple[int, ..
 
 
 def assigned(known: Taxonomy, sizes: Sequence[int]) -> Topology:
-    """The topology in which each bolt takes so many of the groups, in their order; a bolt may take none.
+    """The topology in which each bolt takes a number of the groups, in their order; a bolt may take none.
 
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
     >>> [len(bolt.conjunctions) for bolt in assigned(staff, [0, 2])]

@@ -23,11 +23,11 @@ class RuleEngine(Engine):
         program: Program,
         first: int | None = None,
         memory: int | None = None,
-        tells: bool = True,
+        with_changes: bool = True,
         dictionary: Dictionary | None = None,
     ) -> None:
         planner = Planner(program)
-        super().__init__(planner.whole, planner, first, memory, tells, dictionary)
+        super().__init__(planner.whole, planner, first, memory, with_changes, dictionary)
 
     @classmethod
     def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "RuleEngine":

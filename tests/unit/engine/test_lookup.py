@@ -32,4 +32,4 @@ def test_classes_that_rules_join_have_an_index() -> None:
     plain = checked("x", TRIPLES[:1], 5, lambda known: lay_out(Taxonomy(*known), "ntm").topology).program
     engine = Engine(plain, first=0)
     fed = {feed.relation.number for feeds in engine.plan.feeds.values() for feed in feeds}
-    assert {relation for relation, _, _, _ in engine.table.told.tolist()} == fed
+    assert {relation for relation, _, _, _ in engine.table.by_column.tolist()} == fed

@@ -46,7 +46,7 @@ class Lowered:
         self._shown = rules.outputs
         rules, self._copies = drop_renamings(rules)
         # All of it is told again for each window, so nothing is gained by telling changes apart.
-        self._engine = RuleEngine(rules, first=0, tells=False, dictionary=dictionary)
+        self._engine = RuleEngine(rules, first=0, with_changes=False, dictionary=dictionary)
         self._frame = frame
         self._tally = tally or Tally([inputs], lambda signature: set(inputs))
         self._limit = limit
