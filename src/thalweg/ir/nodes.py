@@ -237,7 +237,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What is known of how a program is evaluated best, and explained; most have nothing of it.
+    """What helps to evaluate, spread or explain a program and is not part of its meaning; most programs have no hints.
 
     The ends of `irrevocable` imports and exports are known in advance: nothing can take them back. `static` is
     background that no stream adds to; `static_schema`: the rules were made for a schema, which streams cannot change.
