@@ -2,6 +2,7 @@
 
 A check looks at a program as it was written and says what is wrong with it, all at once. A pass takes a plan and gives
 it back with more in it; which plan a run needs also depends on what streams turn out to bring and on what was shed.
+Where work is spread over buckets, `partition` comes before: it makes stages, each with a program that its buckets plan.
 """
 
 from collections.abc import Callable
