@@ -94,6 +94,40 @@ def test_engine_and_planning_cannot_tell_one_language_from_another(module: Path)
     assert not [name for name in imports(module) if name.startswith("thalweg.languages")]
 
 
+@pytest.mark.parametrize("module", [one for one in MODULES if part_of(one) == "engine"], ids=name_of)
+def test_the_engine_imports_plans_and_no_pass(module: Path) -> None:
+    assert not passes_in(module.read_text(encoding="utf-8")), "an engine is handed its plan"
+
+
+def passes_in(code: str) -> list[str]:
+    """What code imports from planning besides the data of a plan, and constants: `MOST_COLUMNS`."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.ImportFrom(module="thalweg.planning.plan"):
+                pass
+            case ast.ImportFrom(module="thalweg.planning", names=names):
+                found += [alias.name for alias in names if alias.name != "check_capacity"]
+            case ast.ImportFrom(module=str(name), names=names) if name.startswith("thalweg.planning."):
+                found += [alias.name for alias in names if not alias.name.isupper()]
+            case ast.Import(names=names):
+                found += [alias.name for alias in names if alias.name.startswith("thalweg.planning")]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from thalweg.planning.plan import Plan, Relation", []),
+        ("from thalweg.planning.check_capacity import MOST_COLUMNS, fit_capacity", ["fit_capacity"]),
+        ("def late():\n    from thalweg.planning import passes", ["passes"]),
+        ("import thalweg.planning.withhold", ["thalweg.planning.withhold"]),
+    ],
+)
+def test_passes_are_noticed(code: str, found: list[str]) -> None:
+    assert passes_in(code) == found
+
+
 @pytest.mark.parametrize("package", DOORS)
 def test_an_optional_package_has_one_door(package: str) -> None:
     users = {name_of(module) for module in MODULES for found in imports(module) if found.split(".")[0] == package}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyoxigraph import NamedNode, RdfFormat, Store, parse
 
+from thalweg import Engine
 from thalweg.api import Reading, load
-from thalweg.engine import Engine
 from thalweg.model.rdf import triple_of
 
 LUBM = Path(__file__).parents[2] / "shared" / "data" / "lubm"

@@ -17,12 +17,13 @@ from thalweg.ir.nodes import At, Comparison, Expression, Formula, Not, Program, 
 from thalweg.ir.text import show
 from thalweg.languages.lars import read
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.planning.horizons import horizons, taken_back
-from thalweg.planning.normalise import normalise
-from thalweg.planning.order_joins import order_joins
+from thalweg.planning.horizons import horizons
+from thalweg.planning.normalise import simpler
+from thalweg.planning.order_joins import join_order
 from thalweg.planning.partition import Route, partition
-from thalweg.planning.plan import PlanRule, RelationAtom, make_plan
-from thalweg.planning.stratify import stratify
+from thalweg.planning.passes import PASSES, plan
+from thalweg.planning.plan import PlanRule, RelationAtom
+from thalweg.planning.stratify import by_stratum, ended_early
 
 PAGES = Path(__file__).parent / "passes"
 
@@ -42,14 +43,14 @@ class Written:
 
 
 def normalised(program: Program) -> Iterator[str]:
-    rules, groups = normalise(program.rules)
+    rules, groups = simpler(program.rules)
     yield from map(show, rules)
     for group in groups:
         yield f"{group.value} is the {group.function} of {group.elements} by its first {group.width}"
 
 
 def stratified(program: Program) -> Iterator[str]:
-    for level, signatures in enumerate(stratify(program)):
+    for level, signatures in enumerate(by_stratum(program)):
         yield f"{level}  {', '.join(signatures)}"
 
 
@@ -62,26 +63,26 @@ def joined(program: Program) -> Iterator[str]:
         for start in formulas:
             rest = [each for each in formulas if each is not start]
             bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable))
-            steps = order_joins(rest, negated, tests, binders(rule.body), bound)
+            steps = join_order(rest, negated, tests, binders(rule.body), bound)
             yield " → ".join([start.text, *(each.text if isinstance(each, Written) else show(each) for each in steps)])
 
 
 def planned(program: Program) -> Iterator[str]:
-    plan = make_plan(program)
-    for (signature, stream), feeds in plan.feeds.items():
+    made = plan(program)
+    for (signature, stream), feeds in made.feeds.items():
         for feed in feeds:
             source = signature if stream is None else f"{signature} from {stream}"
             into = "" if feed.target is None else f", into {feed.target.name}"
             yield f"{source} feeds {feed.relation.name}: {feed.kind} {_ticks(feed.size)}{into}"
-    for tuples in plan.tuples:
+    for tuples in made.tuples:
         kept = ", ".join(relation.name for relation in tuples.relations.values())
         yield f"{show(tuples.window)} feeds {kept}"
-    for relation, signature in plan.background:
+    for relation, signature in made.background:
         yield f"the background of {signature} feeds {relation.name}"
-    yield from map(_planned_rule, plan.rules)
-    for count in plan.counts:
+    yield from map(_planned_rule, made.rules)
+    for count in made.counts:
         yield f"{count.target.name} where {count.source.name} has every tick"
-    for group in plan.groupings:
+    for group in made.groupings:
         yield f"{group.value.name} is the {group.function} of {group.elements.name} by its first {group.width}"
 
 
@@ -98,9 +99,11 @@ def _planned_atom(atom: RelationAtom) -> str:
 
 
 def kept(program: Program) -> Iterator[str]:
-    plan = make_plan(program)
-    for relation, ticks, reasons in zip(plan.relations, horizons(plan), taken_back(plan), strict=True):
-        back = f"; may be taken back: {', '.join(sorted(reasons))}" if reasons else ""
+    made = plan(program)
+    early = ended_early(made)
+    for relation, ticks in zip(made.relations, horizons(made), strict=True):
+        causes = sorted(cause for cause, ended in early.items() if relation.number in ended)
+        back = f"; may be taken back: {', '.join(causes)}" if causes else ""
         yield f"{relation.name}: {_ticks(ticks)}{back}"
 
 
@@ -123,10 +126,10 @@ def _ticks(ticks: int) -> str:
     return "never" if ticks == NEVER else "for ever" if ticks >= FOREVER else str(ticks)
 
 
-PASSES: dict[str, Callable[[Program], Iterator[str]]] = {
+PAGES_OF: dict[str, Callable[[Program], Iterator[str]]] = {
     "stratify": stratified,
     "normalise": normalised,
-    "plan": planned,
+    "assign_memories": planned,
     "horizons": kept,
     "order_joins": joined,
     "partition": partitioned,
@@ -142,10 +145,10 @@ def examples(page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def after(page: str, before: str) -> str:
-    return "\n".join(PASSES[page](read(Source(f"{page}.txt", before)))).replace(f"[{FOREVER}]", "[for ever]")
+    return "\n".join(PAGES_OF[page](read(Source(f"{page}.txt", before)))).replace(f"[{FOREVER}]", "[for ever]")
 
 
-CASES = [(page, *example) for page in PASSES for example in examples(page)]
+CASES = [(page, *example) for page in PAGES_OF for example in examples(page)]
 
 
 @pytest.mark.parametrize(("page", "title", "before", "expected"), CASES, ids=[f"{one[0]}: {one[1]}" for one in CASES])
@@ -154,11 +157,16 @@ def test_pass(page: str, title: str, before: str, expected: str) -> None:
 
 
 def test_every_page_has_a_pass() -> None:
-    assert {page.stem for page in PAGES.glob("*.txt")} == set(PASSES)
+    assert {page.stem for page in PAGES.glob("*.txt")} == set(PAGES_OF)
+
+
+def test_a_pass_is_in_the_file_of_its_name() -> None:
+    homes = {one.__name__: one.__module__.removeprefix("thalweg.planning.") for one in PASSES}
+    assert homes == {name: name for name in homes} | {"fit_capacity": "check_capacity"}
 
 
 def rewrite() -> None:
-    for page in PASSES:
+    for page in PAGES_OF:
         blocks = (f"# {title}\n{before}\nbecomes\n{after(page, before)}\n" for title, before, _ in examples(page))
         (PAGES / f"{page}.txt").write_text("\n".join(blocks), encoding="utf-8")
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from thalweg.api import Reading, check, load, run, why
     from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
-    from thalweg.engine import BusyError, Engine
+    from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
     from thalweg.runtimes.answer_sets.options import SolveOptions
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
+    from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 __all__ = [
     "BusyError",
@@ -47,7 +48,7 @@ _HOMES = {
     "BusyError": "engine",
     "Change": "runtimes.emit",
     "Diagnostic": "diagnostics",
-    "Engine": "engine",
+    "Engine": "runtimes.rule_engine:RuleEngine",
     "Event": "model.event",
     "Fact": "model.fact",
     "Failed": "diagnostics",
@@ -70,4 +71,5 @@ def __getattr__(name: str) -> object:
     # On first use: `thalweg --help` need not wait for the engine's compiler to be imported.
     if name not in _HOMES:
         raise AttributeError(f"module `thalweg` has no attribute `{name}`")
-    return getattr(import_module(f"thalweg.{_HOMES[name]}"), name)
+    module, _, other_name = _HOMES[name].partition(":")
+    return getattr(import_module(f"thalweg.{module}"), other_name or name)

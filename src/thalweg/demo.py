@@ -28,13 +28,13 @@ from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.values import code_facts
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
-from thalweg.engine import Engine
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Embedded, Settings
 from thalweg.runtimes.emit import Change
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.shutdown import leaving_in_time
 
 if TYPE_CHECKING:
@@ -431,7 +431,7 @@ def main(
 
 
 def _embedded(known: Program, show: Show) -> None:
-    engine = Engine(known)
+    engine = RuleEngine(known)
     runtime = Embedded(engine, Settings(emit="changes"), interrupt=show.interrupt)
     for piece in runtime.answers(show.open(engine.dictionary)):
         if isinstance(piece, Change):

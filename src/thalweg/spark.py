@@ -50,7 +50,7 @@ def reason(
     from pyspark.sql import functions as F  # noqa: N812
 
     from thalweg.model.time import milliseconds
-    from thalweg.planning.route_justifications import keep_reasons
+    from thalweg.planning.route_justifications import route_justifications
     from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.spark.columns import shape_of
     from thalweg.runtimes.spark.dataframe import BEGIN, END, INTERVAL, LATE_FACT, SNAPSHOT, chain, pack_table
@@ -66,7 +66,7 @@ def reason(
     timing = Timing(tick, first, last, delay)
     settings = Settings(*timing.ticks(), emit)
     width = partitions or int(facts.sparkSession.conf.get("spark.sql.shuffle.partitions") or 2)
-    job = Job(keep_reasons(known), settings, width, bounded=not facts.isStreaming, name=uuid4().hex)
+    job = Job(route_justifications(known), settings, width, bounded=not facts.isStreaming, name=uuid4().hex)
     answers = chain(job, pack_table(job, shape_of(facts.columns, predicate, milliseconds(tick)), facts))
     changes = [BEGIN, END, *([LATE_FACT] if late else [])]
     kinds = {"changes": changes, "intervals": [INTERVAL], "snapshot": [SNAPSHOT]}[emit]

@@ -18,7 +18,7 @@ from thalweg.languages.owl.checking import checked
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.planning.choose_topology import lay_out
-from thalweg.planning.route_justifications import keep_reasons
+from thalweg.planning.route_justifications import route_justifications
 from thalweg.planning.topology import Taxonomy
 from thalweg.runtimes.consistency.clashes import Clash, ClashChange, ClashInterval, Inconsistent
 from thalweg.runtimes.embedded import Settings
@@ -146,7 +146,7 @@ def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
 def test_buckets_tell_what_one_process_tells(
     case: Case, topology: tuple[str, int | None], emit: str, data: st.DataObject
 ) -> None:
-    program = keep_reasons(case.program(*topology))
+    program = route_justifications(case.program(*topology))
     job = Job(program, Settings(0, LAST, emit=emit), data.draw(st.integers(1, 3), label="partitions"))
     assert all(stage.split for stage in job.stages) or not program.rules
     events = [Event(tick, tuple(facts)) for tick, facts in case.stream]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from thalweg.engine import Engine
-from thalweg.ir.nodes import Program
+from thalweg import Engine
+from thalweg.ir.nodes import Interface, Program
 from thalweg.ir.semantics import output
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
@@ -238,7 +238,9 @@ def by_semantics(checks: Checks, facts: list[Fact]) -> Broken:
 
 
 def by_engine(checks: Checks, facts: list[Fact]) -> Broken:
-    engine = Engine(Program(checks.rules, checks.background, outputs=frozenset({Predicate(INCONSISTENT, 3)})))
+    engine = Engine(
+        Program(checks.rules, checks.background, Interface(outputs=frozenset({Predicate(INCONSISTENT, 3)})))
+    )
     return told([fact for change in engine.advance(to=0, facts=facts) for fact in change.begin])
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from test_ontologies import CLASSES, INDIVIDUALS, PROPERTIES, WINDOW, ontologies, owl
 from test_shedding import tight
 
-from thalweg.engine import Engine
+from thalweg import Engine
 from thalweg.engine.equality import Classes
 from thalweg.ir.semantics import answers
 from thalweg.languages.owl.program import as_fact, specialised
@@ -76,7 +76,7 @@ def test_the_engine_tells_what_is_meant_also_after_a_restart(
             assert not set(change.begin) & holding
             assert set(change.end) <= holding
             holding = (holding - set(change.end)) | set(change.begin)
-        assert holding == {fact for fact in meant if fact.signature in (program.outputs or ())}, f"at {tick}"
+        assert holding == {fact for fact in meant if fact.signature in program.outputs}, f"at {tick}"
         assert holding == set(engine.facts())
         if tick == cut:
             engine = Engine.restore(program, engine.snapshot())
@@ -94,7 +94,7 @@ def test_what_is_output_over_a_budget_is_meant(
     engine = tight({when: (when + more, 1)})(program, first=0)
     holding: set[Fact] = set()
     for tick, meant in answers(program, events, 0, 9):
-        visible = {fact for fact in meant if fact.signature in (program.outputs or ())}
+        visible = {fact for fact in meant if fact.signature in program.outputs}
         for change in engine.advance(tick, [fact for event in events if event.tick == tick for fact in event.facts]):
             assert not set(change.end) & visible
             holding = (holding - set(change.end) - set(change.unknown)) | set(change.begin)

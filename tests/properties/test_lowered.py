@@ -7,8 +7,8 @@ import clingo
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.ir.semantics import output
 from thalweg.languages.asp import program as asp
 from thalweg.languages.asp.directives import take_out
@@ -179,7 +179,6 @@ def test_lowered_is_clingo(case: Case) -> None:
     lowered = program.lowered(WINDOW)
     assume(lowered is not None)
     assert lowered is not None
-    assert lowered.outputs is not None
     engine = Engine(lowered, first=0)
     for tick in range(LAST + 1):
         engine.advance(tick, [fact for when, fact in case.facts if when == tick])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.ir.nodes import Comparison, Constant, Now, Rule
 from thalweg.languages.lars import read
 from thalweg.languages.owl import structure

@@ -14,7 +14,7 @@ from test_ontologies import data as statements
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.dependency import strata
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Interface, Program
 from thalweg.languages.lars import read
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.owl.program import over_triples, specialised
@@ -234,7 +234,7 @@ def passing_on(draw: st.DrawFn) -> Program:
     derived = sorted(program.derived)
     told = draw(st.sets(st.sampled_from(derived), min_size=1))
     streamed = derived if draw(st.booleans()) else draw(st.sets(st.sampled_from(derived)))
-    return replace(program, outputs=frozenset(told), streamed=frozenset(streamed))
+    return replace(program, interface=Interface(inputs=frozenset(streamed), outputs=frozenset(told)))
 
 
 @st.composite
@@ -251,7 +251,7 @@ def test_what_follows_facts_through_buckets_is_what_follows(
     program: Program, events: list[Event], partitions: int, data: st.DataObject
 ) -> None:
     asked = (events, 0, 8)
-    meant = only(program.outputs or frozenset(), by_semantics(program, *asked))
+    meant = only(program.outputs, by_semantics(program, *asked))
     assert by_stages(partitions, cuts(data, events))(program, *asked) == meant
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
-from thalweg.ir.nodes import Atom, Constant, Program, Rule
+from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.answer_sets.options import SolveOptions
@@ -146,7 +146,7 @@ def expected(case: Case) -> tuple[list[tuple[int, frozenset[str]]], dict[int, fr
             content = {fact for fact, when, _ in came if when >= ends[tick]} | lower
             answers[tick] = holding = by_clingo(case, content)
         given_facts = lower | {fact_of(text) for text in holding}
-        program = Program((*above.rules, *bodiless(given_facts)), outputs=above.derived)
+        program = Program((*above.rules, *bodiless(given_facts)), interface=Interface(outputs=above.derived))
         upper = semantics.output(program, 0, tick, came)
         own = {str(fact) for fact in upper if fact.signature in above.derived}
         snapshots.append((tick, frozenset({str(fact) for fact in lower} | own)))

@@ -7,8 +7,9 @@ from itertools import count, pairwise
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Change, Engine
+from thalweg.engine import Change
 from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.ir.dependency import strata

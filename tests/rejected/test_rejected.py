@@ -9,7 +9,7 @@ import pytest
 
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.languages.lars import parse
-from thalweg.planning.check import check
+from thalweg.planning.passes import check
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(HERE.glob("*.lars"))

@@ -16,7 +16,7 @@ PROGRAM = "q(X) :- p(X) in [2]."
 EXHAUSTED = """
 from functools import partial
 from thalweg.diagnostics import Diagnostic, Failed
-from thalweg.engine import Engine
+from thalweg import Engine
 from thalweg.runtimes.spark import dataframe
 from thalweg.runtimes.spark.worker import Worker
 

@@ -7,7 +7,7 @@ import pytest
 
 from thalweg.diagnostics import CATALOGUE, Diagnostic, Rejected, Source, Span
 from thalweg.languages.lars import parse
-from thalweg.planning.check import check
+from thalweg.planning.passes import check
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 SECTION = re.compile(r"^## ([EW][0-9]+) (.+)\n((?:(?!^## ).*\n?)*)", re.MULTILINE)

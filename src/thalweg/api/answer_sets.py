@@ -13,7 +13,7 @@ from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
-from thalweg.planning.check import counts_for_ever
+from thalweg.planning.check_endless import counts_for_ever
 from thalweg.runtimes.answer_sets.options import own_frame
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ def explain_checks(
     """How the consistency of an ontology is checked; with its stages, where it is spread over partitions."""
     from thalweg.explain.plan import explain
     from thalweg.explain.topology import explain_topology
-    from thalweg.planning.route_justifications import keep_reasons
+    from thalweg.planning.route_justifications import route_justifications
 
     found: list[Diagnostic] = []
     programs, facts = several(programs), several(background)
@@ -44,7 +44,7 @@ def explain_checks(
     documents = [name for name in (*programs, *facts) if kind_of(name) == "ontology"]
     checked, chosen = check_ontology(documents, Timing(tick), reading, found)
     settle(found, report)
-    plan = None if partitions is None else explain(keep_reasons(merge([*rest, checked.program])), partitions)
+    plan = None if partitions is None else explain(route_justifications(merge([*rest, checked.program])), partitions)
     costs = moved() if reading.spread else USUAL
     closed = checked.closed
     known = Known(*closed.taxonomy())

@@ -78,7 +78,7 @@ def start(
     runtime = Embedded(
         evaluated.reasoner,
         settings,
-        fixed=parts.rules is not None and parts.rules.static_schema,
+        fixed=parts.rules is not None and parts.rules.hints.static_schema,
         emitter=evaluated.emitter,
         explaining=evaluated.explaining,
         write_late=late,
@@ -107,12 +107,12 @@ def _evaluated(
     interrupt: Interrupt,
     listen: "Listener",
 ) -> _Evaluated:
-    from thalweg.engine import Engine
+    from thalweg.runtimes.rule_engine import RuleEngine
 
     if parts.answer_sets is None:
         assert parts.rules is not None
-        engine = Engine(parts.rules, first=settings.first, memory=settings.memory)
-        if parts.rules.reasons is None:
+        engine = RuleEngine(parts.rules, first=settings.first, memory=settings.memory)
+        if parts.rules.hints.justification is None:
             return _Evaluated(engine)
         from thalweg.runtimes.consistency.clashes import Explaining
 
@@ -218,14 +218,16 @@ def _spread(
 ) -> _Spread:
     program = parts.answer_sets
     if program is None:
-        from thalweg.planning.route_justifications import keep_reasons
+        from thalweg.planning.route_justifications import route_justifications
         from thalweg.runtimes.consistency.clashes import as_clashes
         from thalweg.runtimes.spark.job import Job as SparkJob
         from thalweg.runtimes.spark.worker import Worker
 
         assert parts.rules is not None
-        rules = SparkJob(keep_reasons(parts.rules), settings, partitions, name=uuid4().hex)
-        return _Spread(rules, Worker, spell if parts.rules.reasons is None else lambda one: spell(as_clashes(one)))
+        rules = SparkJob(route_justifications(parts.rules), settings, partitions, name=uuid4().hex)
+        return _Spread(
+            rules, Worker, spell if parts.rules.hints.justification is None else lambda one: spell(as_clashes(one))
+        )
     from thalweg.runtimes.answer_sets.windowed import Inputs
     from thalweg.runtimes.spark.answer_set_cell import Cell
     from thalweg.runtimes.spark.answer_set_job import asked_job

@@ -21,8 +21,8 @@ from thalweg.ir.merge import TOGETHER, merge
 from thalweg.ir.nodes import Program, TermAnnotations
 from thalweg.model.time import milliseconds
 from thalweg.model.triples import TRIPLES
-from thalweg.planning.check import check
 from thalweg.planning.choose_topology import USUAL, Choice, lay_out, moved
+from thalweg.planning.passes import check
 from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:
@@ -107,7 +107,11 @@ def _apart(
 
 
 def _is_compiled(program: Program) -> bool:
-    return program.static_schema or program.reasons is not None or program.annotations != TermAnnotations()
+    return (
+        program.hints.static_schema
+        or program.hints.justification is not None
+        or program.annotations != TermAnnotations()
+    )
 
 
 def _takes_rules(program: Program) -> bool:
@@ -115,7 +119,7 @@ def _takes_rules(program: Program) -> bool:
 
     With rules beside it every equal thing keeps all that is said of it, and triples become facts that they can read.
     """
-    return program.equality is None and program.reasons is None and TRIPLES not in program.derived
+    return program.equality is None and program.hints.justification is None and TRIPLES not in program.derived
 
 
 def _read_ontology(

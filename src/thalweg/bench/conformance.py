@@ -19,12 +19,12 @@ from thalweg.bench.report import Report, Row, Target
 from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontologies import read_triples
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Engine
 from thalweg.languages.owl.kinds import owl
 from thalweg.languages.owl.program import over_triples
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import Triple
+from thalweg.runtimes.rule_engine import RuleEngine
 
 Read = Callable[[Path], list[Triple]]
 
@@ -124,7 +124,7 @@ def close_by_rules(triples: Iterable[Triple]) -> Closure:
     True
     """
     given = list(triples)
-    engine = Engine(over_triples(given, "rl"), first=0)
+    engine = RuleEngine(over_triples(given, "rl"), first=0)
     engine.advance(0)
     found = engine.facts()
     derived = {_triple(fact) for fact in found if fact.predicate != "inconsistent"}

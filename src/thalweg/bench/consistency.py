@@ -25,7 +25,6 @@ from thalweg.bench.processes import timed
 from thalweg.bench.report import Report, Target, at_least
 from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontologies import read_triples
-from thalweg.engine import Engine
 from thalweg.engine.memory import size_of
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.checking import checked
@@ -34,6 +33,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.vocabulary import OWL, RDFS, Triple
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.topology import Bolt, Taxonomy, Topology, assigned, bits, groups, ltm, ntm
+from thalweg.runtimes.rule_engine import RuleEngine
 
 AUTO: Final = "auto"
 NTM: Final = "NTM"
@@ -158,7 +158,7 @@ class Stream:
         mine = people % self.share[1] == self.share[0]
         return people[mine], asserted[mine]
 
-    def batch(self, tick: int, engine: Engine) -> Batch:
+    def batch(self, tick: int, engine: RuleEngine) -> Batch:
         people, classes = self.tick(tick)
         code = engine.dictionary.code
         words = np.array([code(f"<http://example.org/person{each}>") for each in people.tolist()], dtype=np.int64)
@@ -188,7 +188,7 @@ class Contender:
     """An engine with one topology, and the time it took."""
 
     def __init__(self, program: Program) -> None:
-        self.engine = Engine(program, first=0)
+        self.engine = RuleEngine(program, first=0)
         self.engine.advance(0)
         self._before, self._bytes_before = self.engine.live, size_of(self.engine.arrays)
         self.seconds, self.tuples, self.clashes = 0.0, 0, 0

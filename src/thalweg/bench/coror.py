@@ -28,11 +28,11 @@ from thalweg.bench.report import Report, Target, at_least, at_most
 from thalweg.bench.subjects import Subject, made, universities, well_known
 from thalweg.connectors.ontologies import read_triples
 from thalweg.connectors.values import code_facts
-from thalweg.engine import Engine
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.program import as_fact, over_triples, specialised
 from thalweg.model.rdf import as_ntriples
 from thalweg.model.vocabulary import Triple
+from thalweg.runtimes.rule_engine import RuleEngine
 
 PROFILES: Final = ("rdfs", "pd", "rl")
 ENGINE: Final = "engine"
@@ -151,12 +151,12 @@ def _isolated_closure(by: str, profile: str, path: str) -> Closure:
 
 def close(by: str, profile: str, path: str) -> Closure:
     """The closure of a document by our engine. The kernels are loaded before the clock starts."""
-    Engine(specialised("", (), profile), first=0).advance(0)
+    RuleEngine(specialised("", (), profile), first=0).advance(0)
     read, triples = timed(lambda: read_triples(path))
     before = resident()
     generic = by == GENERIC
     program = over_triples if generic else lambda triples, profile: specialised("", triples, profile)
-    compiling, engine = timed(lambda: Engine(program(triples, profile), first=0))
+    compiling, engine = timed(lambda: RuleEngine(program(triples, profile), first=0))
     reasoning, _ = timed(lambda: engine.advance(0))
     return _closure(by, profile, len(triples), len(engine.output_rows()), (read, compiling, reasoning), before)
 
@@ -190,7 +190,7 @@ def expand(graph: Any, profile: str) -> float:
 def slide(subject: Subject, profile: str, live: int, steps: int = _STEPS) -> Sliding:
     """One triple comes at each even tick, and at each odd one the oldest goes, once `live` of them are there."""
     triples = _shuffled(subject.data(live + steps))
-    engine = Engine(specialised(subject.name, subject.schema, profile, 2 * live), first=0)
+    engine = RuleEngine(specialised(subject.name, subject.schema, profile, 2 * live), first=0)
     come, gone = np.zeros(len(triples)), np.zeros(len(triples))
     for place, triple in enumerate(triples):
         batch = code_facts([as_fact(triple)], engine.dictionary)
@@ -257,14 +257,14 @@ def renew(
 
 def replacing(
     subject: Subject, profile: str, triples: Sequence[Triple], replaced: int
-) -> Iterator[tuple[float, Engine, Sequence[Triple]]]:
+) -> Iterator[tuple[float, RuleEngine, Sequence[Triple]]]:
     """Seconds for each replacement, the engine after it, and what it should now reason about; for ever.
 
     Half of the triples are there at a time, and some of them are replaced by others.
     """
     kept = len(triples) // 2 - replaced
     known, waiting = triples[:kept], triples[kept:]
-    engine = Engine(specialised(subject.name, (*subject.schema, *known), profile), first=0)
+    engine = RuleEngine(specialised(subject.name, (*subject.schema, *known), profile), first=0)
     for tick in count():
         start = tick * replaced % (len(waiting) - replaced + 1)
         fresh = waiting[start : start + replaced]
@@ -274,9 +274,9 @@ def replacing(
         yield time.perf_counter() - begin, engine, (*known, *fresh)
 
 
-def from_scratch(program: Program, triples: Sequence[Triple]) -> tuple[float, Engine]:
+def from_scratch(program: Program, triples: Sequence[Triple]) -> tuple[float, RuleEngine]:
     """Seconds for reasoning anew, and the engine that did."""
-    engine = Engine(program, first=0)
+    engine = RuleEngine(program, first=0)
     batch = code_facts(map(as_fact, triples), engine.dictionary)
     return timed(lambda: engine.advance(0, batch))[0], engine
 

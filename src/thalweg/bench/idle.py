@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from thalweg.engine import Change, Engine, Given
+from thalweg.engine import Change, Given
 from thalweg.engine.decoder import Decoder, Rows
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.planning.plan import Relation
+from thalweg.planning.plan import Plan, Relation
+from thalweg.runtimes.rule_engine import RuleEngine
 
 
-class Silent(Engine):
+class Silent(RuleEngine):
     """Takes everything in and concludes nothing."""
 
     def advance(
@@ -36,7 +37,7 @@ class _Alike(Decoder):
         return np.hstack((columns, np.full((len(rows), 1), self.now))) if with_horizon else columns
 
 
-class Echo(Engine):
+class Echo(RuleEngine):
     """Concludes one thing from every fact that comes: the same arguments again, the last of them as often as needed.
 
     A fact that reaches a stage under several names is output once; the output of an earlier stage is passed on.
@@ -50,8 +51,8 @@ class Echo(Engine):
     [[5], [9]]
     """
 
-    def prepare(self) -> None:
-        super().prepare()
+    def adopt(self, plan: Plan) -> None:
+        super().adopt(plan)
         self._decoder = _Alike(self.plan, self.dictionary)
 
     def advance(

@@ -23,8 +23,8 @@ import numpy as np
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.workload import Workload
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.languages import lars
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.session import open_session, stop_session
 from thalweg.runtimes.spark.watch import state_bytes, state_rows
 
@@ -63,7 +63,7 @@ class Contender:
     """The pipeline with an engine, or Spark's own join if there is none; `most` limits its seconds in all."""
 
     name: str
-    engine: type[Engine] | None
+    engine: type[RuleEngine] | None
     partitions: int
     most: float = float("inf")
 
@@ -86,7 +86,7 @@ class Heat:
 
 def engines(partitions: int) -> tuple[Contender, ...]:
     """The engine, and the two idle ones."""
-    kinds = ((ENGINE, Engine), (SILENT, Silent), (ECHO, Echo))
+    kinds = ((ENGINE, RuleEngine), (SILENT, Silent), (ECHO, Echo))
     return tuple(Contender(name, engine, partitions) for name, engine in kinds)
 
 
@@ -229,7 +229,7 @@ class _Entrant:
 
     def finished(self) -> Result:
         result = self.result
-        if result.contender.engine is Engine:
+        if result.contender.engine is RuleEngine:
             first, last = result.thirds
             for batch in sorted({*first[:_LOOKED_UP], *last[-_LOOKED_UP:]}):
                 result.held[batch] = held(self._spark, self._checkpoint, batch)

@@ -24,13 +24,13 @@ from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Values, Workload
 from thalweg.connectors.files import FILE_BLOCK
 from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.solvers.clingo import solve_once
 
 _GAP: Final = 1_000_000
@@ -141,16 +141,16 @@ def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> f
     return statistics.median(ratios)
 
 
-def _filled(point: Point) -> tuple[Engine, Iterator[Values]]:
+def _filled(point: Point) -> tuple[RuleEngine, Iterator[Values]]:
     """An engine with full windows, and the rest of its stream."""
-    engine = Engine(program_of(point))
+    engine = RuleEngine(program_of(point))
     stream = point.workload.values(point.window, point.rate)
     for tick, values in enumerate(islice(stream, point.window + 2)):
         engine.advance(tick, point.workload.batch(values))
     return engine, stream
 
 
-def _advance(engine: Engine, workload: Workload, stretch: list[Values]) -> float:
+def _advance(engine: RuleEngine, workload: Workload, stretch: list[Values]) -> float:
     assert engine.now is not None
     batches = [(tick, workload.batch(values)) for tick, values in enumerate(stretch, engine.now + 1)]
     begin = time.perf_counter()

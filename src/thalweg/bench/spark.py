@@ -29,7 +29,7 @@ from thalweg.bench.interleaved import (
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.report import Report, Row, Target
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
-from thalweg.engine import Engine
+from thalweg.runtimes.rule_engine import RuleEngine
 
 _ENOUGH: Final = 0.6
 _FLAT: Final = 1.25
@@ -41,7 +41,7 @@ def heats(quick: bool) -> list[Heat]:
     """What is measured, those on the same number of cores together."""
     rows = 80_000 if quick else 400_000
     own = Contender(SPARK, None, _CORES, most=10 if quick else 60)
-    spread = tuple(Contender(ENGINE, Engine, number) for number in ((1, 4) if quick else (1, 2, 4, 8)))
+    spread = tuple(Contender(ENGINE, RuleEngine, number) for number in ((1, 4) if quick else (1, 2, 4, 8)))
     main = [
         Heat("engines", _CORES, DIAMOND, engines(_CORES), 4 if quick else 8, rows),
         Heat("engines", _CORES, DENSE, (*engines(_CORES), own), 8 if quick else 17, rows),
@@ -53,7 +53,7 @@ def heats(quick: bool) -> list[Heat]:
     single = [Heat("engines", 1, stream, engines(1), 4 if quick else 5, rows) for stream in streams]
     if not quick:
         # On one core Spark's own join is waited for with fewer rows.
-        pair = Contender(ENGINE, Engine, 1), Contender(SPARK, None, 1, most=40)
+        pair = Contender(ENGINE, RuleEngine, 1), Contender(SPARK, None, 1, most=40)
         single.append(Heat("spark", 1, DENSE, pair, 4, 80_000))
     return [*single, *main]
 

@@ -18,7 +18,6 @@ from typing import Final, Protocol
 from thalweg.bench.processes import MEGABYTE, Footprint, cpu_seconds, isolated, resident
 from thalweg.connectors.triples import TripleReader
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import as_ntriples, fact_of, term
@@ -29,6 +28,7 @@ from thalweg.runtimes.answer_sets.lowering import Lowered
 from thalweg.runtimes.answer_sets.solving import Solving
 from thalweg.runtimes.answer_sets.windowed import Inputs
 from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.solvers.clingo import Task, solve
 from thalweg.solvers.crew import SolverPool
 from thalweg.solvers.programs import read_program
@@ -149,7 +149,7 @@ def by_engine(scenario: Scenario) -> Evaluator:
     program = scenario.program()
     rules = program.lowered(WINDOW)
     assert rules is not None
-    Engine(rules, first=0).advance(0)
+    RuleEngine(rules, first=0).advance(0)
     return Incremental(program, Lowered(rules, Frame(WINDOW), program.inputs, scenario.background))
 
 

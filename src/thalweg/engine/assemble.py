@@ -61,8 +61,7 @@ from thalweg.engine.layout import (
 )
 from thalweg.ir.nodes import Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
 from thalweg.model.number import COMPARISONS, OPERATORS
-from thalweg.planning.order_joins import order_joins
-from thalweg.planning.plan import Count, Plan, PlanRule, RelationAtom
+from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -78,7 +77,7 @@ _USUAL: Final = 8
 
 @dataclass(slots=True)
 class Table:
-    """The integers, how many words a row has, and where what is told is found by its columns (see `mentioning`).
+    """The integers, how many words a row has, and where the output is found by its columns (see `mentioning`).
 
     Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
     `variants` has the rule of each place in the table that can be fired; `registers` and `lookups` are the most that
@@ -87,7 +86,7 @@ class Table:
 
     words: NDArray[np.int64]
     stride: int
-    told: NDArray[np.int64]
+    by_column: NDArray[np.int64]
     tuple_windows: int
     registers: int
     lookups: int
@@ -120,21 +119,23 @@ def assemble(plan: Plan, code: Code) -> Table:
     static = _static(plan)
     for rule in plan.rules:
         level = plan.strata[rule.head.relation.number]
+        positive, negative = rule.joins[: len(rule.positive)], rule.joins[len(rule.positive) :]
         # Background is there before anything else comes, so that a rule is set going by what comes.
-        moving = [atom for atom in rule.positive if atom.relation.number not in static]
-        for atom in moving or rule.positive:
-            lists[atom.relation.number].growth.append((level, _Variant(slots, code, rule, atom), rule))
-        for atom in rule.negative:
-            lists[atom.relation.number].negated.append((level, _Variant(slots, code, rule, atom), rule))
+        moving = [join for join in positive if join.start.relation.number not in static]
+        for join in moving or positive:
+            lists[join.start.relation.number].growth.append((level, _Variant(slots, code, rule, join), rule))
+        for join in negative:
+            lists[join.start.relation.number].negated.append((level, _Variant(slots, code, rule, join), rule))
         if plan.retractable[rule.head.relation.number]:
-            lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.head), rule))
-    told = [] if plan.links is None else list(_columns_told(plan, slots))
-    told += [] if plan.program.reasons is None else _columns_fed(plan, slots)
-    return _lay_out(plan, slots, lists, np.array(told, dtype=np.int64).reshape(-1, 4))
+            assert rule.backwards is not None
+            lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.backwards), rule))
+    by_column = [] if plan.representative is None else list(_columns_output(plan, slots))
+    by_column += [] if plan.program.hints.justification is None else _columns_fed(plan, slots)
+    return _lay_out(plan, slots, lists, np.array(by_column, dtype=np.int64).reshape(-1, 4))
 
 
-def _columns_told(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
-    """For each column of what is told an index by it.
+def _columns_output(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
+    """An index by each column of the output.
 
     Rules look for most by each of its arguments to replace it: if not among the conclusions themselves, then where
     conclusions and the facts of the streams are together.
@@ -163,10 +164,12 @@ def _columns_fed(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tup
 def _static(plan: Plan) -> set[int]:
     """The relations whose rows are all there from the start."""
     derived = {rule.head.relation.number for rule in plan.rules}
-    return {relation.number for relation, name in plan.background if name in plan.program.static} - derived
+    return {relation.number for relation, name in plan.background if name in plan.program.hints.static} - derived
 
 
-def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], told: NDArray[np.int64]) -> Table:
+def _lay_out(
+    plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], by_column: NDArray[np.int64]
+) -> Table:
     relations = len(plan.relations)
     counters = {each.counter.number for each in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
@@ -223,14 +226,14 @@ def _lay_out(plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists]
     fired = [each for one in lists for _, each, _ in (*one.growth, *one.negated, *one.head)]
     registers = max((len(each.registers) for each in fired), default=0)
     lookups = max((each.lookups for each in fired), default=0)
-    return Table(np.array(table, dtype=np.int64), stride, told, len(plan.tuples), registers, lookups, variants)
+    return Table(np.array(table, dtype=np.int64), stride, by_column, len(plan.tuples), registers, lookups, variants)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     """What matters about the rows of each relation."""
-    followed = (relation for key, relation in plan.exports.items() if key not in plan.program.irrevocable)
-    lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.irrevocable]
-    lasting += [relation for relation in (plan.edges, plan.alike) if relation is not None]
+    followed = (relation for key, relation in plan.exports.items() if key not in plan.program.hints.irrevocable)
+    lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.hints.irrevocable]
+    lasting += [relation for relation in (plan.same_pairs, plan.same_keys) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),
@@ -260,24 +263,23 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
 
 
 class _Variant:
-    """The steps of one variant, which find every answer of a rule in which a row of `start` takes part.
+    """The steps of one variant, which find every answer of a rule in which a row of the join's start takes part.
 
     Registers are given out in the order in which variables are met.
     """
 
-    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, rule: PlanRule, start: RelationAtom) -> None:
+    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, rule: PlanRule, join: Join) -> None:
         self.slots = slots
         self.code = code
         self.registers: dict[str, int] = {}
         self.lookups = 0
         self.words: list[int] = []
-        columns = [self.start_column(rule, arg) for arg in start.args]
+        columns = [self.start_column(rule, arg) for arg in join.start.args]
         self.words += [len(columns), *(word for column in columns for word in column)]
-        positive = [atom for atom in rule.positive if atom is not start]
-        clipped = rule.clip is not None and start is rule.positive[0]
+        clipped = rule.clip is not None and join.start is rule.positive[0]
         if clipped:
             self.clip(rule)
-        self.join(rule, positive, clip=rule.clip is not None and not clipped)
+        self.join(rule, join, clip=rule.clip is not None and not clipped)
 
     def start_column(self, rule: PlanRule, arg: Expression) -> list[int]:
         """A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise."""
@@ -285,10 +287,10 @@ class _Variant:
             return [BIND, self.fresh()]
         return self.column(arg)
 
-    def join(self, rule: PlanRule, positive: list[RelationAtom], clip: bool) -> None:
+    def join(self, rule: PlanRule, join: Join, clip: bool) -> None:
         named = names(*rule.head.args)
         complete = 0 if named <= self.registers.keys() else None
-        for step in order_joins(positive, rule.negative, rule.tests, rule.binds, frozenset(self.registers)):
+        for step in join.steps:
             if isinstance(step, Comparison):
                 self.test(step, rule.binds.get(id(step)))
             elif any(step is atom for atom in rule.negative):

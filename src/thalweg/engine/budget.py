@@ -39,7 +39,7 @@ def make_room(engine: "Engine", feeds: NDArray[np.int64]) -> None:
 
 
 def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnostic | None:
-    """Why so many bytes more are too many, if they are.
+    """Why the bytes to be added are too many, if they are.
 
     A budget is for what stays; the facts that a tick brings, and what follows from them at once, come on top of it.
     """
@@ -55,7 +55,7 @@ def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnost
 
 
 def _is_scarce(held: int, added: int) -> bool:
-    """Whether so many bytes more would be too many: for this process, or because others have taken the machine's."""
+    """Whether the bytes to be added would be too many: for this process, or because others have taken the machine's."""
     free, total = free_memory()
     return max(held, resident()) + added > SHARE * allowed() or added > free - _LEFT * total
 

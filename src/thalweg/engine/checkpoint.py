@@ -6,12 +6,13 @@ costs, and the answers after it are those of an engine that never stopped.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.engine.completeness import current_target
 from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST
 from thalweg.engine.tuples import Arrival
@@ -19,6 +20,7 @@ from thalweg.ir.fingerprint import fingerprint
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
+from thalweg.planning.plan import Plan
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
@@ -79,7 +81,7 @@ def fed_relations(engine: "Engine") -> set[int]:
     fed = [feed.relation for feeds in plan.feeds.values() for feed in feeds]
     fed += [feed.target for feeds in plan.feeds.values() for feed in feeds if feed.target is not None]
     fed += [*plan.clocks.values(), *plan.beats.values(), *plan.imports.values()]
-    fed += [plan.links] if plan.links else []
+    fed += [plan.representative] if plan.representative else []
     fed += [relation for feed in plan.tuples for relation in feed.relations.values()]
     fed += [feed.ticks for feed in plan.tuples if feed.ticks is not None]
     return {relation.number for relation in fed}
@@ -122,11 +124,11 @@ def _set_starts(engine: "Engine", number: int, memory: Memory) -> None:
     columns[found[places], arity] = memory.start[rows]
 
 
-def rebuild(engine: "Engine") -> None:
-    """Makes the plan anew, because a derived predicate turned out to be streamed, and keeps the state."""
+def rebuild(engine: "Engine", plan: Plan) -> None:
+    """Goes on with another plan, because a derived predicate turned out to be streamed, and keeps the state."""
     engine.spell_changes()
     state = save(engine)
-    engine.prepare()
+    engine.adopt(plan)
     load(engine, state)
 
 
@@ -154,24 +156,24 @@ def snapshot(engine: "Engine") -> bytes:
         "now": state.now,
         "lacking": engine.lacking,
         "doubts": [[*key, list(names)] for key, names in engine.doubts.items()],
-        "mixed": sorted(engine.mixed),
+        "mixed": sorted(engine.plan.target.mixed),
         "totals": [total for total, _ in state.windows],
         "program": _fingerprint(engine),
     }
     return encode(about, columns)
 
 
-def restore(engine: "Engine", data: bytes) -> "Engine":
-    """Brings a new engine to a saved state; `DamagedError` or `MismatchError` where the bytes are no state of it."""
+def restore(engine: "Engine", data: bytes) -> None:
+    """Brings a new engine to a saved state; `DamagedError` or `MismatchError` where the bytes hold none."""
     about, columns = decode(data)
     if about.get("program") != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
-    engine.mixed = frozenset(map(Predicate.read, about["mixed"]))
     engine.lacking = about["lacking"]
     engine.doubts = {
         (Predicate.read(text), timed): tuple(map(Predicate.read, names)) for text, timed, names in about["doubts"]
     }
-    engine.prepare()
+    mixed = frozenset(map(Predicate.read, about["mixed"]))
+    engine.adopt(engine.replan(replace(current_target(engine), mixed=mixed)))
     codes, renewed = (
         columns["codes"],
         np.array([engine.dictionary.code(term) for term in columns["terms"].to_pylist()], np.int64),
@@ -192,7 +194,6 @@ def restore(engine: "Engine", data: bytes) -> "Engine":
         state.windows[number][1].append((signature, tuple(flat[place:after]), tick))
         place = after
     load(engine, state)
-    return engine
 
 
 def joined(parts: list[Words]) -> Words:

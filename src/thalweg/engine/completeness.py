@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.withhold import incomplete
+from thalweg.planning.plan import Target
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
@@ -14,22 +14,26 @@ if TYPE_CHECKING:
 
 def weigh(engine: "Engine") -> None:
     """Finds what may lack rows, and the tick at which the first of it is complete again."""
-    whole = engine.whole
-    lacking = [whole.memories[name].number for name in engine.lacking]
-    lacking += [whole.imports[key].number for key in engine.doubts]
-    engine.incomplete = incomplete(whole, lacking)
+    plan, target = engine.plan, current_target(engine)
+    engine.incomplete = (plan if target == plan.target else engine.replan(target)).incomplete
     engine.settle_at = min(engine.lacking.values(), default=FOREVER) + 1
-    visible = (*whole.outputs.values(), *whole.exports.values())
+    visible = (*plan.outputs.values(), *plan.exports.values())
     misses = any(relation.number in engine.incomplete for relation in visible)
     engine.shed = tuple(sorted(as_streamed(_names_of_shed(engine)))) if misses else ()
+
+
+def current_target(engine: "Engine") -> Target:
+    """What the plan of an engine should be made for now."""
+    lacking = frozenset(engine.lacking) | {engine.plan.imports[key].name for key in engine.doubts}
+    return Target(engine.plan.target.mixed, lacking)
 
 
 def _names_of_shed(engine: "Engine") -> Iterator[Predicate]:
     for names in engine.doubts.values():
         yield from names
-    for (signature, _), relation in engine.whole.imports.items():
+    for (signature, _), relation in engine.plan.imports.items():
         if relation.name in engine.lacking:
             yield signature
-    for (signature, _), feeds in engine.whole.feeds.items():
+    for (signature, _), feeds in engine.plan.feeds.items():
         if any(feed.relation.name in engine.lacking for feed in feeds):
-            yield from engine.gathering.sources(signature) or (signature,)
+            yield from engine.plan.copies.sources(signature) or (signature,)

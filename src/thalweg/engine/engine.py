@@ -5,15 +5,15 @@ the kernel of `tick`. Everything is kept in one arena (`layout`); what a plan ne
 is kept here and fed to the kernel as rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NoReturn
 from weakref import ref
 
 import numpy as np
 
-from thalweg.diagnostics import Rejected
 from thalweg.engine.assemble import assemble
 from thalweg.engine.budget import make_room
 from thalweg.engine.change import Change, Given
@@ -43,7 +43,6 @@ from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, 
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
-from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -52,16 +51,13 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.model.triples import TRIPLES, as_triples
-from thalweg.planning.check_capacity import exceeded
-from thalweg.planning.fuse_input_copies import gather
-from thalweg.planning.plan import Relation, make_plan
-from thalweg.planning.withhold import withhold
+from thalweg.planning.plan import Plan, Relation, Target
 
 if TYPE_CHECKING:
     from thalweg.engine.proof import Imported, Proof
 
 _CHANGES: Final = 100
-"""How many changes are told before the engine looks which of them are still held by anyone."""
+"""How many changes are output before the engine looks which of them are still in use."""
 
 
 class BusyError(RuntimeError):
@@ -69,11 +65,13 @@ class BusyError(RuntimeError):
 
 
 class Engine:
-    """Evaluates one program incrementally.
+    """Evaluates one plan incrementally.
 
-    >>> from thalweg.ir.nodes import Atom, InWindow, Rule, TimeWindow, Variable
+    >>> from thalweg.ir.nodes import Atom, InWindow, Program, Rule, TimeWindow, Variable
+    >>> from thalweg.planning.passes import Planner
     >>> slow = Rule(Atom("slow", (Variable("S"),)), (InWindow(Atom("stop", (Variable("S"),)), TimeWindow(2)),))
-    >>> engine = Engine(Program((slow,)))
+    >>> planner = Planner(Program((slow,)))
+    >>> engine = Engine(planner(Target()), planner)
     >>> [str(fact) for change in engine.advance(to=5, facts=[Fact("stop", ("a",))]) for fact in change.begin]
     ['slow(a)']
     >>> [(change.tick, str(fact)) for change in engine.advance(to=9) for fact in change.end]
@@ -82,26 +80,28 @@ class Engine:
 
     def __init__(
         self,
-        program: Program,
+        plan: Plan,
+        replan: Callable[[Target], Plan],
         first: int | None = None,
         memory: int | None = None,
-        tells: bool = True,
+        with_changes: bool = True,
         dictionary: Dictionary | None = None,
     ) -> None:
-        """One that does not tell changes, because all that is asked for is its `listing`, saves copies of them.
+        """`replan` makes the plan for another target, where a stream brings what is derived or facts were shed.
 
-        Engines that are parts of one plan share a dictionary.
+        Without changes, where only its `listing` is read, it saves copies of them. Engines
+        that are parts of one plan share a dictionary.
         """
-        self.program = program
+        self.program = plan.source
+        self.replan = replan
         self.first = first
         self.now: int | None = None
         self.memory = memory
         self._busy = Lock()
         self._in_tick = self._is_broken = False
-        self._tells = tells
+        self._with_changes = with_changes
         if memory is not None:
             give_back_memory()
-        self.mixed = program.streamed & (program.derived | {name for name, _ in program.imports})
         self.dictionary = Dictionary() if dictionary is None else dictionary
         self.dropped = 0
         self.lacking: dict[str, int] = {}
@@ -111,17 +111,12 @@ class Engine:
         self.shed: tuple[Predicate, ...] = ()
         self._changes: list[ref[Change]] = []
         self._most_changes = _CHANGES
-        self.prepare()
+        self.adopt(plan)
 
-    def prepare(self) -> None:
-        """Makes the plan, the table and empty arrays."""
-        program, self.gathering = gather(self.program)
-        self.whole = make_plan(program, self.mixed)
-        if too_large := list(exceeded(self.whole)):
-            raise Rejected(too_large)
+    def adopt(self, plan: Plan) -> None:
+        """Takes a plan over, with empty arrays."""
+        self.plan = plan
         weigh(self)
-        self.withheld = self.incomplete
-        self.plan = plan = withhold(self.whole, self.withheld)
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
@@ -132,10 +127,10 @@ class Engine:
         self._takes_triples = (TRIPLES, None) in self._feeds
         self._gathers = {
             name: (into, np.array([self.dictionary.code(term) for term in constants], dtype=np.int64))
-            for name, (into, constants) in self.gathering.into.items()
+            for name, (into, constants) in plan.copies.into.items()
         }
         self._last_stratum = plan.depth - 1
-        self._only_derived = (program.derived | {name for name, _ in self.program.imports}) - self.mixed
+        self._only_derived = (plan.program.derived | {name for name, _ in self.program.interface.imports}) - plan.mixed
         self.decoder = Decoder(plan, self.dictionary)
         self._is_output = relation_mask(plan, plan.outputs.values())
         self.equals = EqualityState(self) if self.program.equality else None
@@ -159,7 +154,7 @@ class Engine:
         try:
             changes = self._advance(to, facts, given)
         except BaseException:
-            # Where it stopped in the middle of a tick, nobody may use it again.
+            # Where it stopped in the middle of a tick, it must not be used again.
             if self._in_tick:
                 self._is_broken = True
             else:
@@ -213,7 +208,7 @@ class Engine:
             self.now = int(self.arrays.scalars[NOW])
             if self.equals is not None:
                 self.equals.evaluate(self.now)
-            if self._tells:
+            if self._with_changes:
                 self._collect_change(self.now, changes)
             if self.now >= self.settle_at:
                 self._settle(changes)
@@ -288,13 +283,13 @@ class Engine:
     def _admit(self, batch: Batch) -> None:
         """A derived predicate that turns out to be streamed as well needs another plan."""
         if not self._only_derived.isdisjoint(batch.rows):
-            self.mixed |= self._only_derived & batch.rows.keys()
+            target = replace(self.plan.target, mixed=self.plan.target.mixed | (self._only_derived & batch.rows.keys()))
             if self.now is not None:
                 from thalweg.engine.checkpoint import rebuild
 
-                rebuild(self)
+                rebuild(self, self.replan(target))
             else:
-                self.prepare()
+                self.adopt(self.replan(target))
 
     def _feeds_at(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Feeds:
         feeds = Feeds()
@@ -307,11 +302,11 @@ class Engine:
                     self._feed_rows(feeds, signature, batch.stream, words)
         for each in given:
             key = each.signature, each.timed
-            if self.equals is not None and self.plan.imports[key] == self.plan.links:
+            if self.equals is not None and self.plan.imports[key] == self.plan.representative:
                 self.equals.take(each.begun)
             number, begin = (
                 self.plan.imports[key].number,
-                FEED_UNTIL if key in self.program.irrevocable else FEED_FOREVER,
+                FEED_UNTIL if key in self.program.hints.irrevocable else FEED_FOREVER,
             )
             for kind, rows in ((FEED_RETRACT, each.ended), (begin, each.begun)):
                 if len(rows):
@@ -387,9 +382,9 @@ class Engine:
 
     def _collect_change(self, tick: int, changes: list[Change]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
-        raised = self.arrays.rows_in(RAISED) if self.program.irrevocable else None
+        raised = self.arrays.rows_in(RAISED) if self.program.hints.irrevocable else None
         if self.equals is not None:
-            begun, ended = self.equals.told(tick, begun, ended)
+            begun, ended = self.equals.visible_changes(tick, begun, ended)
         unknown = None
         if self.incomplete and ended is not None:
             # Another derivation may have rested on what was shed.
@@ -420,7 +415,7 @@ class Engine:
         return rows if self.equals is None else self.equals.visible(rows)
 
     def _living_output(self) -> Rows:
-        """Where the rows of the output at `now` stand, told or not."""
+        """Where the rows of the output at `now` stand, hidden or not."""
         return np.flatnonzero(self._is_output[self.arrays.relations] & (self.arrays.horizons >= (self.now or 0)))
 
     def listing(self) -> Listing:
@@ -458,13 +453,13 @@ class Engine:
         """Tells which of the given predicates may lack facts from the next tick on, and what was shed behind each."""
         self.doubts = dict(given)
         weigh(self)
-        self.incomplete |= self.withheld
+        self.incomplete |= self.plan.incomplete
         self.settle_at = NEVER if self.now is None else self.now + 1
 
     @property
     def unsure(self) -> tuple[Predicate, ...]:
         """The predicates of the output that may lack facts."""
-        return tuple(sorted(name for name, each in self.whole.outputs.items() if each.number in self.incomplete))
+        return tuple(sorted(name for name, each in self.plan.outputs.items() if each.number in self.incomplete))
 
     def _settle(self, changes: list[Change]) -> None:
         from thalweg.engine.shed import settle
@@ -509,7 +504,7 @@ class Engine:
         return np.concatenate(held)
 
     def spell_changes(self) -> None:
-        """Spells every change that has been told and not been looked at, before its rows lose their meaning."""
+        """Spells every change that has been output and not been looked at, before its rows lose their meaning."""
         for each in self._changes:
             if (change := each()) is not None:
                 assert change.begin is not None
@@ -546,13 +541,6 @@ class Engine:
 
         with self._taken():
             return snapshot(self)
-
-    @classmethod
-    def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "Engine":
-        """An engine that goes on where `snapshot` was taken."""
-        from thalweg.engine.checkpoint import restore
-
-        return restore(cls(program, memory=memory), data)
 
 
 def _together(parts: list[Rows]) -> Rows:

@@ -1,13 +1,13 @@
-"""Things that are one: classes of equal things, and the representative that is told of.
+"""Things that are one: classes of equal things, and the representative that facts are output about.
 
 Rules derive *edges* between equal things, each guaranteed until a tick. Here they are put together to classes, and each
 member of a class other than its representative, the one with the least name, gets a *link* to it, which the rules see:
 they copy what is said of the member. The guarantee of a link is that of the weakest edge on a way between the two; when
 it has passed, its class is put together again from the edges that are left. Nothing is ever taken back: what was
-derived about a member stays, for it is true, and is not told while the member has a link.
+derived about a member stays, for it is true, and is not output while the member has a link.
 
 What can go wrong: links may make rules derive more edges, so that a tick takes several rounds; a fact may end in one
-round and come back in the next, and must not be told at all.
+round and come back in the next, and must not be output at all.
 """
 
 import heapq
@@ -46,7 +46,7 @@ _BYTES_A_MEMBER: Final = 800
 
 
 def hub(rule: int, key: int) -> int:
-    """What stands between things that are alike: each of them has an edge to it. It is no word, and comes last.
+    """What stands between things that are alike: each of them has an edge to it. It is not a word, and comes last.
 
     >>> hub(8, -5) < 0, of_hub(hub(8, -5))
     (True, (8, -5))
@@ -204,11 +204,11 @@ def _reached(
 
 
 class HiddenMembers:
-    """The words that have links, and are therefore not told of.
+    """The words that have links, so that facts about them are not output.
 
-    >>> veil = HiddenMembers()
-    >>> veil.take([(7, 3, 5)])
-    >>> veil.settle(4), veil.settle(6)
+    >>> hidden = HiddenMembers()
+    >>> hidden.take([(7, 3, 5)])
+    >>> hidden.settle(4), hidden.settle(6)
     (({7}, set()), (set(), {7}))
     """
 
@@ -247,7 +247,7 @@ class EqualityState:
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self.classes = Classes(lambda word: engine.dictionary.spell(word) if word >= 0 else _LAST)
-        self._veil = HiddenMembers()
+        self._hidden = HiddenMembers()
         assert engine.program.equality is not None
         self._buffer: Rows = np.zeros(64, dtype=np.int64)
         self._contradictions: set[int] = set()
@@ -283,44 +283,44 @@ class EqualityState:
         """The edges that have been found since some were seen."""
         plan, arrays, columns_of = self._engine.plan, self._engine.arrays, self._engine.decoder.columns_of
         rows = arrays.rows.take(np.unique(arrays.listed(RAISED)[seen:]), axis=0)
-        found: list[Link] = [] if plan.edges is None else columns_of(plan.edges, rows, True).tolist()
-        if plan.alike is not None:
-            alike = columns_of(plan.alike, rows, True).tolist()
+        found: list[Link] = [] if plan.same_pairs is None else columns_of(plan.same_pairs, rows, True).tolist()
+        if plan.same_keys is not None:
+            alike = columns_of(plan.same_keys, rows, True).tolist()
             found += [(each, hub(rule, key), until) for rule, key, each, until in alike]
         return found
 
     def take(self, links: Rows) -> None:
         """Hears of links that are given."""
-        self._veil.take(links.tolist())
+        self._hidden.take(links.tolist())
 
     def resume(self, tick: int) -> None:
         """Goes on from facts that were saved, among them links: others may know those and how long they last."""
-        relation, arrays = self._engine.plan.links, self._engine.arrays
+        relation, arrays = self._engine.plan.representative, self._engine.arrays
         assert relation is not None
         known = self._engine.decoder.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
         self.take(known)
         self.classes.known = {(each, home): until for each, home, until in known.tolist()}
         self.evaluate(tick)
         self.classes.known = {}
-        self._veil.settle(tick)
+        self._hidden.settle(tick)
         self._note_contradictions(tick)
 
     def _feed(self, made: list[Link], feeds: Feeds) -> None:
         links = [link for link in made if link[0] >= 0]
-        relation = self._engine.plan.links
+        relation = self._engine.plan.representative
         assert relation is not None
         if links:
-            self._veil.take(links)
+            self._hidden.take(links)
             index = np.array([(FEED_UNTIL, relation.number, 0, -1, 0, 0, 3)])
             feeds.put(index, np.array(links, dtype=np.int64).reshape(-1), len(links))
 
-    # Telling --------------------------------------------------------------------------------------------------------
+    # Output ---------------------------------------------------------------------------------------------------------
 
-    def told(self, tick: int, begun: Rows | None, ended: Rows | None) -> tuple[Rows | None, Rows | None]:
-        """Of what began and ended, what is told; with what else begins and ends because others stand for it now."""
+    def visible_changes(self, tick: int, begun: Rows | None, ended: Rows | None) -> tuple[Rows | None, Rows | None]:
+        """Of what began and ended, what is output; with what else begins and ends because others stand for it now."""
         self._note_contradictions(tick)
-        before = self._veil.hidden
-        came, shown = self._veil.settle(tick)
+        before = self._hidden.hidden
+        came, shown = self._hidden.settle(tick)
         if ended is not None and self._rounds:
             # It ended in one round, and came back in another.
             ended = ended[ended[:, 0] < tick]
@@ -341,15 +341,15 @@ class EqualityState:
     def _mentioning(self, words: Rows) -> list[int]:
         """Where the rows about the words stand."""
         table, arrays = self._engine.table.words, self._engine.arrays
-        count = mentioning(table, arrays.scalars, self._engine.table.told, words, self._buffer)
+        count = mentioning(table, arrays.scalars, self._engine.table.by_column, words, self._buffer)
         if count > len(self._buffer):
             self._buffer = np.zeros(2 * count, dtype=np.int64)
-            mentioning(table, arrays.scalars, self._engine.table.told, words, self._buffer)
+            mentioning(table, arrays.scalars, self._engine.table.by_column, words, self._buffer)
         found: list[int] = (self._buffer[:count] // arrays.stride).tolist()
         return found
 
     def _note_contradictions(self, tick: int) -> None:
-        """Remembers where those stand that are told: they are few, and have no index."""
+        """Remembers where those that are output stand: they are few, and have no index."""
         horizons = self._engine.arrays.horizons
         self._contradictions.difference_update(row for row in self._unnamed(ENDED) if horizons[row] < tick)
         self._contradictions.update(self._unnamed(BEGUN))
@@ -364,23 +364,23 @@ class EqualityState:
         return [row for number in self._unnamed_relations for row in rows[relations == number].tolist()]
 
     def visible(self, rows: Rows) -> Rows:
-        """The rows that are told."""
+        """The rows that are output."""
         found = self._visible(rows)
         return rows[:0] if found is None else found
 
     def _visible(self, rows: Rows | None, hidden: Collection[int] | None = None) -> Rows | None:
-        hidden = self._veil.hidden if hidden is None else hidden
+        hidden = self._hidden.hidden if hidden is None else hidden
         if rows is None or not len(rows):
             return None
         if not hidden:
             return rows
         engine = self._engine
-        assert engine.plan.links is not None
+        assert engine.plan.representative is not None
         relations = rows.view(np.int32)[:, RELATION]
         columns = rows[:, COLUMNS : int(engine.arrays.scalars[LINKS])]
         veiled = _among(columns, hidden) & (np.arange(columns.shape[1]) < engine.decoder.arities[relations][:, None])
-        # A link is told of the member, who is hidden.
-        veiled[relations == engine.plan.links.number, 0] = False
+        # A link is output although its member is hidden.
+        veiled[relations == engine.plan.representative.number, 0] = False
         others = np.isin(relations, self._unnamed_relations)
         if others.any():
             veiled[others] &= ~np.isin(columns[others], self._names)

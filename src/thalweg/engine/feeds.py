@@ -1,6 +1,6 @@
 """What is on its way into the kernel."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Feeds:
 
 
 def gathered(batch: Batch, into: Mapping[Predicate, tuple[Predicate, Rows]], kept: Collection[Predicate]) -> Batch:
-    """A batch in which some facts are told as others, with constants added; those that are `kept` stay besides.
+    """A batch in which some facts are fed as others, with constants added; those that are `kept` stay besides.
 
     >>> p, q, kind = Predicate("p", 1), Predicate("q", 1), Predicate("kind", 2)
     >>> found = gathered(Batch({p: [8, 12], q: [16]}), {p: (kind, np.array([13]))}, ())
@@ -55,20 +55,20 @@ def gathered(batch: Batch, into: Mapping[Predicate, tuple[Predicate, Rows]], kep
     rest = Batch(stream=batch.stream)
     found: dict[Predicate, tuple[list[Rows], list[Rows]]] = {}
     for signature, rows in batch.rows.items():
-        told = into.get(signature)
-        if told is None or signature in kept:
+        made = into.get(signature)
+        if made is None or signature in kept:
             rest.rows[signature] = rows
-        if told is not None:
-            parts, constants = found.setdefault(told[0], ([], []))
+        if made is not None:
+            parts, constants = found.setdefault(made[0], ([], []))
             parts.append(rows.reshape(-1) if isinstance(rows, np.ndarray) else np.array(rows, dtype=np.int64))
-            constants.append(told[1])
+            constants.append(made[1])
     for signature, (parts, constants) in found.items():
-        made = np.repeat(np.array(constants), [len(part) for part in parts], axis=0)
-        rest.rows[signature] = np.column_stack((np.concatenate(parts), made)).reshape(-1)
+        added = np.repeat(np.array(constants), [len(part) for part in parts], axis=0)
+        rest.rows[signature] = np.column_stack((np.concatenate(parts), added)).reshape(-1)
     return rest
 
 
-def feed_index(signature: Predicate, feeds: list[Feed]) -> Rows:
+def feed_index(signature: Predicate, feeds: Sequence[Feed]) -> Rows:
     """The feeds of one signature on one stream, as the kernel reads them."""
     wide = signature.arity
     return np.array(

@@ -8,7 +8,8 @@ leave no dust behind.
 import heapq
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import total_ordering
+from functools import cmp_to_key
+from typing import Any
 
 from thalweg.model.number import DIVIDE, LARGEST_SCALE, NO_VALUE, calculate, mantissa, order, scale, word_of
 
@@ -16,28 +17,16 @@ Words = tuple[int, ...]
 _SPARE = 32
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
-class _Ordered:
-    """A number in the order of its value, then of its word."""
-
-    word: int
-
-    def __lt__(self, other: "_Ordered") -> bool:
-        sign = order(self.word, other.word)
-        return sign < 0 or (sign == 0 and self.word < other.word)
+def _ascending(one: int, other: int) -> int:
+    return order(one, other) or one - other
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
-class _Reversed:
-    """The other way round; of equal numbers still the smaller word first."""
+def _descending(one: int, other: int) -> int:
+    """By value; of equal numbers still the smaller word first."""
+    return order(other, one) or one - other
 
-    word: int
 
-    def __lt__(self, other: "_Reversed") -> bool:
-        sign = order(self.word, other.word)
-        return sign > 0 or (sign == 0 and self.word < other.word)
+_KEYS = {"min": cmp_to_key(_ascending), "max": cmp_to_key(_descending)}
 
 
 @dataclass(slots=True)
@@ -49,7 +38,7 @@ class Group:
     numbers: int = 0
     digits: int = 0
     present: Counter[int] = field(default_factory=Counter)
-    heap: list[_Ordered | _Reversed] = field(default_factory=list)
+    heap: list[Any] = field(default_factory=list)
 
     def add(self, word: int) -> None:
         self._change(word, 1)
@@ -65,8 +54,8 @@ class Group:
             if len(self.heap) > 2 * self.numbers + _SPARE:
                 self._tidy()
 
-    def _ordered(self, word: int) -> _Ordered | _Reversed:
-        return _Ordered(word) if self.function == "min" else _Reversed(word)
+    def _ordered(self, word: int) -> Any:
+        return _KEYS[self.function](word)
 
     def _tidy(self) -> None:
         """Drops what is gone also where it would never reach the top, so that the heap follows the group."""
@@ -94,9 +83,9 @@ class Group:
                 return calculate(DIVIDE, word_of(self.digits, LARGEST_SCALE), self.numbers << 2 | 1)
             case "avg":
                 return NO_VALUE
-        while self.heap and not self.present[self.heap[0].word]:
-            del self.present[heapq.heappop(self.heap).word]
-        return self.heap[0].word if self.heap else NO_VALUE
+        while self.heap and not self.present[self.heap[0].obj]:
+            del self.present[heapq.heappop(self.heap).obj]
+        return self.heap[0].obj if self.heap else NO_VALUE
 
 
 @dataclass(slots=True)

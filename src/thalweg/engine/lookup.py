@@ -1,7 +1,7 @@
-"""Which facts of streams and background speak of certain things, and until when they count.
+"""Which facts of streams and background are about certain things, and until when they count.
 
-Nothing is kept for it. Rows are found by the indexes that rules have, so that an answer costs what there is to tell;
-where rules have none, as for properties, the rows that live are looked through when somebody asks.
+Nothing is kept for it. Rows are found by the indexes that rules have, so that an answer costs what is found;
+where rules have none, as for properties, the rows that live are looked through on demand.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[TimedFact]:
     ):
         if relation in sizes:
             signature, size = sizes[relation]
-            fact = engine.gathering.origin(signature, tuple(map(spell, words[: signature.arity])))
+            fact = engine.plan.copies.origin(signature, tuple(map(spell, words[: signature.arity])))
             forever = horizon >= FOREVER
             yield TimedFact(fact, None if forever else horizon - size, None if forever else horizon)
 
@@ -62,7 +62,9 @@ def _sizes(engine: "Engine") -> dict[int, tuple[Predicate, int]]:
 
 def _indexed(engine: "Engine", words: Rows) -> Rows:
     arrays, buffer = engine.arrays, np.zeros(64, dtype=np.int64)
-    while (count := mentioning(engine.table.words, arrays.scalars, engine.table.told, words, buffer)) > len(buffer):
+    while (count := mentioning(engine.table.words, arrays.scalars, engine.table.by_column, words, buffer)) > len(
+        buffer
+    ):
         buffer = np.zeros(count, dtype=np.int64)
     return buffer[:count] // arrays.stride
 
@@ -70,12 +72,12 @@ def _indexed(engine: "Engine", words: Rows) -> Rows:
 def _looked_through(engine: "Engine", words: Rows, sizes: dict[int, tuple[Predicate, int]]) -> Iterator[Rows]:
     """The rows that no index leads to."""
     assert engine.now is not None
-    arrays, indexed = engine.arrays, {(relation, column) for relation, _, column, _ in engine.table.told.tolist()}
-    told_as = {signature for signature, _ in engine.gathering.into.values()}
+    arrays, indexed = engine.arrays, {(relation, column) for relation, _, column, _ in engine.table.by_column.tolist()}
+    fed_as = {signature for signature, _ in engine.plan.copies.into.values()}
     missing: dict[int, list[int]] = {}
     for relation, (signature, _) in sizes.items():
-        # What is told as something else has its individual in front, and numbers behind it.
-        for column in range(1 if signature in told_as else signature.arity):
+        # What is fed as something else has its individual in front, and numbers behind it.
+        for column in range(1 if signature in fed_as else signature.arity):
             if (relation, column) not in indexed:
                 missing.setdefault(column, []).append(relation)
     for column, relations in missing.items():

@@ -2,12 +2,12 @@
 
 The engine keeps no derivations. A goal is a row; the rules that may derive it are run backwards from it over the rows
 that live now, the answer with the latest horizon first, and their premises become goals. A premise that is already
-being proved higher up is no reason, so the next answer is tried: what is shown never argues in a circle.
+being proved higher up proves nothing, so the next answer is tried: what is shown never argues in a circle.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thalweg.engine.equality import of_hub
 from thalweg.engine.search import Search
@@ -19,7 +19,6 @@ from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, co
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
-from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import PlanRule, Relation, RelationAtom
 
 if TYPE_CHECKING:
@@ -139,9 +138,9 @@ class _Prover:
         for (signature, _), feeds in plan.feeds.items():
             for feed in feeds:
                 if feed.relation.number == relation:
-                    if signature in plan.program.gathered:
+                    if signature in plan.program.hints.input_copies:
                         args = tuple(map(self.engine.dictionary.spell, row))
-                        claim = f"{self.engine.gathering.origin(signature, args)} in [{feed.size}]"
+                        claim = f"{plan.copies.origin(signature, args)} in [{feed.size}]"
                     if horizon >= FOREVER and feed.size < FOREVER:
                         return Proof(claim, None, "background")
                     tick = row[-1] >> 2 if feed.kind == "timed" else horizon - feed.size
@@ -208,14 +207,14 @@ class _Prover:
 
     def by_link(self, goal: Goal, claim: str) -> Proof | None:
         """That something has a representative, because of the pairs that lead to it."""
-        links = self.engine.plan.links
+        links = self.engine.plan.representative
         if links is None or goal[0] != links.number:
             return None
         one, other = goal[1]
         return self.by_way(one, other, claim)
 
     def by_way(self, one: int, other: int, claim: str) -> Proof | None:
-        """That two things are equal, because some are, one after the other; a pair that cannot be proved is no way."""
+        """That two things are equal, because pairs lead from one to the other; those without a proof are left out."""
         equals = self.engine.equals
         without: set[tuple[int, int]] = set()
         while equals is not None and (way := equals.classes.way(one, other, without)):
@@ -241,8 +240,8 @@ class _Prover:
                 yield replace(step, claim=claim, until=_earliest((step, other)), because=because)
 
     def by_edge(self, pair: tuple[int, int]) -> Proof | None:
-        """That two things are equal, because of a rule; what is stated speaks for itself."""
-        edges, alike = self.engine.plan.edges, self.engine.plan.alike
+        """That two things are equal, because of a rule; what is stated is shown as it is."""
+        edges, alike = self.engine.plan.same_pairs, self.engine.plan.same_keys
         if alike is not None and min(pair) < 0:
             return self.prove((alike.number, (*of_hub(min(pair)), max(pair))), "")
         claim = self.spelled_pair(pair)
@@ -263,11 +262,11 @@ class _Prover:
     def same(self) -> str:
         """What equality is called."""
         equality = self.engine.program.equality
-        return equality.links.name if equality else ""
+        return equality.representative.name if equality else ""
 
     def by_equals(self, relation: Relation, words: Words, fact: Fact) -> Proof | None:
         """A fact about things that others stand for: what holds of those holds of them."""
-        equals, links = self.engine.equals, self.engine.plan.links
+        equals, links = self.engine.equals, self.engine.plan.representative
         if equals is None or links is None:
             return None
         if relation == links:
@@ -306,7 +305,7 @@ class _Prover:
                 return None
             steps.append(proof)
         if rule.origin is None:
-            # A copy into a memory is no step that a reader knows: its source speaks for it, within its horizon.
+            # A copy into a memory is not a step that a reader knows: its source is shown instead, within its horizon.
             only = steps[0]
             until = horizon if only.until is None else min(horizon, only.until)
             return Proof(only.claim, _until(until), only.kind, only.rule, only.place, only.because)
@@ -330,12 +329,14 @@ class _Prover:
                 return
             if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
                 return
-        steps = order_joins(rule.positive, rule.negative, rule.tests, rule.binds, frozenset(start))
-        for binding, horizon in self.join(rule, steps, start, FOREVER):
+        assert rule.backwards is not None
+        for binding, horizon in self.join(rule, rule.backwards.steps, start, FOREVER):
             if self.words(rule.head.args, binding) == row:
                 yield binding, horizon
 
-    def join(self, rule: PlanRule, steps: list[Any], binding: Binding, horizon: int) -> Iterator[tuple[Binding, int]]:
+    def join(
+        self, rule: PlanRule, steps: tuple[RelationAtom | Comparison, ...], binding: Binding, horizon: int
+    ) -> Iterator[tuple[Binding, int]]:
         if not steps:
             yield binding, horizon
             return

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.checkpoint import State, fed_relations, joined, load, run_relations, save
-from thalweg.engine.completeness import weigh
+from thalweg.engine.completeness import current_target, weigh
 from thalweg.engine.decoder import Rows, of_relations, relation_mask
 from thalweg.engine.layout import COLUMNS, LINKS, RELATION
 from thalweg.engine.memory import ROOM
@@ -37,7 +37,7 @@ def settle(engine: "Engine", changes: "list[Change]") -> None:
     assert engine.now is not None
     engine.lacking = {name: until for name, until in engine.lacking.items() if until >= engine.now}
     weigh(engine)
-    if engine.incomplete != engine.withheld:
+    if engine.incomplete != engine.plan.incomplete:
         before, state = standing(engine), save(engine)
         _plan_again(engine, state)
         add_difference(engine, before, changes)
@@ -50,7 +50,7 @@ def _plan_again(engine: "Engine", state: State) -> None:
     """
     budget, engine.memory = engine.memory, None
     try:
-        engine.prepare()
+        engine.adopt(engine.replan(current_target(engine)))
         load(engine, state)
     finally:
         engine.memory = budget
@@ -59,7 +59,7 @@ def _plan_again(engine: "Engine", state: State) -> None:
 def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
     """Halves the windows, oldest facts first, until what is needed fits; `changes` get what is unknown by that."""
     assert engine.memory is not None
-    # Terms that nothing uses are given back by whoever knows which facts still wait to come in.
+    # Terms that nothing uses are given back by the runtime, which knows the facts that still wait to come in.
     engine.dictionary.crowded = True
     budget = engine.memory // ROOM
     if engine.needed <= budget:
@@ -96,7 +96,7 @@ def _passing(engine: "Engine") -> list[str]:
     """The memories from which facts may be shed."""
     plan = engine.plan
     kept = run_relations(engine) | {each.number for each in (*plan.clocks.values(), *plan.beats.values())}
-    kept |= set() if plan.links is None else {plan.links.number}
+    kept |= set() if plan.representative is None else {plan.representative.number}
     return [plan.relations[number].name for number in sorted(fed_relations(engine) - kept)]
 
 
@@ -118,11 +118,11 @@ class Standing:
 def standing(engine: "Engine") -> Standing:
     """Copies of the rows that others know of, to be compared with those of another plan (see `add_difference`)."""
     plan = engine.plan
-    lasting = [plan.exports[key] for key in plan.exports.keys() & engine.program.irrevocable]
-    followed = [plan.exports[key] for key in plan.exports.keys() - engine.program.irrevocable]
+    lasting = [plan.exports[key] for key in plan.exports.keys() & engine.program.hints.irrevocable]
+    followed = [plan.exports[key] for key in plan.exports.keys() - engine.program.hints.irrevocable]
     rows = _living(engine, [*plan.outputs.values(), *followed])
     visible = rows if engine.equals is None else engine.equals.visible(rows)
-    return Standing(visible, _living(engine, lasting), engine.withheld)
+    return Standing(visible, _living(engine, lasting), engine.plan.incomplete)
 
 
 def _living(engine: "Engine", relations: Iterable[Relation]) -> Rows:

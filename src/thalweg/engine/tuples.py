@@ -1,4 +1,4 @@
-"""Tuple windows: who is in, who is pushed out."""
+"""Tuple windows: which facts are in, and which are pushed out."""
 
 from collections import deque
 from collections.abc import Iterator

@@ -23,8 +23,8 @@ def kinds(plan: Plan) -> list[dict[str, None]]:
     """How each relation is filled, in a word or two.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
-    >>> from thalweg.planning.plan import make_plan
-    >>> [list(words) for words in kinds(make_plan(Program((Rule(Atom("a"), (Now(Atom("p")),)),))))]
+    >>> from thalweg.planning.passes import plan
+    >>> [list(words) for words in kinds(plan(Program((Rule(Atom("a"), (Now(Atom("p")),)),))))]
     [['fed'], ['derived']]
     """
     found: list[dict[str, None]] = [{} for _ in plan.relations]
@@ -50,7 +50,7 @@ def kinds(plan: Plan) -> list[dict[str, None]]:
     mark("background", *(relation for relation, _ in plan.background))
     mark("clock", *plan.clocks.values(), *plan.beats.values())
     mark("always", plan.truth)
-    mark("linked", plan.links)
+    mark("linked", plan.representative)
     return found
 
 

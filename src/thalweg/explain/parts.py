@@ -96,7 +96,7 @@ def explain_parts(wiring: Wiring, solved: ExplainedAnswerSets, writes: Touches) 
     """How rules and an answer set program are evaluated together."""
     own = {name for name, _ in wiring.reads}
     rules = tuple(rule for rule in wiring.below.rules if rule.head.signature not in own)
-    below = replace(wiring.below, rules=rules, exports=frozenset())
+    below = replace(wiring.below, rules=rules, interface=replace(wiring.below.interface, exports=frozenset()))
     parts = []
     if rules:
         needed = tuple((name, 0) for name in sorted(_needed(below) - below.derived))
@@ -122,7 +122,7 @@ def explain_parts(wiring: Wiring, solved: ExplainedAnswerSets, writes: Touches) 
 
 
 def _outputs(program: Program) -> tuple[Predicate, ...]:
-    return tuple(sorted(program.derived if program.outputs is None else program.outputs))
+    return tuple(sorted(program.outputs))
 
 
 def _statements(program: Program) -> tuple[Statement, ...]:

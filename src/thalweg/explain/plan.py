@@ -33,10 +33,11 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.horizons import horizons, taken_back
-from thalweg.planning.normalise import normalise
-from thalweg.planning.order_joins import order_joins
-from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
+from thalweg.planning.horizons import horizons
+from thalweg.planning.normalise import simpler
+from thalweg.planning.passes import plan
+from thalweg.planning.plan import Plan, PlanRule, RelationAtom
+from thalweg.planning.stratify import ended_early
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,8 @@ def explain(program: Program, partitions: int | None = None) -> Explanation:
 class _Explainer:
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.plan = make_plan(program, program.streamed & program.derived)
+        # Rules that input is fused for are shown as they were written.
+        self.plan = plan(replace(program, hints=replace(program.hints, input_copies=frozenset())))
         self.words = Wording(self.plan)
         self.parts = list(_parts(program, self.plan))
 
@@ -280,11 +282,10 @@ class _Explainer:
         """One for each formula whose rows can set the part going, as the engine runs it; alone it joins nothing."""
         known = {id(atom): self.words.say(literal) for literal, atom in _literals(part)}
         positive = names(*(arg for atom in part.positive for arg in atom.args))
-        for start in (*part.positive, *part.negative):
-            bound = names(*start.args) & positive
-            rest = [atom for atom in part.positive if atom is not start]
+        for join in part.joins:
+            start, bound = join.start, names(*join.start.args) & positive
             steps = []
-            for step in order_joins(rest, part.negative, part.tests, part.binds, bound):
+            for step in join.steps:
                 if isinstance(step, Comparison):
                     steps.append(show(step))
                     bound |= names(step.left, step.right)
@@ -297,7 +298,7 @@ class _Explainer:
     # Memories -------------------------------------------------------------------------------------------------------
 
     def memories(self) -> Iterator[Memory]:
-        filled, kept, reasons = kinds(self.plan), horizons(self.plan), taken_back(self.plan)
+        filled, kept, early = kinds(self.plan), horizons(self.plan), ended_early(self.plan)
         origins = Origins(self.plan, self.words)
         feeds = [feed for each in self.plan.feeds.values() for feed in each]
         fed = {feed.relation.number: feed.size for feed in feeds if feed.target is None}
@@ -311,7 +312,7 @@ class _Explainer:
                 stratum=self.plan.strata[number],
                 kept=kept[number],
                 fed_for=fed.get(number),
-                taken_back=tuple(sorted(reasons[number])),
+                taken_back=tuple(sorted(cause for cause, ended in early.items() if number in ended)),
                 origins=origins.of(relation),
                 copied_from=tuple(dict.fromkeys(map(self.words.name, origins.before(relation)))),
                 derives=origins.derives(relation),
@@ -354,7 +355,7 @@ def _parts(program: Program, plan: Plan) -> Iterator[tuple[PlanRule, ...]]:
     """The rules of the plan that each rule of the program became."""
     made = (rule for rule in plan.rules if rule.origin is not None)
     for rule in program.rules:
-        yield tuple(next(made) for _ in normalise((rule,))[0])
+        yield tuple(next(made) for _ in simpler((rule,))[0])
 
 
 def _literals(part: PlanRule) -> Iterator[tuple[Formula | Not, RelationAtom]]:

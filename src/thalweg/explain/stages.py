@@ -135,10 +135,10 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
 
 def _expected(stage: Stage, program: Program) -> Iterator[Route]:
     """Streams may carry what rules derive, but nobody expects them to if the program does not say so."""
-    derived = stage.program.derived | {name for name, _ in stage.program.imports}
-    derived |= {stage.program.equality.links} if stage.program.equality else set()
+    derived = stage.program.derived | {name for name, _ in stage.program.interface.imports}
+    derived |= {stage.program.equality.representative} if stage.program.equality else set()
     for route in stage.routes:
-        if route.stage is not None or route.signature in program.streamed or route.called not in derived:
+        if route.stage is not None or route.signature in program.interface.inputs or route.called not in derived:
             yield route
 
 

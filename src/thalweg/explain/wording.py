@@ -11,14 +11,14 @@ from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 from thalweg.planning.plan import Grouping, Plan, Relation
-from thalweg.planning.stratify import stratify
+from thalweg.planning.stratify import by_stratum
 
 
 class Wording:
     """The words for the relations and formulas of one plan."""
 
     def __init__(self, plan: Plan) -> None:
-        self.strata = stratify(plan.program)
+        self.strata = by_stratum(plan.program)
         self._rules: dict[Predicate, Rule] = {}
         self._made: dict[int, Rule] = {}
         for rule in plan.rules:

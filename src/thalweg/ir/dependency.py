@@ -1,9 +1,12 @@
 """Which predicate needs which, and the strata that follow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program
 from thalweg.model.predicate import Predicate
+
+N = TypeVar("N", Predicate, int, str)
 
 
 def formulas(body: tuple[Literal, ...], settled: bool = False) -> Iterator[tuple[Formula, bool]]:
@@ -27,20 +30,53 @@ def strata(program: Program) -> dict[Predicate, int] | None:
     >>> strata(Program((Rule(Atom("a"), (Not(Now(Atom("b"))),)), Rule(Atom("b"), (Now(Atom("c")),)))))
     {'a/0': 1, 'b/0': 0}
     """
-    level = dict.fromkeys((rule.head.signature for rule in program.rules), 0)
-    edges = [
+    needs = (
         (rule.head.signature, formula.atom.signature, int(settled))
         for rule in program.rules
         for formula, settled in formulas(rule.body)
-        if formula.atom.signature in level
-    ]
+    )
+    return least_levels((rule.head.signature for rule in program.rules), needs)
+
+
+def least_levels(nodes: Iterable[N], needs: Iterable[tuple[N, N, int]]) -> dict[N, int] | None:
+    """The least number of each node, so that those that need others stand above them, by one or (0) not below.
+
+    None where there are no such numbers. What is needed and not among the nodes does not count.
+
+    >>> least_levels("ab", [("a", "b", 1), ("b", "a", 0)])
+    >>> least_levels("abc", [("a", "b", 1), ("b", "c", 0), ("c", "x", 1)])
+    {'a': 1, 'b': 0, 'c': 0}
+    """
+    level = dict.fromkeys(nodes, 0)
+    known = [need for need in needs if need[1] in level]
     changed = True
     while changed:
         changed = False
-        for head, needed, step in edges:
-            if level[head] < level[needed] + step:
-                level[head] = level[needed] + step
-                changed = True
-                if level[head] > len(level):
+        for node, needed, step in known:
+            if level[node] < level[needed] + step:
+                level[node], changed = level[needed] + step, True
+                if level[node] > len(level):
                     return None
     return level
+
+
+def by_level(level: dict[N, int]) -> list[list[N]]:
+    """The nodes of each level, lowest first."""
+    return [sorted(node for node in level if level[node] == each) for each in sorted(set(level.values()))]
+
+
+def resting_on(start: Iterable[N], needs: Iterable[tuple[N, N, int]]) -> frozenset[N]:
+    """The nodes to start with and all that need one of them, however far away.
+
+    >>> sorted(resting_on("c", [("a", "b", 0), ("b", "c", 1), ("c", "d", 0)]))
+    ['a', 'b', 'c']
+    """
+    found, above = set(start), dict[N, set[N]]()
+    for node, needed, _ in needs:
+        above.setdefault(needed, set()).add(node)
+    waiting = list(found)
+    while waiting:
+        fresh = above.get(waiting.pop(), set()) - found
+        found |= fresh
+        waiting += fresh
+    return frozenset(found)

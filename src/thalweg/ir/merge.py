@@ -1,17 +1,18 @@
-"""One program from several parts: for every field of a program, what becomes of it.
+"""One program from several parts.
 
-A field that is added to `Program` needs a line here, which a test enforces: what is forgotten would be dropped without
-a word. Most fields are sets, of which the union is taken.
+Every field of a program is merged by name, and a test gives each of them a value: what is forgotten would be dropped
+without notice.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
 
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.ir.nodes import Equality, Program, TermAnnotations
+from thalweg.ir.nodes import Equality, Hints, Interface, Program, TermAnnotations
 from thalweg.model.predicate import Predicate
 
 Parts = Sequence[Program]
+T = TypeVar("T")
 
 
 def merge(parts: Parts) -> Program:
@@ -21,22 +22,42 @@ def merge(parts: Parts) -> Program:
     >>> merge([Program((Rule(Atom("p")),)), Program((Rule(Atom("q")),))]).derived == {"p/0", "q/0"}
     True
     """
-    return Program(**{name: merged(parts) for name, merged in MERGED.items()})
+    return Program(
+        rules=tuple(rule for part in parts for rule in part.rules),
+        background=tuple(fact for part in parts for fact in part.background),
+        interface=_interface(parts),
+        annotations=_annotations(parts),
+        equality=_equality(parts),
+        hints=_hints(parts),
+    )
 
 
-def _joined(name: str) -> Callable[[Parts], tuple[Any, ...]]:
-    return lambda parts: tuple(one for part in parts for one in getattr(part, name))
+def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
+    return frozenset[T]().union(*sets)
 
 
-def _union(name: str) -> Callable[[Parts], frozenset[Any]]:
-    return lambda parts: frozenset(one for part in parts for one in getattr(part, name))
+def _interface(parts: Parts) -> Interface:
+    """All that goes in and out; a part that does not say what it outputs outputs all that it derives."""
+    known = [part.interface for part in parts]
+    is_default = all(each.outputs is None for each in known)
+    return Interface(
+        inputs=_union(each.inputs for each in known),
+        outputs=None if is_default else _union(part.outputs for part in parts),
+        imports=_union(each.imports for each in known),
+        exports=_union(each.exports for each in known),
+    )
 
 
-def _told(parts: Parts) -> frozenset[Predicate] | None:
-    """What a part keeps to itself is not output; a part that does not say outputs all that it derives."""
-    if all(part.outputs is None for part in parts):
-        return None
-    return frozenset(name for part in parts for name in (part.derived if part.outputs is None else part.outputs))
+def _hints(parts: Parts) -> Hints:
+    known = [part.hints for part in parts]
+    return Hints(
+        irrevocable=_union(each.irrevocable for each in known),
+        static=_union(each.static for each in known),
+        static_schema=any(each.static_schema for each in known),
+        earliest_stages=_union(each.earliest_stages for each in known),
+        input_copies=_union(each.input_copies for each in known),
+        justification=_justification(parts),
+    )
 
 
 def _annotations(parts: Parts) -> TermAnnotations:
@@ -54,15 +75,15 @@ def _equality(parts: Parts) -> Equality | None:
     if not found:
         return None
     return Equality(
-        _only([each.edges for each in found], "edges between equal things"),
-        _only([each.alike for each in found], "keys of equal things"),
-        _only([each.links for each in found], "links of equal things") or found[0].links,
+        _only([each.same_pairs for each in found], "pairs of equal things"),
+        _only([each.same_keys for each in found], "keys of equal things"),
+        _only([each.representative for each in found], "representatives of equal things") or found[0].representative,
         frozenset(name for each in found for name in each.names),
     )
 
 
-def _reasons(parts: Parts) -> Program | None:
-    found = [part.reasons for part in parts if part.reasons is not None]
+def _justification(parts: Parts) -> Program | None:
+    found = [part.hints.justification for part in parts if part.hints.justification is not None]
     if found and sum(bool(part.rules) for part in parts) > 1:
         raise Rejected([Diagnostic("E411", "consistency checks cannot be combined with other rules", help=TOGETHER)])
     return found[0] if found else None
@@ -78,20 +99,3 @@ def _only(names: list[Predicate | None], what: str) -> Predicate | None:
 
 
 TOGETHER: Final = 'load the documents together, in one call: `load("a.ttl", "b.ttl", "rules.lars")`'
-
-MERGED: Final[dict[str, Callable[[Parts], Any]]] = {
-    "rules": _joined("rules"),
-    "background": _joined("background"),
-    "imports": _union("imports"),
-    "exports": _union("exports"),
-    "irrevocable": _union("irrevocable"),
-    "outputs": _told,
-    "streamed": _union("streamed"),
-    "annotations": _annotations,
-    "static_schema": lambda parts: any(part.static_schema for part in parts),
-    "equality": _equality,
-    "pinned": _union("pinned"),
-    "gathered": _union("gathered"),
-    "static": _union("static"),
-    "reasons": _reasons,
-}

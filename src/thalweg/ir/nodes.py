@@ -200,58 +200,84 @@ class TermAnnotations:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """Things that are one: signatures of what says so, and of what it comes to.
+    """Things that are one: signatures of what says so, and of what follows.
 
-    `edges(X,Y)`, which are derived, say that X and Y are equal; `alike(A,K,X)` that X is equal to all others for which
-    it is said with the same A and K. `links(X,R)` hold of every X that these connect with something whose name is less,
-    by code point, and R is the least of all: the *representative*. What has a link is told of by its links only, apart
-    from the `names` that rules use for other things than individuals. A part of a larger program that has no `edges` is
-    given its links.
+    `same_pairs(X,Y)`, which are derived, say that X and Y are equal; `same_keys(A,K,X)` that X is equal to all others
+    for which it is said with the same A and K. `representative(X,R)` holds of every X that these connect with something
+    whose name is less, by code point, and R is the least of all. Facts about such an X are output about R only, apart
+    from the `names` that rules use for other things than individuals. A part of a larger program that has no
+    `same_pairs` imports its representatives.
     """
 
-    edges: Predicate | None
-    alike: Predicate | None
-    links: Predicate
+    same_pairs: Predicate | None
+    same_keys: Predicate | None
+    representative: Predicate
     names: frozenset[str] = frozenset()
+
+
+Passed = frozenset[tuple[Predicate, bool]]
+"""Predicates that parts pass on; True where the facts are derived `at` a tick, which is then their last column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What a program takes in and gives out.
+
+    `inputs` are derived predicates that streams are expected to bring as well: all others that no rule derives are
+    inputs anyway. `outputs` are the predicates whose changes are output; by default all that are derived. A part of a
+    larger program `imports` some predicates from other parts and `exports` some. What is imported holds as long as the
+    other part derives it: to the rules it is derived, not streamed.
+    """
+
+    inputs: frozenset[Predicate] = frozenset()
+    outputs: frozenset[Predicate] | None = None
+    imports: Passed = frozenset()
+    exports: Passed = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What helps to evaluate, spread or explain a program and is not part of its meaning; most programs have no hints.
+
+    The ends of `irrevocable` imports and exports are known in advance: nothing can take them back. `static` is
+    background that no stream adds to; `static_schema`: the rules were made for a schema, which streams cannot change.
+    `earliest_stages` are derived predicates with the number of the stage in which, where work is spread, they come
+    about at the earliest. `input_copies` repeat what streams bring, each fact with constants that say what it was.
+    `justification`: what is output are clashes, each with a smallest set of facts behind it; these rules, which know no
+    windows, say whether some facts suffice.
+    """
+
+    irrevocable: Passed = frozenset()
+    static: frozenset[Predicate] = frozenset()
+    static_schema: bool = False
+    earliest_stages: frozenset[tuple[Predicate, int]] = frozenset()
+    input_copies: frozenset[Predicate] = frozenset()
+    justification: "Program | None" = None
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Rules, and the facts that hold at every tick.
+    """Rules, the facts that hold at every tick, and what goes in and out.
 
-    A part of a larger plan `imports` some predicates from other parts and `exports` some. Both are pairs of a predicate
-    and whether the facts are derived `at` a tick, which is then their last column. What is imported holds as long as
-    the other part derives it: to the rules it is derived, not streamed. The ends of `irrevocable` ones are known in
-    advance: nothing can take them back. `outputs` are the predicates whose changes are output; by default all derived.
-    `streamed` are derived predicates that streams are expected to bring as well; `annotations` are the facts about
-    terms that rules read. `static_schema`: the rules were made for a schema, which streams cannot change. `equality`
-    says which things are one.
-
-    `pinned` are derived predicates that come about, where work is spread, in the stage of that number at the earliest;
-    `gathered` ones repeat what streams bring, each fact with constants that say what it was. `static` is background
-    that no stream adds to. `reasons`: what is output are clashes, each with a smallest set of facts behind it; these
-    rules, which know no windows, say whether some facts suffice.
+    `annotations` are the facts about terms that rules read; `equality` says which things are one.
     """
 
     rules: tuple[Rule, ...] = ()
     background: tuple[Fact, ...] = ()
-    imports: frozenset[tuple[Predicate, bool]] = frozenset()
-    exports: frozenset[tuple[Predicate, bool]] = frozenset()
-    irrevocable: frozenset[tuple[Predicate, bool]] = frozenset()
-    outputs: frozenset[Predicate] | None = None
-    streamed: frozenset[Predicate] = frozenset()
+    interface: Interface = Interface()
     annotations: TermAnnotations = TermAnnotations()
-    static_schema: bool = False
     equality: Equality | None = None
-    pinned: frozenset[tuple[Predicate, int]] = frozenset()
-    gathered: frozenset[Predicate] = frozenset()
-    static: frozenset[Predicate] = frozenset()
-    reasons: "Program | None" = None
+    hints: Hints = Hints()
 
     @property
     def derived(self) -> frozenset[Predicate]:
         """The signatures that rules derive."""
         return frozenset(rule.head.signature for rule in self.rules)
+
+    @property
+    def outputs(self) -> frozenset[Predicate]:
+        """The signatures whose changes are output."""
+        return self.derived if self.interface.outputs is None else self.interface.outputs
 
 
 def variables(*nodes: Expression | Atom | Literal | None) -> Iterator[Variable]:

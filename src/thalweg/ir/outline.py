@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from thalweg.diagnostics import NOWHERE, Span
+from thalweg.ir.dependency import by_level, least_levels
 from thalweg.model.predicate import Predicate
 
 How = Literal["positive", "negative", "aggregate"]
@@ -97,20 +98,8 @@ def strata_of(outlines: Iterable[Outline]) -> list[list[Predicate]] | None:
     [['b/0'], ['a/0']]
     """
     outlines = tuple(outlines)
-    level = {head: 0 for one in outlines for head in one.heads}
-    edges = [
-        (head, needed.predicate, int(needed.settled))
-        for one in outlines
-        for head in one.heads
-        for needed in one.body
-        if needed.predicate in level
-    ]
-    changed = True
-    while changed:
-        changed = False
-        for head, needed, step in edges:
-            if level[head] < level[needed] + step:
-                level[head], changed = level[needed] + step, True
-                if level[head] > len(level):
-                    return None
-    return [sorted(name for name in level if level[name] == stratum) for stratum in sorted(set(level.values()))]
+    needs = (
+        (head, needed.predicate, int(needed.settled)) for one in outlines for head in one.heads for needed in one.body
+    )
+    level = least_levels((head for one in outlines for head in one.heads), needs)
+    return None if level is None else by_level(level)

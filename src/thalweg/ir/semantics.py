@@ -146,8 +146,8 @@ def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
         pairs = timeline.derived.get(signature, ()) if signature is not None else ()
         return sorted(args for args, tick in pairs if tick == timeline.now)
 
-    alike = pairwise(holding(equality.alike))
-    return {*holding(equality.edges), *((a[-1], b[-1]) for a, b in alike if a[:-1] == b[:-1])}
+    alike = pairwise(holding(equality.same_keys))
+    return {*holding(equality.same_pairs), *((a[-1], b[-1]) for a, b in alike if a[:-1] == b[:-1])}
 
 
 def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
@@ -161,10 +161,10 @@ def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
 
 def _told(facts: Iterable[Fact], equality: Equality, derived: dict[Predicate, set[Pair]]) -> Iterator[Fact]:
     """Without what is said of things that have links, which stand for them."""
-    hidden = {args[0] for args, _ in derived.get(equality.links, ())}
+    hidden = {args[0] for args, _ in derived.get(equality.representative, ())}
     for fact in facts:
         kept = frozenset() if fact.predicate[0] in "<_" else equality.names
-        if fact.signature == equality.links or hidden.isdisjoint(set(fact.args) - kept):
+        if fact.signature == equality.representative or hidden.isdisjoint(set(fact.args) - kept):
             yield fact
 
 
@@ -181,7 +181,7 @@ def _model(
         background.setdefault(fact.signature, set()).add(fact.args)
     timeline = Timeline(first, now, arrivals, background)
     if program.equality is not None:
-        timeline.derived[program.equality.links] = {(args, now) for args in links}
+        timeline.derived[program.equality.representative] = {(args, now) for args in links}
     level = strata(program)
     assert level is not None, "an unstratified program has no meaning here"
     for stratum in sorted(set(level.values())):

@@ -9,10 +9,12 @@ sentence instead of being evaluated wrongly. Everything else that a plan decides
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from thalweg.diagnostics import NOWHERE, Diagnostic
+from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Comparison, Expression, Operation, Program, Rule, names
-from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
+from thalweg.planning.assign_memories import assign_memories
+from thalweg.planning.normalise import normalise
+from thalweg.planning.plan import Plan, PlanRule, RelationAtom
 
 MOST_COLUMNS: Final = 256
 MOST_REGISTERS: Final = 1_024
@@ -31,8 +33,15 @@ def check_capacity(program: Program) -> list[Diagnostic]:
     >>> [one.message for one in found]
     ['`p/300` has 300 arguments; the limit is 256', '`h/300` has 300 arguments; the limit is 256']
     """
-    large = tuple(rule for rule in program.rules if _is_large(rule))
-    return list(exceeded(make_plan(Program(large)))) if large else []
+    large = Program(tuple(rule for rule in program.rules if _is_large(rule)))
+    return list(_exceeded(assign_memories(normalise(Plan(large, large))))) if large.rules else []
+
+
+def fit_capacity(plan: Plan) -> Plan:
+    """The plan; `Rejected` where it does not fit."""
+    if too_large := list(_exceeded(plan)):
+        raise Rejected(too_large)
+    return plan
 
 
 def _is_large(rule: Rule) -> bool:
@@ -43,7 +52,7 @@ def _is_large(rule: Rule) -> bool:
     return max(len(rule.body), len(names(rule.head, *rule.body)), len(rule.head.args), operations, *widths) >= _LARGE
 
 
-def exceeded(plan: Plan) -> Iterator[Diagnostic]:
+def _exceeded(plan: Plan) -> Iterator[Diagnostic]:
     """What of a plan does not fit, each relation and each rule once."""
     found: dict[str, Diagnostic] = {}
     # Rules that people wrote come first, because they have a place.

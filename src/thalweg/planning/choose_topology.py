@@ -50,7 +50,7 @@ _SHUFFLE: Final = 3.2
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way to check, and what a tuple is expected to cost. `topology` is None where it is no matter of bolts.
+    """A way to check, and what a tuple is expected to cost. `topology` is None where there are no bolts.
 
     That is `sides`: of a class nothing is kept but the sides of disjointness axioms that it is on, and one look at what
     is known of an individual finds two that do not go together.
@@ -68,7 +68,7 @@ def lay_out(
     frequencies: Mapping[str, float] | None = None,
     costs: Costs = USUAL,
 ) -> Choice:
-    """The topology of a name: `ntm`, `ltm` on so many bolts (or the best number), or `auto`, the cheapest way there is.
+    """The topology of a name: `ntm`, `ltm` on a number of bolts (by default the best), or `auto`, the cheapest.
 
     >>> from thalweg.planning.topology import taxonomy
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
@@ -125,7 +125,7 @@ def pipelines(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs, b
         yield Choice("ltm", topology, cost_of(topology, frequencies, costs))
 
 
-# Beyond so many pairs nobody would want a rule for each.
+# With more pairs than this, a rule for each would be too many.
 _TOO_MANY: Final = 100_000
 
 

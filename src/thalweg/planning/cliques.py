@@ -1,9 +1,11 @@
-"""Graphs without directions: what is connected, who knows everyone, and which of those groups are nearly the same."""
+"""Graphs without directions: connected components, maximal cliques, and cliques that are nearly the same."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-N = TypeVar("N", bound=str)
+from thalweg.model.predicate import Predicate
+
+N = TypeVar("N", str, Predicate, int)
 
 
 def components(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[frozenset[N]]:
@@ -50,7 +52,7 @@ def _extend(near: dict[N, set[N]], clique: set[N], open: set[N], done: set[N]) -
     if not open and not done:
         yield frozenset(clique)
         return
-    # With the best connected node as pivot, whoever knows it comes up in its own branch.
+    # With the best connected node as pivot, its neighbours come up in branches of their own.
     pivot = max(sorted(open | done), key=lambda node: len(near[node] & open))
     for node in sorted(open - near[pivot]):
         yield from _extend(near, clique | {node}, open & near[node], done & near[node])

@@ -1,8 +1,8 @@
-"""Rules that only rename: what they give need not be derived, because it can be read off when it is told.
+"""Rules that only rename: their conclusions can be read off another predicate in the output.
 
-    suggest(X,Y) :- teaches(Y,X).     nobody asks for `suggest`: tell `teaches`, with its columns the other way round
+    suggest(X,Y) :- teaches(Y,X).     no rule reads `suggest`: output `teaches`, with its columns swapped
 
-Of a predicate that no rule asks for, and whose rules are all of this kind, the engine holds nothing.
+Of a predicate that no rule reads, and whose rules are all of this kind, the engine holds nothing.
 """
 
 from collections.abc import Mapping
@@ -24,29 +24,30 @@ class Copy:
 Copies = Mapping[Predicate, tuple[Copy, ...]]
 
 
-def set_aside(program: Program) -> tuple[Program, Copies]:
-    """A program without the predicates that only rename others, which it tells instead; and what those are copies of.
+def drop_renamings(program: Program) -> tuple[Program, Copies]:
+    """A program without the predicates that only rename others, which it outputs instead; and what those are copies of.
 
-    >>> from thalweg.ir.nodes import Atom, InWindow, TimeWindow
+    >>> from thalweg.ir.nodes import Atom, Interface, InWindow, TimeWindow
     >>> x, y = Variable("X"), Variable("Y")
     >>> teaches = Rule(Atom("teaches", (x, y)), (InWindow(Atom("gives", (x, y)), TimeWindow(2)),))
     >>> suggest = Rule(Atom("suggest", (x, y)), (Now(Atom("teaches", (y, x))),))
-    >>> rest, copies = set_aside(Program((teaches, suggest), outputs=frozenset({suggest.head.signature})))
+    >>> interface = Interface(outputs=frozenset({suggest.head.signature}))
+    >>> rest, copies = drop_renamings(Program((teaches, suggest), interface=interface))
     >>> rest.rules == (teaches,), sorted(rest.outputs), copies
     (True, ['teaches/2'], {'suggest/2': (Copy(source='teaches/2', order=(1, 0)),)})
     """
     asked = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
-    fixed = asked | program.streamed | {fact.signature for fact in program.background}
-    told = program.derived if program.outputs is None else program.outputs
+    fixed = asked | program.interface.inputs | {fact.signature for fact in program.background}
     copies = {}
-    for signature in sorted((told & program.derived) - fixed):
+    for signature in sorted((program.outputs & program.derived) - fixed):
         found = [_copy(rule, program.derived) for rule in program.rules if rule.head.signature == signature]
         some = tuple(copy for copy in found if copy is not None)
         if len(some) == len(found):
             copies[signature] = some
     sources = {copy.source for some in copies.values() for copy in some}
     rules = tuple(rule for rule in program.rules if rule.head.signature not in copies)
-    return replace(program, rules=rules, outputs=(told - copies.keys()) | sources), copies
+    interface = replace(program.interface, outputs=(program.outputs - copies.keys()) | sources)
+    return replace(program, rules=rules, interface=interface), copies
 
 
 def _copy(rule: Rule, derived: frozenset[Predicate]) -> Copy | None:

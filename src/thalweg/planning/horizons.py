@@ -1,4 +1,4 @@
-"""How long each memory keeps a row, and what may take it back before.
+"""How long each memory keeps a row.
 
 A row is kept for a number of ticks after the one at which it was last fed or derived:
 
@@ -19,17 +19,15 @@ from thalweg.ir.nodes import TimeWindow
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.planning.plan import Count, Plan, PlanRule
 
-NEGATION, AGGREGATE, TUPLES = "negation", "aggregate", "tuple window"
-
 
 def horizons(plan: Plan) -> list[int]:
     """The most ticks that each relation keeps a row; FOREVER without an end, NEVER where no row can come to be.
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Program, Rule
-    >>> from thalweg.planning.plan import make_plan
+    >>> from thalweg.planning.passes import plan
     >>> p, q = (InWindow(Atom(name), TimeWindow(size)) for name, size in (("p", 9), ("q", 4)))
-    >>> plan = make_plan(Program((Rule(Atom("a"), (p, q)),)))
-    >>> [(relation.name, kept) for relation, kept in zip(plan.relations, horizons(plan))]
+    >>> made = plan(Program((Rule(Atom("a"), (p, q)),)))
+    >>> [(relation.name, kept) for relation, kept in zip(made.relations, horizons(made))]
     [('p/0 in [9]', 9), ('q/0 in [4]', 4), ('a/0 derived', 4)]
     """
     kept = [NEVER] * len(plan.relations)
@@ -61,7 +59,7 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
     yield from ((relation.number, FOREVER) for relation in plan.imports.values())
     yield from ((relation.number, size) for size, relation in plan.clocks.items())
     yield from ((relation.number, 0) for relation in plan.beats.values())
-    yield from ((relation.number, FOREVER) for relation in (plan.truth, plan.links) if relation is not None)
+    yield from ((relation.number, FOREVER) for relation in (plan.truth, plan.representative) if relation is not None)
 
 
 def _passed_on(plan: Plan, kept: list[int]) -> Iterator[tuple[int, int]]:
@@ -90,39 +88,3 @@ def _complete(count: Count) -> int:
         case TimeWindow(step=int(step)):
             return step - 1
     return 0
-
-
-def taken_back(plan: Plan) -> list[frozenset[str]]:
-    """For each relation, what may end a row of it before its horizon.
-
-    >>> from thalweg.ir.nodes import Atom, Not, Now, Program, Rule
-    >>> from thalweg.planning.plan import make_plan
-    >>> plan = make_plan(Program((Rule(Atom("a"), (Now(Atom("p")), Not(Now(Atom("q"))))),)))
-    >>> [(relation.name, sorted(why)) for relation, why in zip(plan.relations, taken_back(plan))]
-    [('p/0 in [0]', []), ('q/0 in [0]', []), ('a/0 derived', ['negation'])]
-    """
-    reasons: list[set[str]] = [set() for _ in plan.relations]
-    for tuples in plan.tuples:
-        for relation in (*tuples.relations.values(), *filter(None, (tuples.ticks,))):
-            reasons[relation.number].add(TUPLES)
-    for grouping in plan.groupings:
-        reasons[grouping.value.number].add(AGGREGATE)
-    for rule in plan.rules:
-        if rule.negative:
-            reasons[rule.head.relation.number].add(NEGATION)
-    edges = list(rests_on(plan))
-    changed = True
-    while changed:
-        changed = False
-        for head, body in edges:
-            if not reasons[body] <= reasons[head]:
-                reasons[head] |= reasons[body]
-                changed = True
-    return [frozenset(each) for each in reasons]
-
-
-def rests_on(plan: Plan) -> Iterator[tuple[int, int]]:
-    for rule in plan.rules:
-        yield from ((rule.head.relation.number, atom.relation.number) for atom in (*rule.positive, *rule.negative))
-    yield from ((each.target.number, each.source.number) for each in plan.counts)
-    yield from ((each.value.number, each.elements.number) for each in plan.groupings)

@@ -194,7 +194,7 @@ class Dependency:
 
     @property
     def _weak_links(self) -> list[tuple[str, str]]:
-        """The same penalty counts once, whoever demands it: weak constraints belong together."""
+        """The same penalty counts once, whichever rule demands it: weak constraints belong together."""
         weak = [_node(number) for number, one in enumerate(self.outlines) if one.kind == "weak"]
         return [(weak[0], other) for other in weak[1:]]
 

@@ -1,6 +1,6 @@
 """By which argument the facts of a piece of a program can be spread, so that whatever is joined stays together.
 
-    jam(R) :- slow(R), many(R), not light(R).       by the first argument of each: all of them speak about one R
+    jam(R) :- slow(R), many(R), not light(R).       by the first argument of each: all of them are about one R
 
 A rule is local if one of its variables stands at the chosen argument of every atom of its body that depends on inputs;
 what it derives must have it there, too, if another rule joins it. A rule with a single such atom joins nothing: it goes
@@ -10,6 +10,7 @@ wherever its facts are. What the program knows by itself is everywhere.
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+from thalweg.ir.dependency import resting_on
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
 
@@ -35,9 +36,10 @@ class _Search:
     def __init__(self, outlines: Sequence[Outline], carried: frozenset[Predicate]) -> None:
         self.outlines = [one for one in outlines if one.kind != "weak"]
         self.carried = carried
-        self.joined = {name for one in self.outlines if self.joins(one) for name, _ in self.body(one)}
-        while more := {name for one in self.outlines if self.hands_on(one) for name, _ in self.body(one)} - self.joined:
-            self.joined |= more
+        joined = (name for one in self.outlines if self.joins(one) for name, _ in self.body(one))
+        # What derives something that is joined has to be in its place, too.
+        before = ((name, head, 0) for one in self.outlines for head in one.heads for name, _ in self.body(one))
+        self.joined = resting_on(joined, before)
 
     def run(self) -> Keys | None:
         # Whatever is derived from nothing that is spread would be derived in every bucket.

@@ -13,7 +13,7 @@ c(X) :- p(X) at U in [9], q(X) at U.                   becomes     c(X) :- p(X) 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.nodes import (
@@ -34,19 +34,16 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.model.predicate import Predicate
+from thalweg.planning.plan import Group, Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The predicate `value` holds the `function` of the rows of `elements`, grouped by its first `width` arguments."""
-
-    elements: Predicate
-    value: Predicate
-    function: str
-    width: int
+def normalise(plan: Plan) -> Plan:
+    """The plan with the rules of its program in simpler shapes, and the aggregates that they need."""
+    rules, groups = simpler(plan.program.rules)
+    return replace(plan, normalised=rules, groups=groups)
 
 
-def normalise(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[Group, ...]]:
+def simpler(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[Group, ...]]:
     """The same rules in simpler shapes, and the aggregates that they need."""
     groups: list[Group] = []
     split = [simple for rule in rules for simple in _split_aggregates(rule, groups)]

@@ -7,9 +7,11 @@ fewest free columns, then the one whose relation is expected to be smaller, then
 
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from thalweg.ir.nodes import Comparison, Expression, Variable, names
+from thalweg.planning.plan import Join, Plan, PlanRule, RelationAtom
 
 
 class Joined(Protocol):
@@ -24,7 +26,25 @@ class Joined(Protocol):
 A = TypeVar("A", bound=Joined)
 
 
-def order_joins(
+def order_joins(plan: Plan) -> Plan:
+    """The plan with the joins of its rules."""
+    return replace(plan, rules=tuple(map(_joined, plan.rules)))
+
+
+def _joined(rule: PlanRule) -> PlanRule:
+    starts = (*rule.positive, *rule.negative)
+    return replace(rule, joins=tuple(_join(rule, start) for start in starts), backwards=_join(rule, rule.head))
+
+
+def _join(rule: PlanRule, start: RelationAtom) -> Join:
+    # A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise.
+    known = names(*(arg for atom in rule.positive for arg in atom.args))
+    bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable)) & known
+    positive = [atom for atom in rule.positive if atom is not start]
+    return Join(start, tuple(join_order(positive, rule.negative, rule.tests, rule.binds, bound)))
+
+
+def join_order(
     positive: Sequence[A],
     negative: Sequence[A],
     tests: Sequence[Comparison],

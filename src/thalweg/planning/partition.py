@@ -21,7 +21,9 @@ predicate, their conclusions join those of its other rules in a later stage.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import overload
 
+from thalweg.ir.dependency import by_level, least_levels, resting_on
 from thalweg.ir.nodes import (
     Aggregate,
     Always,
@@ -30,6 +32,8 @@ from thalweg.ir.nodes import (
     Comparison,
     Equality,
     Formula,
+    Hints,
+    Interface,
     InWindow,
     Literal,
     Not,
@@ -73,7 +77,7 @@ class Route:
 class Stage:
     """Rules that each bucket can evaluate alone; `keys` has the key of each of them.
 
-    `outputs` pairs signatures of the stage's program with those that the world knows: what this stage tells the world.
+    `outputs` pairs signatures of the stage's program with those of the whole program: what this stage outputs.
     `supplies` has those that later stages need, and whether they are derived `at` a tick; of those that it derives
     `in_parts`, other buckets may derive the same facts.
     """
@@ -105,14 +109,12 @@ class Partitioning:
     @property
     def levels(self) -> tuple[tuple[Stage, ...], ...]:
         """The stages that can be evaluated at the same time, each level after those that it needs."""
-        level: dict[int, int] = {}
-        for stage in self.stages:
-            needed = (level[route.stage] for route in stage.routes if route.stage is not None)
-            level[stage.number] = 1 + max(needed, default=-1)
-        return tuple(
-            tuple(stage for stage in self.stages if level[stage.number] == number)
-            for number in range(1 + max(level.values()))
+        needs = (
+            (stage.number, each.stage, 1) for stage in self.stages for each in stage.routes if each.stage is not None
         )
+        level = least_levels((stage.number for stage in self.stages), needs)
+        assert level is not None, "a stage needs only what stands before it"
+        return tuple(tuple(self.stages[number] for number in numbers) for numbers in by_level(level))
 
 
 def partition(program: Program) -> Partitioning:
@@ -142,6 +144,7 @@ class _Writer:
         for fact in program.background:
             self.background.setdefault(fact.signature, []).append(fact)
         self.lasting = _lasting(program)
+        self.inputs = program.interface.inputs
 
     def partitioning(self) -> Partitioning:
         drafts = self.placing.drafts
@@ -178,23 +181,16 @@ class _Writer:
         program = Program(
             rules=(*map(_merging, (route for route in routes if route.union)), *self.renamed(draft, keyed)),
             background=tuple(self.renamed_background(draft)),
-            imports=frozenset(_given(route) for route in routes if route.stage is not None),
-            exports=frozenset((name, timed) for name, _, timed in supplies),
-            irrevocable=frozenset(
-                [
-                    *(_given(route) for route in routes if route.lasting),
-                    *((name, timed) for name, signature, timed in supplies if signature in self.lasting),
-                ]
-            ),
-            outputs=frozenset(draft.told),
-            static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in self.program.static),
-            gathered=frozenset(
-                signature.renamed(draft.head(signature)) for signature in self.program.gathered & draft.located.keys()
-            ),
-            streamed=frozenset(
-                route.called for route in routes if route.stage is None and route.signature in self.program.streamed
+            interface=Interface(
+                inputs=frozenset(
+                    route.called for route in routes if route.stage is None and route.signature in self.inputs
+                ),
+                outputs=frozenset(draft.outputs),
+                imports=frozenset(_given(route) for route in routes if route.stage is not None),
+                exports=frozenset((name, timed) for name, _, timed in supplies),
             ),
             equality=self.equality(draft),
+            hints=self.hints(draft, routes, supplies),
         )
         return Stage(
             number=draft.number,
@@ -203,25 +199,38 @@ class _Writer:
             keys=tuple(one.key for one in keyed),
             split=draft.split,
             routes=routes,
-            outputs=tuple(draft.told.items()),
+            outputs=tuple(draft.outputs.items()),
             supplies=supplies,
             in_parts=frozenset(filter(draft.is_in_parts, draft.located)),
             counts_everything=any(counts_everything(one.rule) for one in keyed),
             why="; ".join(draft.why),
         )
 
-    def equality(self, draft: Draft) -> Equality | None:
-        """What a stage must know of equal things: who they are, where links are made; links, where they are told of."""
-        known = self.program.equality
-        if known is None or not ((known.links, None) in draft.roles or known.links in draft.located):
-            return None
-        edges, alike, links = (
-            None if signature is None else signature.renamed(name_of((signature, None)))
-            for signature in (known.edges, known.alike, known.links)
+    def hints(
+        self, draft: Draft, routes: Iterable[Route], supplies: Iterable[tuple[Predicate, Predicate, bool]]
+    ) -> Hints:
+        known = self.program.hints
+        irrevocable = [_given(route) for route in routes if route.lasting]
+        irrevocable += [(name, timed) for name, signature, timed in supplies if signature in self.lasting]
+        copies = known.input_copies & draft.located.keys()
+        return Hints(
+            irrevocable=frozenset(irrevocable),
+            static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in known.static),
+            input_copies=frozenset(signature.renamed(draft.head(signature)) for signature in copies),
         )
-        assert links is not None
-        here = known.links in draft.located
-        return replace(known, edges=edges if here else None, alike=alike if here else None, links=links)
+
+    def equality(self, draft: Draft) -> Equality | None:
+        """What a stage must know of equal things: pairs, to find representatives, or only those."""
+        known = self.program.equality
+        if known is None or not ((known.representative, None) in draft.roles or known.representative in draft.located):
+            return None
+        here = known.representative in draft.located
+        return Equality(
+            _alone(known.same_pairs) if here else None,
+            _alone(known.same_keys) if here else None,
+            _alone(known.representative),
+            known.names,
+        )
 
     def renamed(self, draft: Draft, keyed: list[Keyed]) -> Iterator[Rule]:
         for one in keyed:
@@ -235,16 +244,25 @@ class _Writer:
             yield from (fact._replace(predicate=name_of(role)) for fact in self.background.get(role[0], ()))
 
 
+@overload
+def _alone(signature: Predicate) -> Predicate: ...
+@overload
+def _alone(signature: Predicate | None) -> Predicate | None: ...
+def _alone(signature: Predicate | None) -> Predicate | None:
+    """What a predicate is called in a stage that has all of it in one bucket."""
+    return signature and signature.renamed(name_of((signature, None)))
+
+
 def _stand_ins(equality: Equality | None) -> Iterator[Rule]:
     """Rules in the place of what finds representatives: it needs to see all edges at once."""
-    if equality is not None and equality.edges is not None:
+    if equality is not None and equality.same_pairs is not None:
         x, y, z, r = map(Variable, "XYZR")
-        pair = Atom(equality.links.name, (x, r))
-        edges = equality.edges.name
+        pair = Atom(equality.representative.name, (x, r))
+        edges = equality.same_pairs.name
         yield Rule(pair, (Now(Atom(edges, (x, y))), Now(Atom(edges, (z, r)))))
         yield Rule(Atom(edges, (x, r)), (Now(pair),))
-        if equality.alike is not None:
-            alike = equality.alike.name
+        if equality.same_keys is not None:
+            alike = equality.same_keys.name
             yield Rule(pair, (Now(Atom(alike, (y, z, x))), Now(Atom(alike, (z, y, r)))))
             yield Rule(Atom(alike, (x, x, r)), (Now(pair),))
 
@@ -257,10 +275,8 @@ def _lasting(program: Program) -> frozenset[Predicate]:
         if any(isinstance(literal, Not | Aggregate | Always) for literal in rule.body)
         or any(isinstance(use.window, TupleWindow) for use in uses(rule.body))
     }
-    edges = [(rule.head.signature, use.signature) for rule in program.rules for use in uses(rule.body)]
-    while more := {head for head, needed in edges if needed in uncertain} - uncertain:
-        uncertain |= more
-    return program.derived - uncertain
+    needs = ((rule.head.signature, use.signature, 0) for rule in program.rules for use in uses(rule.body))
+    return program.derived - resting_on(uncertain, needs)
 
 
 def _merging(route: Route) -> Rule:

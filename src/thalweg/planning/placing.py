@@ -28,7 +28,7 @@ class Draft:
 
     `roles` are those of its rules, with whether they include what is derived: `from` asks for streamed facts only.
     `located` has what it derives, `apart` those of which other rules are in a later stage, `merged` the roles that it
-    puts together, `told` what it tells the world.
+    puts together, `outputs` what it outputs.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Draft:
     located: dict[Predicate, int | None] = field(default_factory=dict)
     apart: set[Predicate] = field(default_factory=set)
     merged: dict[Role, None] = field(default_factory=dict)
-    told: dict[Predicate, Predicate] = field(default_factory=dict)
+    outputs: dict[Predicate, Predicate] = field(default_factory=dict)
     why: dict[str, None] = field(default_factory=dict)
 
     def add(self, fit: Fit) -> None:
@@ -75,7 +75,9 @@ class Placing:
         self.drafts: list[Draft] = []
         self.home: dict[Predicate, Draft] = {}
         self.early: dict[Predicate, Draft] = {}
-        self.pinned = dict(program.pinned)
+        self.earliest = dict(program.hints.earliest_stages)
+        self.outputs = program.outputs
+        self.inputs = program.interface.inputs
         self.carried: set[Predicate] = set()
         self.reasons: dict[Predicate, str] = {}
         self.rules: dict[Predicate, list[Rule]] = {}
@@ -85,24 +87,24 @@ class Placing:
         for component in in_order(program):
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
-            if program.outputs is None or signature in program.outputs:
-                self.tell(signature)
-        self.veil()
-        if program.equality is None and not program.pinned:
+            if signature in self.outputs:
+                self.choose_output(signature)
+        self.send_representatives()
+        if program.equality is None and not self.earliest:
             self.divide()
         if not self.drafts:
-            # Without rules there is still somebody who hears that the streams have ended.
+            # Without rules there is still one stage, which sees that the streams have ended.
             self.keep(Draft(0, split=False))
 
     def place(self, rules: list[Rule]) -> None:
         """Puts a component into the first stage where it is local, or into one that is not split."""
         component = Component(rules, self.static)
         first = self.after(rules)
-        gathered = first >= 0 and self.drafts[first].has_all(component, self.program.streamed)
+        gathered = first >= 0 and self.drafts[first].has_all(component, self.inputs)
         if component.fit({}) is None:
             if not (self.carry(component, first) or self.set_apart(component)):
                 self.settle(self.at_or_after(first, split=False), component.whole(), self.why(component))
-        elif gathered and not self.is_told(component):
+        elif gathered and not self.is_output(component):
             self.settle(self.drafts[first], component.whole(), _TOGETHER)
         elif not self.settled(self.split(first), component.fit):
             # One more stage costs more than it spreads where all that the rules read is together already.
@@ -111,22 +113,22 @@ class Placing:
             else:
                 self.settled([self.new()], component.fit)
 
-    def is_told(self, component: Component) -> bool:
-        """Whether the world hears of any of its conclusions."""
-        return self.program.outputs is None or not self.program.outputs.isdisjoint(component.arities)
+    def is_output(self, component: Component) -> bool:
+        """Whether any of its conclusions is output."""
+        return not self.outputs.isdisjoint(component.arities)
 
     def why(self, component: Component) -> str:
         """Why a component is in one bucket."""
         equality = self.program.equality
-        return _EQUAL if equality and equality.links in component.arities else component.why()
+        return _EQUAL if equality and equality.representative in component.arities else component.why()
 
     def after(self, rules: Iterable[Rule]) -> int:
-        """The last stage that rules rest on, or the one that they are pinned to; -1 where there is none."""
-        pinned = max((self.pinned.get(rule.head.signature, -1) for rule in rules), default=-1)
-        while len(self.drafts) <= pinned:
+        """The last stage that rules rest on, or the earliest one for them; -1 where there is none."""
+        earliest = max((self.earliest.get(rule.head.signature, -1) for rule in rules), default=-1)
+        while len(self.drafts) <= earliest:
             self.keep(self.new())
         resting = (self.home[name].number for rule in rules for name in rests_on(rule, self.home))
-        return max(pinned, max(resting, default=-1))
+        return max(earliest, max(resting, default=-1))
 
     def new(self, split: bool = True) -> Draft:
         return Draft(len(self.drafts), split)
@@ -146,8 +148,8 @@ class Placing:
 
     def carry(self, component: Component, first: int) -> bool:
         """Splits recursion without a key, where streams bring the facts themselves: there are many of those."""
-        streamed = component.arities.keys() & self.program.streamed
-        if not (component.recursive and streamed and self.is_told(component)):
+        streamed = component.arities.keys() & self.inputs
+        if not (component.recursive and streamed and self.is_output(component)):
             return False
         if not self.together.isdisjoint(component.arities):
             return False
@@ -164,7 +166,7 @@ class Placing:
         others = [rule for rule in component.rules if not any(rule is each for each in alone)]
         if component.recursive or not alone or not others:
             return False
-        apart, rest, streamed = Component(alone, self.static), Component(others, self.static), self.program.streamed
+        apart, rest, streamed = Component(alone, self.static), Component(others, self.static), self.inputs
         if rest.located({}) is None:
             return False
         early = self.at_or_after(self.after(alone), split=False)
@@ -200,18 +202,18 @@ class Placing:
         if draft.number == len(self.drafts):
             self.drafts.append(draft)
 
-    def tell(self, signature: Predicate) -> None:
-        """Decides which stage tells the world: one where each fact is in one bucket."""
+    def choose_output(self, signature: Predicate) -> None:
+        """Decides which stage outputs a predicate: one where each fact is in one bucket."""
         home = self.home[signature]
         if not home.is_in_parts(signature):
-            home.told[signature.renamed(home.head(signature))] = signature
+            home.outputs[signature.renamed(home.head(signature))] = signature
             return
         draft, place = self.gathering(signature)
         if not draft.split and not draft.why:
             draft.why[f"`{signature}` has no argument to be keyed by"] = None
         self.keep(draft)
         draft.merged[signature, place] = None
-        draft.told[signature.renamed(name_of((signature, place)))] = signature
+        draft.outputs[signature.renamed(name_of((signature, place)))] = signature
 
     def divide(self) -> None:
         """Gives communities that share one bucket a stage each."""
@@ -224,7 +226,7 @@ class Placing:
         if draft.split or draft.merged or draft.apart:
             return [draft]
         reads = [(one.rule.head.signature, role[0]) for one in draft.rules for _, role in one.roles()]
-        # What is in this bucket only because of what it reads stays with whoever reads that, too.
+        # What is in this bucket only because of what it reads stays with the other readers of that, too.
         shared = {name for head, name in reads if self.reasons[head] == _TOGETHER}
         links = [(head, name) for head, name in reads if name in draft.located or name in shared]
         # Nor is the whole input sent twice.
@@ -237,18 +239,18 @@ class Placing:
         rules = tuple(one for one in draft.rules if one.rule.head.signature in names)
         located = {name: place for name, place in draft.located.items() if name in names}
         part.add(Fit(rules, located))
-        part.told = {inner: outer for inner, outer in draft.told.items() if outer in names}
+        part.outputs = {inner: outer for inner, outer in draft.outputs.items() if outer in names}
         part.why = dict.fromkeys(filter(None, (self.reasons[name] for name in located)))
         self.home |= dict.fromkeys(located, part)
         return part
 
-    def veil(self) -> None:
-        """Whoever tells of things must know which of them have representatives."""
+    def send_representatives(self) -> None:
+        """A stage that outputs facts must know which things have representatives."""
         equality = self.program.equality
-        home = self.home.get(equality.links) if equality else None
+        home = self.home.get(equality.representative) if equality else None
         for draft in self.drafts:
-            if equality and home and draft.told and draft.number > home.number:
-                draft.roles[equality.links, None] = True
+            if equality and home and draft.outputs and draft.number > home.number:
+                draft.roles[equality.representative, None] = True
 
     def gathering(self, signature: Predicate) -> tuple[Draft, int | None]:
         """A stage that puts the parts of a predicate together anyway, or else one that might as well."""
@@ -263,11 +265,11 @@ class Placing:
 def place_rules(program: Program) -> Placing:
     """The stage of each rule.
 
-    >>> from thalweg.ir.nodes import Atom, Now, Variable
+    >>> from thalweg.ir.nodes import Atom, Interface, Now, Variable
     >>> x, y = Variable("X"), Variable("Y")
     >>> knows = Rule(Atom("knows", (y, x)), (Now(Atom("knows", (x, y))),))
     >>> known = frozenset({knows.head.signature})
-    >>> everyone = Program((knows,), outputs=known, streamed=known)
+    >>> everyone = Program((knows,), interface=Interface(inputs=known, outputs=known))
     >>> [[draft.split for draft in place_rules(each).drafts] for each in (Program((knows,)), everyone)]
     [[False], [True, True]]
     """

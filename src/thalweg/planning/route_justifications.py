@@ -1,10 +1,10 @@
-"""Where work is spread over several stages, the one that tells of a clash must know the facts behind it.
+"""Where work is spread over several stages, the one that outputs a clash must know the facts behind it.
 
     inconsistent("Disjoint…",X,X) :- both'0(X).               gets beside it, for each class and property on streams,
     reason'(X) :- inconsistent(_,X,_), <Faculty>(X) in [3].
 
-so that facts about an individual come to the bucket that tells of it, and are kept there as long as they count. Nothing
-is derived of it until there is a clash.
+so that facts about an individual come to the bucket that outputs its clashes, and are kept there as long as they
+count. Nothing is derived of it until there is a clash.
 """
 
 from collections.abc import Iterator
@@ -17,20 +17,22 @@ REASON: Final = "reason'"
 _X, _ANY, _OTHER = Variable("X"), Variable("_'1"), Variable("_'2")
 
 
-def keep_reasons(program: Program) -> Program:
-    """The program, with rules that keep the facts behind its clashes where these are told.
+def route_justifications(program: Program) -> Program:
+    """The program, with rules that keep the facts behind its clashes where these are output.
 
+    >>> from thalweg.ir.nodes import Hints, Interface
     >>> from thalweg.ir.text import show
     >>> broken = Atom("inconsistent", (_X, _X, _X))
     >>> seen = Rule(Atom("both'0", (_X,)), (Now(Atom("<A>", (_X,))),))
-    >>> found = Program((seen,), outputs=frozenset({broken.signature}), pinned=frozenset({(seen.head.signature, 0)}))
-    >>> print(show(keep_reasons(replace(found, reasons=Program())).rules[-1]))
+    >>> told, hints = frozenset({broken.signature}), Hints(earliest_stages=frozenset({(seen.head.signature, 0)}))
+    >>> found = Program((seen,), interface=Interface(outputs=told), hints=replace(hints, justification=Program()))
+    >>> print(show(route_justifications(found).rules[-1]))
     reason'(X) :- inconsistent(_,X,_), <A>(X).
     """
-    if program.reasons is None or not program.pinned or program.outputs is None:
+    if program.hints.justification is None or not program.hints.earliest_stages:
         return program
-    (told,) = program.outputs
-    clash = Now(Atom(told.name, (_ANY, _X, _OTHER)))
+    (output,) = program.outputs
+    clash = Now(Atom(output.name, (_ANY, _X, _OTHER)))
     kept = [Rule(Atom(REASON, (_X,)), (clash, formula)) for formula in dict.fromkeys(_about(program))]
     return replace(program, rules=(*program.rules, *kept))
 

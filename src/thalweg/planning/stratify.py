@@ -6,13 +6,19 @@ stratum. Where such a need runs in a circle there is no order, and the program b
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Span
 from thalweg.ir.binding import bound_by_formulas
-from thalweg.ir.dependency import strata
+from thalweg.ir.dependency import by_level, least_levels, resting_on, strata
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program, Rule, global_names
 from thalweg.model.predicate import Predicate
+from thalweg.planning.plan import Plan
+
+TUPLES: Final = "tuple window"
+AGGREGATE: Final = "aggregate"
+NEGATION: Final = "negation"
 
 
 class Need(NamedTuple):
@@ -25,16 +31,47 @@ class Need(NamedTuple):
     span: Span
 
 
-def stratify(program: Program) -> list[list[Predicate]]:
+def stratify(plan: Plan) -> Plan:
+    """The plan with a stratum for each relation, and whether rows of it may be taken back before their horizon."""
+    strata = least_levels(range(len(plan.relations)), plan.needs)
+    assert strata is not None, "`check_strata` rejects a program without strata"
+    uncertain = {relation.number for key, relation in plan.imports.items() if key not in plan.program.hints.irrevocable}
+    retractable = resting_on(uncertain, plan.needs).union(*ended_early(plan).values())
+    return replace(
+        plan,
+        strata=tuple(strata.values()),
+        retractable=tuple(relation.number in retractable for relation in plan.relations),
+    )
+
+
+def ended_early(plan: Plan) -> dict[str, frozenset[int]]:
+    """What may end rows before their horizon, with the relations whose rows it may end.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Rule
+    >>> from thalweg.planning.passes import plan
+    >>> ended_early(plan(Program((Rule(Atom("a"), (Now(Atom("p")), Not(Now(Atom("q"))))),))))
+    {'tuple window': frozenset(), 'aggregate': frozenset(), 'negation': frozenset({2})}
+    """
+    counted = {relation for feed in plan.tuples for relation in (*feed.relations.values(), feed.ticks) if relation}
+    causes = {
+        TUPLES: counted,
+        AGGREGATE: {grouping.value for grouping in plan.groupings},
+        NEGATION: {rule.head.relation for rule in plan.rules if rule.negative},
+    }
+    needs = list(plan.needs)
+    return {cause: resting_on({each.number for each in some}, needs) for cause, some in causes.items()}
+
+
+def by_stratum(program: Program) -> list[list[Predicate]]:
     """The derived signatures of each stratum, lowest first.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
-    >>> stratify(Program((Rule(Atom("a"), (Not(Now(Atom("b"))),)), Rule(Atom("b"), (Now(Atom("c")),)))))
+    >>> by_stratum(Program((Rule(Atom("a"), (Not(Now(Atom("b"))),)), Rule(Atom("b"), (Now(Atom("c")),)))))
     [['b/0'], ['a/0']]
     """
     level = strata(program)
     assert level is not None, "`check_strata` rejects a program without strata"
-    return [sorted(name for name in level if level[name] == stratum) for stratum in sorted(set(level.values()))]
+    return by_level(level)
 
 
 def check_strata(program: Program) -> list[Diagnostic]:

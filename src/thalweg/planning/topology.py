@@ -23,6 +23,8 @@ from itertools import combinations
 from operator import or_
 from typing import NamedTuple
 
+from thalweg.planning.cliques import components
+
 Pair = tuple[str, str]
 
 
@@ -45,7 +47,7 @@ Groups = tuple[tuple[tuple[int, int], ...], ...]
 class Taxonomy:
     """Classes, for each the classes above it (bits by position, itself included), and the pairs said to be disjoint.
 
-    Of the classes of one of `large` no two share a member: so many that nobody has listed the pairs.
+    Of the classes of one of `large` no two share a member: there are too many to list the pairs.
     """
 
     classes: tuple[str, ...]
@@ -78,7 +80,7 @@ class Taxonomy:
 
     @cached_property
     def sides(self) -> tuple[tuple[int, int], ...]:
-        """The disjoint pairs by position; of classes that mean the same, the first speaks for all."""
+        """The disjoint pairs by position; of classes that mean the same, the first stands for all."""
         first = {above: position for position, above in reversed(list(enumerate(self.above)))}
         same = [first[above] for above in self.above]
         pairs = (sorted((same[self.place[one]], same[self.place[other]])) for one, other in self.disjoint)
@@ -137,7 +139,7 @@ def groups(known: Taxonomy) -> tuple[tuple[Pair, ...], ...]:
 
 
 def ltm(known: Taxonomy, bolts: int) -> Topology:
-    """The groups on so many bolts, or as many as there are groups: the bolt with most operations has as few as it can.
+    """The groups on at most a number of bolts, so that the bolt with most operations has as few as possible.
 
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
     >>> [(len(bolt.conjunctions), bolt.inferences) for bolt in ltm(staff, bolts=2)]
@@ -163,7 +165,7 @@ def best_sizes(known: Taxonomy, found: Groups, bolts: int) -> list[tuple[int, ..
 
 
 def assigned(known: Taxonomy, sizes: Sequence[int]) -> Topology:
-    """The topology in which each bolt takes so many of the groups, in their order; a bolt may take none.
+    """The topology in which each bolt takes a number of the groups, in their order; a bolt may take none.
 
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
     >>> [len(bolt.conjunctions) for bolt in assigned(staff, [0, 2])]
@@ -283,19 +285,12 @@ def _essential(known: Taxonomy) -> list[tuple[int, int]]:
 
 def _components(pairs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """The pairs, those together that share a class, or share one with a third."""
-    leader: dict[int, int] = {}
-
-    def find(side: int) -> int:
-        while leader.setdefault(side, side) != side:
-            leader[side] = side = leader[leader[side]]
-        return side
-
-    for one, other in pairs:
-        leader[find(one)] = find(other)
-    found: dict[int, list[tuple[int, int]]] = {}
+    groups = components((pair[0] for pair in pairs), pairs)
+    number = {side: number for number, group in enumerate(groups) for side in group}
+    found: list[list[tuple[int, int]]] = [[] for _ in groups]
     for pair in pairs:
-        found.setdefault(find(pair[0]), []).append(pair)
-    return list(found.values())
+        found[number[pair[0]]].append(pair)
+    return found
 
 
 def _successors(known: Taxonomy, components: list[list[tuple[int, int]]]) -> list[set[int]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
-from thalweg.ir.dependency import formulas
+from thalweg.ir.dependency import formulas, resting_on
 from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
 from thalweg.model.predicate import Predicate
 
@@ -46,8 +46,8 @@ def wire(program: Program, reads: Touches, writes: Touches) -> Wiring:
     (['go/1'], (("'now load/1", 'load/1'),))
     """
     above = _above(program, writes)
-    lower = tuple(rule for rule in program.rules if rule not in above)
-    upper = tuple(rule for rule in program.rules if rule in above)
+    lower = tuple(rule for rule in program.rules if rule.head.signature not in above)
+    upper = tuple(rule for rule in program.rules if rule.head.signature in above)
     circular = sorted({rule.head.signature for rule in upper if reads(rule.head.signature)})
     if circular:
         heads = {rule.head.signature for rule in upper}
@@ -58,38 +58,24 @@ def wire(program: Program, reads: Touches, writes: Touches) -> Wiring:
     below = replace(
         program,
         rules=(*lower, *(_copy(name) for _, name in read)),
-        outputs=_outputs(program) & derived,
-        exports=frozenset((name, False) for name, _ in read) | frozenset(_handed_on(lower, upper)),
+        interface=replace(
+            program.interface,
+            outputs=program.outputs & derived,
+            exports=frozenset((name, False) for name, _ in read) | frozenset(_handed_on(lower, upper)),
+        ),
     )
     wanted = {name for rule in upper for name in _read_by(rule)}
     given = frozenset((name, False) for name in wanted if writes(name)) | frozenset(_handed_on(lower, upper))
     own = {rule.head.signature for rule in upper}
-    return Wiring(below, replace(program, rules=upper, outputs=_outputs(program) & own, imports=given), read)
+    interface = replace(program.interface, outputs=program.outputs & own, imports=given)
+    return Wiring(below, replace(program, rules=upper, interface=interface), read)
 
 
-def _outputs(program: Program) -> frozenset[Predicate]:
-    return program.derived if program.outputs is None else program.outputs
-
-
-def _above(program: Program, writes: Touches) -> set[Rule]:
-    """The rules that read answers, directly or not; and all others that derive the same predicates."""
-    found: set[Rule] = set()
-    heads: set[Predicate] = set()
-    while True:
-        more = {
-            rule
-            for rule in program.rules
-            if rule not in found
-            and (
-                rule.head.signature in heads
-                or writes(rule.head.signature)
-                or any(name in heads or writes(name) for name in _read_by(rule))
-            )
-        }
-        if not more:
-            return found
-        found |= more
-        heads |= {rule.head.signature for rule in more}
+def _above(program: Program, writes: Touches) -> frozenset[Predicate]:
+    """The predicates that rest on answers, directly or not; all rules that derive one of them belong together."""
+    reads = {rule: {rule.head.signature, *_read_by(rule)} for rule in program.rules}
+    needs = ((rule.head.signature, name, 0) for rule, names in reads.items() for name in names)
+    return resting_on((rule.head.signature for rule, names in reads.items() if any(map(writes, names))), needs)
 
 
 def _handed_on(lower: tuple[Rule, ...], upper: tuple[Rule, ...]) -> Iterator[tuple[Predicate, bool]]:

@@ -11,61 +11,45 @@ holds of a thing is output of its representative, which is another one when an e
 withheld.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from thalweg.planning.horizons import rests_on
+from thalweg.ir.dependency import resting_on
 from thalweg.planning.plan import Plan
 
 
-def incomplete(plan: Plan, lacking: Iterable[int]) -> frozenset[int]:
-    """The numbers of the relations that may lack rows, where those in `lacking` do.
-
-    >>> from thalweg.ir.nodes import Atom, InWindow, Not, Now, Program, Rule, TimeWindow
-    >>> from thalweg.planning.plan import make_plan
-    >>> p, r = InWindow(Atom("p"), TimeWindow(200)), Now(Atom("r"))
-    >>> plan = make_plan(Program((Rule(Atom("a"), (r, Not(p))), Rule(Atom("b"), (r,)))))
-    >>> unsure = incomplete(plan, [plan.memories["p/0 in [200]"].number])
-    >>> [plan.relations[number].name for number in sorted(unsure)]
-    ['p/0 in [200]', 'a/0 derived']
-    """
-    unsure = set(lacking)
-    if not unsure:
-        return frozenset()
-    needs = [*rests_on(plan), *_linked(plan)]
-    while more := {head for head, body in needs if body in unsure} - unsure:
-        unsure |= more
-    if plan.links is not None and plan.links.number in unsure:
-        return frozenset(range(len(plan.relations)))
-    return frozenset(unsure)
-
-
-def _linked(plan: Plan) -> Iterator[tuple[int, int]]:
-    """Links rest on the pairs and keys that rules find."""
-    for found in (plan.edges, plan.alike):
-        if plan.links is not None and found is not None:
-            yield plan.links.number, found.number
-
-
-def withhold(plan: Plan, unsure: frozenset[int]) -> Plan:
+def withhold(plan: Plan) -> Plan:
     """The plan without the rules and aggregates that would conclude from what incomplete relations lack.
 
     Relations keep their numbers and are fed as before, so that both plans go on from the same state.
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Not, Now, Program, Rule, TimeWindow
-    >>> from thalweg.planning.plan import make_plan
+    >>> from thalweg.planning.passes import plan
+    >>> from thalweg.planning.plan import Target
     >>> p, r = InWindow(Atom("p"), TimeWindow(200)), Now(Atom("r"))
-    >>> plan = make_plan(Program((Rule(Atom("a"), (r, Not(p))), Rule(Atom("b"), (r, p)))))
-    >>> rest = withhold(plan, incomplete(plan, [plan.memories["p/0 in [200]"].number]))
+    >>> program = Program((Rule(Atom("a"), (r, Not(p))), Rule(Atom("b"), (r, p)), Rule(Atom("c"), (r,))))
+    >>> rest = plan(program, Target(lacking=frozenset({"p/0 in [200]"})))
     >>> [rule.head.relation.name for rule in rest.rules]
-    ['b/0 derived']
+    ['b/0 derived', 'c/0 derived']
+    >>> [rest.relations[number].name for number in sorted(rest.incomplete)]
+    ['p/0 in [200]', 'a/0 derived', 'b/0 derived']
     """
-    if not unsure:
+    if not plan.target.lacking:
         return plan
-    if plan.links is not None and plan.links.number in unsure:
-        return replace(plan, rules=[], groupings=[])
+    lacking = (plan.memories[name].number for name in plan.target.lacking)
+    unsure = resting_on(lacking, [*plan.needs, *_linked(plan)])
+    if plan.representative is not None and plan.representative.number in unsure:
+        return replace(plan, rules=(), groupings=(), incomplete=frozenset(range(len(plan.relations))))
     return replace(
         plan,
-        rules=[rule for rule in plan.rules if unsure.isdisjoint(atom.relation.number for atom in rule.negative)],
-        groupings=[grouping for grouping in plan.groupings if grouping.elements.number not in unsure],
+        rules=tuple(rule for rule in plan.rules if unsure.isdisjoint(atom.relation.number for atom in rule.negative)),
+        groupings=tuple(grouping for grouping in plan.groupings if grouping.elements.number not in unsure),
+        incomplete=unsure,
     )
+
+
+def _linked(plan: Plan) -> Iterator[tuple[int, int, int]]:
+    """Representatives rest on the pairs and keys that rules find."""
+    for found in (plan.same_pairs, plan.same_keys):
+        if plan.representative is not None and found is not None:
+            yield plan.representative.number, found.number, 0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.values import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Change, Engine, Given, Proof
+from thalweg.engine import Change, Given, Proof
 from thalweg.languages.lars.facts import FactReader
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -23,6 +23,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.planning.wire_parts import Wiring
 from thalweg.runtimes.answer_sets.windowed import Connected, Windowed
 from thalweg.runtimes.emit import Emitter, Piece, Solution
+from thalweg.runtimes.rule_engine import RuleEngine
 
 Rows = NDArray[np.int64]
 _SHOWN: Final = 12
@@ -80,13 +81,13 @@ class Chain(Emitter):
         self.first = first
         self.now: int | None = None
         self.dictionary = evaluator.dictionary
-        self.below = Engine(wiring.below, first=first, dictionary=self.dictionary)
-        self.above = Engine(wiring.above, first=first, dictionary=self.dictionary)
+        self.below = RuleEngine(wiring.below, first=first, dictionary=self.dictionary)
+        self.above = RuleEngine(wiring.above, first=first, dictionary=self.dictionary)
         self.answer_sets = answer_sets
         self._evaluator = evaluator
         self._reads = wiring.reads
-        self._wanted = {name for name, timed in wiring.above.imports if not timed} - wiring.below.derived
-        self._shared = wiring.above.imports & wiring.below.exports
+        self._wanted = {name for name, timed in wiring.above.interface.imports if not timed} - wiring.below.derived
+        self._shared = wiring.above.interface.imports & wiring.below.interface.exports
         self._emitter = emitter
         self._answers = Answers(self.dictionary, report)
         self._waiting: _Tick | None = None

@@ -1,8 +1,8 @@
 """A clock that a test winds by hand: time moves when the test says so, and never by itself."""
 
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.languages import lars
+from thalweg.runtimes.rule_engine import RuleEngine
 
 
 class HandWoundClock:
@@ -18,7 +18,7 @@ class HandWoundClock:
     """
 
     def __init__(self, program: str, first: int | None = None) -> None:
-        self.engine = Engine(lars.read(Source("program", program)), first=first)
+        self.engine = RuleEngine(lars.read(Source("program", program)), first=first)
 
     def wind(self, to: int, facts: str = "") -> list[str]:
         """Moves time to a tick, at which facts arrive (`speed(a,12). speed(b,30)`); returns every change on the way."""

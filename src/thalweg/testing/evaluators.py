@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from thalweg import api
-from thalweg.engine import Change, Engine
+from thalweg.engine import Change
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.runtimes import emit
 from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
@@ -82,11 +83,11 @@ def by_semantics(program: Program, events: Sequence[Event], first: int, last: in
 
 def by_engine(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
     """The changes as the incremental engine gives them."""
-    engine = Engine(program, first=first)
+    engine = RuleEngine(program, first=first)
     return differences([*feed(engine, events), *(() if engine.now == last else engine.advance(last))])
 
 
-def feed(engine: Engine, events: Iterable[Event]) -> Iterator[Change]:
+def feed(engine: RuleEngine, events: Iterable[Event]) -> Iterator[Change]:
     """Advances an engine over events that are in order, one call for each tick that has some."""
     for tick, group in groupby(events, key=lambda event: event.tick):
         yield from engine.advance(tick, [batch_of(engine.dictionary, event) for event in group])

@@ -57,12 +57,12 @@ def test_what_is_replaced_changes() -> None:
 def test_a_window_holds_what_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
     made_engines = []
 
-    class Watched(coror.Engine):
+    class Watched(coror.RuleEngine):
         def __init__(self, *args: object, **named: object) -> None:
             super().__init__(*args, **named)  # type: ignore[arg-type]
             made_engines.append(self)
 
-    monkeypatch.setattr(coror, "Engine", Watched)
+    monkeypatch.setattr(coror, "RuleEngine", Watched)
     result = slide(SUBJECT, "rdfs", live=100, steps=20)
     program = specialised("x", SUBJECT.schema, "rdfs")
     # The last odd tick has let one go that the next even one would replace.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg import Engine
 from thalweg.bench.laser import (
     Point,
     Result,
@@ -22,7 +23,6 @@ from thalweg.bench.laser import (
 )
 from thalweg.bench.report import Report
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
-from thalweg.engine import Engine
 from thalweg.ir import semantics
 from thalweg.solvers.clingo import solve_once
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg import Engine
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.interleaved import (
     ECHO,
@@ -32,7 +33,6 @@ from thalweg.bench.report import Report, Target
 from thalweg.bench.spark import batch_rows, draw_results, heats, row, verdict
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.languages import lars
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate

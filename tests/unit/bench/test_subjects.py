@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from thalweg import Engine
 from thalweg.bench.subjects import KNOWN, about, instances, made, universities, well_known
-from thalweg.engine import Engine
 from thalweg.languages.owl.program import specialised
 from thalweg.model.vocabulary import OWL, RDFS, TYPE
 

@@ -4,8 +4,8 @@ from itertools import chain
 
 import pytest
 
+from thalweg import Engine
 from thalweg.bench import university
-from thalweg.engine import Engine
 from thalweg.languages.owl.program import specialised
 from thalweg.model.vocabulary import TYPE, Triple
 

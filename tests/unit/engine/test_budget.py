@@ -2,8 +2,9 @@
 
 import pytest
 
+from thalweg import Engine
 from thalweg.diagnostics import Failed, Source
-from thalweg.engine import BusyError, Engine, budget, memory
+from thalweg.engine import BusyError, budget, memory
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 

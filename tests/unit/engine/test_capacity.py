@@ -2,12 +2,12 @@
 
 import pytest
 
+from thalweg import Engine
 from thalweg.diagnostics import Rejected, Source
-from thalweg.engine import Engine
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
-from thalweg.planning.check import check
 from thalweg.planning.check_capacity import MOST_COLUMNS, MOST_LOOKUPS
+from thalweg.planning.passes import check
 
 
 def variables(count: int, letter: str = "X") -> str:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from thalweg import api
-from thalweg.engine import Engine
+from thalweg import Engine, api
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.model.arrow import encode
 

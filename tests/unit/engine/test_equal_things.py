@@ -3,8 +3,7 @@
 from itertools import pairwise
 from pathlib import Path
 
-from thalweg import api
-from thalweg.engine import Engine
+from thalweg import Engine, api
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, SAME_AS

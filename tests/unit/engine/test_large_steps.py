@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from thalweg import api
-from thalweg.engine import Engine
+from thalweg import Engine, api
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact

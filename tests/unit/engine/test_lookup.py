@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.engine import Engine
+from thalweg import Engine
 from thalweg.engine.lookup import facts_about
 from thalweg.languages.owl.checking import checked
 from thalweg.model.fact import Fact
@@ -32,4 +32,4 @@ def test_classes_that_rules_join_have_an_index() -> None:
     plain = checked("x", TRIPLES[:1], 5, lambda known: lay_out(Taxonomy(*known), "ntm").topology).program
     engine = Engine(plain, first=0)
     fed = {feed.relation.number for feeds in engine.plan.feeds.values() for feed in feeds}
-    assert {relation for relation, _, _, _ in engine.table.told.tolist()} == fed
+    assert {relation for relation, _, _, _ in engine.table.by_column.tolist()} == fed

@@ -12,7 +12,8 @@ import thalweg
 from thalweg.engine.compiled import SOURCES
 
 REACHES_BEYOND = """
-from thalweg.engine import Engine, layout
+from thalweg import Engine
+from thalweg.engine import layout
 from thalweg.diagnostics import Source
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact

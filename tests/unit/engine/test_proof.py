@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from thalweg import api
-from thalweg.engine import Engine, Proof
+from thalweg import Engine, api
+from thalweg.engine import Proof
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
 

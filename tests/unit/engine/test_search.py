@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.engine.search import Search
 from thalweg.languages import lars
 from thalweg.model.fact import Fact

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from thalweg import api
-from thalweg.engine import Engine, Given
+from thalweg import Engine, api
+from thalweg.engine import Given
 from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
+from thalweg.ir.nodes import Interface
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.testing.evaluators import differences
@@ -95,7 +96,10 @@ def test_what_leaves_with_the_present_tick_is_not_shed():
 
 def test_a_part_that_is_given_less_draws_no_conclusion_from_it():
     """As between the stages of Spark: what another part lacks is unknown here too."""
-    program = replace(api.load("a(X) :- r(X) in [50], not q(X)."), imports=frozenset({(Predicate("q", 1), False)}))
+    program = replace(
+        api.load("a(X) :- r(X) in [50], not q(X)."),
+        interface=Interface(imports=frozenset({(Predicate("q", 1), False)})),
+    )
     engine = Engine(program)
     x = engine.dictionary.code("x")
     rows, none = np.array([[x]]), np.zeros((0, 1), dtype=np.int64)

@@ -4,8 +4,9 @@ import threading
 
 import pytest
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import BusyError, Engine
+from thalweg.engine import BusyError
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate

@@ -56,10 +56,11 @@ from thalweg.engine.layout import (
 )
 from thalweg.engine.memory import enlarge, new_arrays
 from thalweg.engine.tick import step
+from thalweg.ir.nodes import Interface
 from thalweg.languages.lars import read
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import make_plan
+from thalweg.planning.passes import plan
 
 NEEDS = {
     NEEDS_ROWS: "rows",
@@ -124,7 +125,9 @@ class Workbench:
 
     def __init__(self, rules: str, given: Iterable[str] = (), steps: int | None = None) -> None:
         program = read(Source("workbench.lars", rules))
-        self.plan = make_plan(replace(program, imports=frozenset((Predicate.read(text), False) for text in given)))
+        self.plan = plan(
+            replace(program, interface=Interface(imports=frozenset((Predicate.read(text), False) for text in given)))
+        )
         self.dictionary = Dictionary()
         self.table = assemble(self.plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)

@@ -16,7 +16,7 @@ from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
 from thalweg.languages.owl.program import specialised
-from thalweg.planning.stratify import stratify
+from thalweg.planning.stratify import by_stratum
 from thalweg.testing.strategies import programs
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "read-a-plan.md"
@@ -312,7 +312,7 @@ def overlapping(explanation: Explanation) -> list[tuple[str, str]]:
 def test_any_program_can_be_explained(program: Program) -> None:
     explanation = explain(program)
     data = json.loads(json.dumps(explanation.as_data()))
-    assert data["strata"] == stratify(program)
+    assert data["strata"] == by_stratum(program)
     assert [rule["number"] for rule in data["rules"]] == [number + 1 for number in range(len(program.rules))]
     for rule, told in zip(program.rules, data["rules"], strict=True):
         assert {f.atom.signature for f, _ in formulas(rule.body)} == {_signature(read) for read in told["reads"]}

@@ -4,11 +4,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.ir.fingerprint import fingerprint
-from thalweg.ir.nodes import Atom, Constant, Equality, Program, Rule, TermAnnotations
+from thalweg.ir.nodes import Atom, Constant, Equality, Hints, Interface, Program, Rule, TermAnnotations
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
@@ -18,26 +18,39 @@ PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X
 CHANGED = {
     "rules": PROGRAM.rules[:1],
     "background": (Fact("t", ("b",)),),
+    "annotations": TermAnnotations(stand_ins=True),
+    "equality": Equality(Predicate("e", 2), None, Predicate("l", 2)),
+}
+INTERFACE = {
+    "inputs": frozenset({Predicate("q", 1)}),
+    "outputs": frozenset({Predicate("r", 1)}),
     "imports": frozenset({(Predicate("p", 1), False)}),
     "exports": frozenset({(Predicate("q", 1), True)}),
+}
+HINTS = {
     "irrevocable": frozenset({(Predicate("q", 1), True)}),
-    "outputs": frozenset({Predicate("r", 1)}),
-    "streamed": frozenset({Predicate("q", 1)}),
-    "annotations": TermAnnotations(stand_ins=True),
-    "static_schema": True,
-    "equality": Equality(Predicate("e", 2), None, Predicate("l", 2)),
-    "pinned": frozenset({(Predicate("q", 1), 1)}),
-    "gathered": frozenset({Predicate("p", 1)}),
     "static": frozenset({Predicate("t", 1)}),
-    "reasons": Program(),
+    "static_schema": True,
+    "earliest_stages": frozenset({(Predicate("q", 1), 1)}),
+    "input_copies": frozenset({Predicate("p", 1)}),
+    "justification": Program(),
+}
+PROGRAMS = {
+    **{name: replace(PROGRAM, **{name: value}) for name, value in CHANGED.items()},  # type: ignore[arg-type]
+    **{name: replace(PROGRAM, interface=Interface(**{name: value})) for name, value in INTERFACE.items()},  # type: ignore[arg-type]
+    **{name: replace(PROGRAM, hints=Hints(**{name: value})) for name, value in HINTS.items()},  # type: ignore[arg-type]
 }
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Program)])
+def test_every_field_is_looked_at() -> None:
+    named = {field.name for part in (Program, Interface, Hints) for field in fields(part)}
+    assert named - {"interface", "hints"} == set(PROGRAMS)
+
+
+@pytest.mark.parametrize("field", PROGRAMS)
 def test_every_field_counts(field: str) -> None:
-    changed = replace(PROGRAM, **{field: CHANGED[field]})
-    assert fingerprint(changed) != fingerprint(PROGRAM)
-    assert Job(changed).fingerprint != Job(PROGRAM).fingerprint
+    assert fingerprint(PROGRAMS[field]) != fingerprint(PROGRAM)
+    assert Job(PROGRAMS[field]).fingerprint != Job(PROGRAM).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -81,4 +94,4 @@ def test_a_snapshot_of_other_outputs_is_refused() -> None:
     engine.advance(0, [Fact("p", ("a",))])
     assert Engine.restore(PROGRAM, engine.snapshot()).now == 0
     with pytest.raises(MismatchError):
-        Engine.restore(replace(PROGRAM, outputs=frozenset({Predicate("r", 1)})), engine.snapshot())
+        Engine.restore(PROGRAMS["outputs"], engine.snapshot())

@@ -5,8 +5,8 @@ from dataclasses import fields
 import pytest
 
 from thalweg.diagnostics import Rejected
-from thalweg.ir.merge import MERGED, merge
-from thalweg.ir.nodes import Atom, Equality, Program, Rule, TermAnnotations
+from thalweg.ir.merge import merge
+from thalweg.ir.nodes import Atom, Equality, Hints, Interface, Program, Rule, TermAnnotations
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 
@@ -14,23 +14,29 @@ P, Q = Rule(Atom("p")), Rule(Atom("q"))
 WHOLE = {
     "rules": (P,),
     "background": (Fact("t", ("b",)),),
-    "imports": frozenset({(Predicate("g", 1), False)}),
-    "exports": frozenset({(Predicate("q", 1), True)}),
-    "irrevocable": frozenset({(Predicate("q", 1), True)}),
-    "outputs": frozenset({Predicate("p", 0)}),
-    "streamed": frozenset({Predicate("p", 0)}),
+    "interface": Interface(
+        inputs=frozenset({Predicate("p", 0)}),
+        outputs=frozenset({Predicate("p", 0)}),
+        imports=frozenset({(Predicate("g", 1), False)}),
+        exports=frozenset({(Predicate("q", 1), True)}),
+    ),
     "annotations": TermAnnotations(("<a>", "<b>"), True, ("_:r",)),
-    "static_schema": True,
     "equality": Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<n>"})),
-    "pinned": frozenset({(Predicate("p", 0), 1)}),
-    "gathered": frozenset({Predicate("g", 1)}),
-    "static": frozenset({Predicate("t", 1)}),
-    "reasons": Program((P,)),
+    "hints": Hints(
+        irrevocable=frozenset({(Predicate("q", 1), True)}),
+        static=frozenset({Predicate("t", 1)}),
+        static_schema=True,
+        earliest_stages=frozenset({(Predicate("p", 0), 1)}),
+        input_copies=frozenset({Predicate("g", 1)}),
+        justification=Program((P,)),
+    ),
 }
 
 
-def test_every_field_has_a_way_to_be_merged() -> None:
-    assert [*MERGED] == [*WHOLE] == [field.name for field in fields(Program)]
+def test_every_field_is_looked_at() -> None:
+    assert [*WHOLE] == [field.name for field in fields(Program)]
+    for value, nothing in ((WHOLE["interface"], Interface()), (WHOLE["hints"], Hints())):
+        assert [each.name for each in fields(nothing) if getattr(value, each.name) == getattr(nothing, each.name)] == []
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Program)])
@@ -47,8 +53,8 @@ def test_one_part_is_itself() -> None:
 
 
 def test_a_part_that_does_not_say_outputs_all_that_it_derives() -> None:
-    assert merge([Program((P,)), Program((Q,))]).outputs is None
-    assert merge([Program((P,)), Program((Q,), outputs=frozenset())]).outputs == {"p/0"}
+    assert merge([Program((P,)), Program((Q,))]).interface.outputs is None
+    assert merge([Program((P,)), Program((Q,), interface=Interface(outputs=frozenset()))]).interface.outputs == {"p/0"}
 
 
 def test_annotations_are_all_that_one_of_them_asks_for() -> None:
@@ -74,4 +80,4 @@ def test_equality_is_merged_where_the_names_agree() -> None:
 
 def test_checks_of_consistency_do_not_go_with_other_rules() -> None:
     with pytest.raises(Rejected, match="E411"):
-        merge([Program((P,), reasons=Program()), Program((Q,))])
+        merge([Program((P,), hints=Hints(justification=Program())), Program((Q,))])

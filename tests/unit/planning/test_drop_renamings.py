@@ -8,7 +8,7 @@ import pytest
 from thalweg import SolveOptions, run
 from thalweg.diagnostics import Source
 from thalweg.model.predicate import Predicate
-from thalweg.planning.drop_renamings import Copies, Copy, set_aside
+from thalweg.planning.drop_renamings import Copies, Copy, drop_renamings
 from thalweg.solvers.programs import read_program
 
 DERIVED = "t(X,Y) :- p(X,Y), X != Y. "
@@ -19,7 +19,7 @@ def copies(text: str) -> Copies:
     assert not wrong
     rules = found.lowered(2)
     assert rules is not None
-    return set_aside(rules)[1]
+    return drop_renamings(rules)[1]
 
 
 def test_a_predicate_with_its_arguments_in_another_order() -> None:

@@ -4,13 +4,11 @@ from itertools import groupby
 
 from hypothesis import given
 
-from thalweg.engine import Engine
-from thalweg.ir.nodes import Program
+from thalweg import Engine
 from thalweg.model.time import FOREVER
-from thalweg.planning.horizons import horizons, taken_back
-from thalweg.planning.plan import make_plan
+from thalweg.planning.horizons import horizons
 from thalweg.testing.evaluators import batch_of
-from thalweg.testing.strategies import Scenario, programs, scenarios
+from thalweg.testing.strategies import Scenario, scenarios
 
 
 def outliving(engine: Engine) -> list[str]:
@@ -33,9 +31,3 @@ def test_no_row_outlives_its_horizon(scenario: Scenario) -> None:
     for tick, events in groupby(scenario.events, key=lambda event: event.tick):
         engine.advance(tick, [batch_of(engine.dictionary, event) for event in events])
         assert outliving(engine) == []
-
-
-@given(programs())
-def test_what_may_be_taken_back_is_what_the_plan_says(program: Program) -> None:
-    plan = make_plan(program)
-    assert [bool(reasons) for reasons in taken_back(plan)] == plan.retractable

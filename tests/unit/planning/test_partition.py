@@ -16,7 +16,7 @@ from thalweg.diagnostics import Source
 from thalweg.explain.plan import Explanation, explain
 from thalweg.explain.text import WIDTH
 from thalweg.ir.annotate_terms import EDGE
-from thalweg.ir.nodes import Expression, Program, Rule, TupleWindow, Variable
+from thalweg.ir.nodes import Expression, Interface, Program, Rule, TupleWindow, Variable
 from thalweg.ir.text import show
 from thalweg.languages.lars import read
 from thalweg.languages.owl.program import over_triples, specialised
@@ -26,7 +26,8 @@ from thalweg.model.vocabulary import OWL, RDFS, SAME_AS
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.locality import in_order, rests_on, uses
 from thalweg.planning.partition import Route, Stage, partition
-from thalweg.planning.plan import make_plan
+from thalweg.planning.passes import plan
+from thalweg.planning.plan import Target
 from thalweg.planning.stratify import check_strata
 from thalweg.runtimes.spark.job import Job
 from thalweg.testing.strategies import programs
@@ -46,7 +47,7 @@ def stages(text: str) -> tuple[Stage, ...]:
 def stages_of_facts(text: str, told: str = "", streamed: str = "") -> tuple[Stage, ...]:
     """Those of a program that says which of its predicates are told and streamed, besides being derived."""
     known, brought = (frozenset(map(Predicate.read, names.split())) for names in (told, streamed))
-    return partition(replace(program(text), outputs=known, streamed=brought)).stages
+    return partition(replace(program(text), interface=Interface(inputs=brought, outputs=known))).stages
 
 
 def keys(text: str) -> list[list[str | None]]:
@@ -159,8 +160,8 @@ def test_a_conclusion_in_the_wrong_place_is_sent_on() -> None:
     assert (first.keys, second.keys) == (("X",), ("Y",))
     assert first.supplies == (("a'0/2", "a/2", False),)
     assert Route(Predicate("a", 2), "a'1", 1, stage=0, lasting=True) in second.routes
-    assert second.program.imports == {("a'1/2", False)}
-    assert first.program.exports == {("a'0/2", False)}
+    assert second.program.interface.imports == {("a'1/2", False)}
+    assert first.program.interface.exports == {("a'0/2", False)}
 
 
 def test_a_conclusion_that_everyone_needs_is_sent_to_everyone() -> None:
@@ -197,7 +198,7 @@ def test_conclusions_at_a_tick_and_now_are_sent_apart() -> None:
         Route(Predicate("a", 1), "a'0", 0, stage=0, lasting=True),
         Route(Predicate("a", 1), "a'0", 0, stage=0, timed=True, lasting=True),
     ]
-    assert second.program.imports == second.program.irrevocable == {("a'0/1", False), ("a'0/1", True)}
+    assert second.program.interface.imports == second.program.hints.irrevocable == {("a'0/1", False), ("a'0/1", True)}
     assert rules(second) == ["b'0(X) :- a'0(X) in [3]."]
 
 
@@ -207,14 +208,14 @@ def test_parts_at_a_tick_and_now_are_merged_apart() -> None:
         Route(Predicate("a", 1), "a'0u", 0, stage=0, union=True),
         Route(Predicate("a", 1), "a'0t", 0, stage=0, timed=True, union=True),
     ]
-    assert second.program.imports == {("a'0u/2", False), ("a'0t/2", True)}
+    assert second.program.interface.imports == {("a'0u/2", False), ("a'0t/2", True)}
     assert rules(second)[:2] == ["a'0(X0) :- a'0u(X0,_).", "a'0(X0) at U :- a'0t(X0,_) at U."]
 
 
 def test_conclusions_of_one_bucket_are_not_in_parts() -> None:
     _, second = stages("a(X) at T :- p(X) at T in [3 #]. b(X) :- a(X) in [3], q(X).")
     assert Route(Predicate("a", 1), "a'0", 0, stage=0, timed=True) in second.routes
-    assert second.program.imports == {("a'0/1", True)}
+    assert second.program.interface.imports == {("a'0/1", True)}
 
 
 def test_a_predicate_that_is_derived_may_be_streamed_too() -> None:
@@ -334,8 +335,8 @@ def test_long_chains() -> None:
 def test_what_nothing_can_take_back_needs_no_merging(body: str) -> None:
     first, second = stages(f"a(X) :- {body}. c(Y) :- r(Y,Z).")
     assert from_others(second) == [Route(Predicate("a", 1), "a'0", 0, stage=0, lasting=True)]
-    assert first.program.irrevocable == first.program.exports == {("a'part/1", False)}
-    assert second.program.irrevocable == second.program.imports == {("a'0/1", False)}
+    assert first.program.hints.irrevocable == first.program.interface.exports == {("a'part/1", False)}
+    assert second.program.hints.irrevocable == second.program.interface.imports == {("a'0/1", False)}
     assert second.program.outputs == frozenset({"a'0/1"})
     assert rules(second) == []
 
@@ -353,7 +354,7 @@ def test_what_nothing_can_take_back_needs_no_merging(body: str) -> None:
 def test_what_may_be_taken_back_is_merged(body: str) -> None:
     first, second = stages(f"a(X) :- {body}. c(Y) :- d(Y), r(Y). d(Y) :- r(Y), not q(Y).")
     assert from_others(second) == [Route(Predicate("a", 1), "a'0u", 0, stage=0, union=True)]
-    assert first.program.irrevocable == second.program.irrevocable == set()
+    assert first.program.hints.irrevocable == second.program.hints.irrevocable == set()
     assert rules(second) == ["a'0(X0) :- a'0u(X0,_)."]
 
 
@@ -364,7 +365,7 @@ def test_one_rule_is_enough_to_take_back_a_predicate() -> None:
 
 def test_counting_may_take_back_what_it_counted() -> None:
     first, _ = stages("a(X) :- p(X) in [3 #]. b(X) :- a(X), q(X).")
-    assert first.program.irrevocable == set()
+    assert first.program.hints.irrevocable == set()
 
 
 # What is told and what is streamed ---------------------------------------------------------------------------------
@@ -379,7 +380,7 @@ def test_what_nobody_is_told_is_not_gathered() -> None:
 
 def test_what_nobody_is_told_may_come_in_parts() -> None:
     text = "a(X) :- p(X,Y), q(Y). b(X) :- a(X), r(X)."
-    named = replace(program(text), outputs=frozenset({Predicate("b", 1)}))
+    named = replace(program(text), interface=Interface(outputs=frozenset({Predicate("b", 1)})))
     _, second = explain(named, partitions=2).stages or ()
     assert [(each.signature, each.merged) for each in second.arrivals if each.stage is not None] == [("a/1", True)]
 
@@ -387,8 +388,11 @@ def test_what_nobody_is_told_may_come_in_parts() -> None:
 def test_every_stage_knows_what_streams_bring_besides() -> None:
     text = "p(X,Y) :- e(X,Y), q(X). a(X) :- p(X,Y). b(Y) :- p(X,Y), r(Y)."
     first, second = stages_of_facts(text, told="a/1 b/1", streamed="p/2")
-    assert (first.program.streamed, second.program.streamed) == ({"p'0/2"}, {"p'1/2"})
-    expected = explain(replace(program(text), streamed=frozenset({Predicate("p", 2)})), partitions=2).stages or ()
+    assert (first.program.interface.inputs, second.program.interface.inputs) == ({"p'0/2"}, {"p'1/2"})
+    expected = (
+        explain(replace(program(text), interface=Interface(inputs=frozenset({Predicate("p", 2)}))), partitions=2).stages
+        or ()
+    )
     assert [[each.signature for each in one.arrivals if each.kind == "stream"] for one in expected] == [
         ["e/2", "q/1", "p/2"],
         ["p/2", "r/1"],
@@ -511,7 +515,8 @@ def test_representatives_are_found_in_one_bucket_and_known_to_all_that_tell() ->
     together, spread, merged = partition(specialised("x.ttl", SCHEMA, "rl", 5)).stages
     assert (together.split, together.why) == (False, "finding equal things needs all facts that imply equality")
     assert [
-        (known and (known.edges, known.links)) for known in (each.program.equality for each in (together, merged))
+        (known and (known.same_pairs, known.representative))
+        for known in (each.program.equality for each in (together, merged))
     ] == [
         (f"{EQUAL}'all/2", f"{SAME_AS}'all/2"),
         (None, f"{SAME_AS}'all/2"),
@@ -572,9 +577,9 @@ def test_every_stage_can_be_run(program: Program) -> None:
             each for each in (*check_safety(stage.program), *check_strata(stage.program)) if each.severity == "error"
         ]
         assert errors == []
-        plan = make_plan(stage.program, mixed=stage.program.derived)
-        assert {name for name, _ in stage.outputs} <= plan.outputs.keys()
-        assert {(name, timed) for name, _, timed in stage.supplies} == plan.exports.keys()
+        made = plan(stage.program, Target(mixed=stage.program.derived))
+        assert {name for name, _ in stage.outputs} <= made.outputs.keys()
+        assert {(name, timed) for name, _, timed in stage.supplies} == made.exports.keys()
 
 
 @given(programs(max_rules=8))
@@ -589,7 +594,9 @@ def test_every_bucket_has_what_its_rules_read(program: Program) -> None:
                 assert atom.signature in streamed
                 if use.formula.stream is None and use.signature in derived:
                     assert derived[use.signature].number <= stage.number
-                    assert atom.signature in stage.program.derived | {name for name, _ in stage.program.imports}
+                    assert atom.signature in stage.program.derived | {
+                        name for name, _ in stage.program.interface.imports
+                    }
 
 
 @given(programs(max_rules=8))
@@ -633,7 +640,7 @@ def test_what_is_in_parts_and_does_not_last_is_merged(program: Program) -> None:
         for route in from_others(stage):
             in_parts = route.signature not in {told for _, told in found[route.stage or 0].outputs}
             assert route.union == (in_parts and not route.lasting)
-            assert (route.called, route.timed) in stage.program.imports
+            assert (route.called, route.timed) in stage.program.interface.imports
 
 
 @given(programs(max_rules=8))

@@ -7,7 +7,7 @@ from thalweg.diagnostics import Source
 from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
-from thalweg.planning.stratify import check_strata, stratify
+from thalweg.planning.stratify import by_stratum, check_strata
 from thalweg.testing.strategies import programs
 
 
@@ -28,7 +28,7 @@ def program(text: str) -> Program:
     ],
 )
 def test_strata(text: str, expected: list[list[str]]) -> None:
-    assert stratify(program(text)) == expected
+    assert by_stratum(program(text)) == expected
     assert check_strata(program(text)) == []
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.diagnostics import NOWHERE, Span
 from thalweg.ir.counting import endless, is_bounded
 from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
+from thalweg.ir.nodes import Atom, Constant, Formula, Interface, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
 from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
 from thalweg.languages.asp.outlines import type_of
@@ -229,7 +229,7 @@ class _Lowering(Predicates):
         needed = self.needed(told)
         rules = tuple(rule for rule in self.rules if rule.head.signature in needed)
         facts = tuple(fact for fact in self.facts if fact.signature in needed)
-        return Program(rules, facts, outputs=told, streamed=streamed & needed)
+        return Program(rules, facts, Interface(inputs=streamed & needed, outputs=told))
 
     def needed(self, told: frozenset[Predicate]) -> frozenset[Predicate]:
         """What answers rest on: nothing else has to be derived."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.ir.nodes import InWindow, Literal, Now, Program, Rule, TimeWindow
+from thalweg.ir.nodes import Hints, Interface, InWindow, Literal, Now, Program, Rule, TimeWindow
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
@@ -54,22 +54,20 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     program = Program(
         tuple(_windowed(rule, window) for rule in checks.rules),
         tuple(dict.fromkeys((*data, *closed.facts, *checks.background))),
-        outputs=TOLD,
-        static_schema=True,
-        pinned=checks.pinned,
-        gathered=checks.gathered,
-        static=_tables(checks),
-        reasons=_reasons(plain),
+        Interface(outputs=TOLD),
+        hints=replace(
+            _hints(checks), static_schema=True, earliest_stages=checks.pinned, justification=_justification(plain)
+        ),
     )
     return Checked(program, closed, (*_outside(name, ontology, closed), *_empty(name, closed)))
 
 
-def _reasons(checks: Checks) -> Program:
-    return Program(checks.rules, checks.background, outputs=TOLD, gathered=checks.gathered, static=_tables(checks))
+def _justification(checks: Checks) -> Program:
+    return Program(checks.rules, checks.background, Interface(outputs=TOLD), hints=_hints(checks))
 
 
-def _tables(checks: Checks) -> frozenset[Predicate]:
-    return frozenset(fact.signature for fact in checks.background)
+def _hints(checks: Checks) -> Hints:
+    return Hints(static=frozenset(fact.signature for fact in checks.background), input_copies=checks.gathered)
 
 
 def _windowed(rule: Rule, window: int) -> Rule:

@@ -18,6 +18,8 @@ from thalweg.ir.nodes import (
     Constant,
     Equality,
     Formula,
+    Hints,
+    Interface,
     InWindow,
     Literal,
     Not,
@@ -93,7 +95,7 @@ def specialised(
         alike = Predicate(ALIKE, 3) if any(rule.head.predicate == ALIKE for rule in found) else None
         equality = Equality(Predicate(EQUAL, 2), alike, Predicate(SAME_AS, 2), _names_of_axioms(found))
     told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
-    told |= {equality.links} if equality else set()
+    told |= {equality.representative} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
     annotations = _annotations(triples, options)
     background = (*map(as_fact, data), *_about_data(data, annotations, found), *_names_in(found))
@@ -101,11 +103,10 @@ def specialised(
     return Program(
         found,
         tuple(dict.fromkeys(background)),
-        outputs=frozenset(told),
-        streamed=streamed,
-        annotations=annotations,
-        static_schema=True,
-        equality=equality,
+        Interface(inputs=streamed, outputs=frozenset(told)),
+        annotations,
+        equality,
+        Hints(static_schema=True),
     )
 
 
@@ -132,10 +133,8 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
     facts += _about_data(triples, annotations, rules)
     told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
-    streamed = frozenset({TRIPLES})
-    return Program(
-        rules, tuple(dict.fromkeys(facts)), outputs=frozenset(told), streamed=streamed, annotations=annotations
-    )
+    interface = Interface(inputs=frozenset({TRIPLES}), outputs=frozenset(told))
+    return Program(rules, tuple(dict.fromkeys(facts)), interface, annotations)
 
 
 def beside(program: Program, others: Iterable[Program]) -> Program:
@@ -150,7 +149,8 @@ def beside(program: Program, others: Iterable[Program]) -> Program:
     read = {part.atom.signature for rule in rules for part in _formulas(rule.body) if _is_triple(part.atom.signature)}
     bridges = [Rule(_named(name), (Now(_as_triple(name)),)) for name in sorted(read)]
     bridges += (Rule(_as_triple(name), (Now(_named(name)),)) for name in sorted(made))
-    return replace(program, rules=(*program.rules, *bridges), streamed=program.streamed | read)
+    interface = replace(program.interface, inputs=program.interface.inputs | read)
+    return replace(program, rules=(*program.rules, *bridges), interface=interface)
 
 
 def _formulas(body: Iterable[Literal]) -> Iterator[Formula]:
@@ -185,10 +185,9 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
     rules = tuple(_windowed(rule, window) for rule in rewriting.rules)
     data = tuple(fact_of(*triple) for triple in triples if not is_schema(triple))
     told = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
-    streamed = frozenset(name for name in told if name[0] == "<")
-    return Program(
-        rules, tuple(dict.fromkeys((*data, *rewriting.facts))), outputs=told, streamed=streamed, static_schema=True
-    )
+    interface = Interface(inputs=frozenset(name for name in told if name[0] == "<"), outputs=told)
+    background = tuple(dict.fromkeys((*data, *rewriting.facts)))
+    return Program(rules, background, interface, hints=Hints(static_schema=True))
 
 
 def _once(triples: Sequence[Triple]) -> list[Triple]:

@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.engine import Engine, Given
+from thalweg.engine import Given
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.dictionary import Dictionary
@@ -21,9 +21,10 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
-from thalweg.planning.drop_renamings import set_aside
+from thalweg.planning.drop_renamings import drop_renamings
 from thalweg.runtimes.answer_sets.frame import Frame
 from thalweg.runtimes.answer_sets.windowed import Answered, Share
+from thalweg.runtimes.rule_engine import RuleEngine
 
 
 class Lowered:
@@ -40,12 +41,12 @@ class Lowered:
         dictionary: Dictionary | None = None,
         derived: Iterable[Predicate] = (),
     ) -> None:
-        given = frozenset((name, False) for name in derived)
-        rules = replace(rules, background=(*rules.background, *background), imports=given)
-        self._shown = rules.derived if rules.outputs is None else rules.outputs
-        rules, self._copies = set_aside(rules)
+        interface = replace(rules.interface, imports=frozenset((name, False) for name in derived))
+        rules = replace(rules, background=(*rules.background, *background), interface=interface)
+        self._shown = rules.outputs
+        rules, self._copies = drop_renamings(rules)
         # All of it is told again for each window, so nothing is gained by telling changes apart.
-        self._engine = Engine(rules, first=0, tells=False, dictionary=dictionary)
+        self._engine = RuleEngine(rules, first=0, with_changes=False, dictionary=dictionary)
         self._frame = frame
         self._tally = tally or Tally([inputs], lambda signature: set(inputs))
         self._limit = limit

@@ -240,9 +240,11 @@ class Explaining:
     """An engine whose changes are clashes with their reasons."""
 
     def __init__(self, engine: "Engine", emit: str) -> None:
-        assert engine.program.reasons is not None
+        assert engine.program.hints.justification is not None
         self._engine = engine
-        self._tracker = Tracker(Justifier(engine.program.reasons), lambda terms: facts_about(engine, terms), emit)
+        self._tracker = Tracker(
+            Justifier(engine.program.hints.justification), lambda terms: facts_about(engine, terms), emit
+        )
 
     def advance(self, to: int, batches: "list[Batch]") -> list[Told]:
         told: list[Told] = []

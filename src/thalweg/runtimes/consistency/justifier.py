@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Final, NamedTuple
 
-from thalweg.engine import Engine
 from thalweg.engine.lookup import TimedFact
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.time import FOREVER
+from thalweg.runtimes.rule_engine import RuleEngine
 
 _MOST_REMEMBERED: Final = 10_000
 
@@ -32,7 +32,7 @@ class Justifier:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._engine: Engine | None = None
+        self._engine: RuleEngine | None = None
         self._ticks = count(step=2)
         self._known: dict[tuple[str, bool, tuple[Fact, ...]], tuple[int, ...]] = {}
 
@@ -64,7 +64,7 @@ class Justifier:
     def _suffice(self, facts: list[Fact], clash: Fact) -> bool:
         """Whether facts lead to a clash. Between two questions lies a tick without facts, so that all begins anew."""
         if self._engine is None:
-            self._engine = Engine(self._program, first=0)
+            self._engine = RuleEngine(self._program, first=0)
         changes = self._engine.advance(next(self._ticks), facts)
         return any(clash in change.begin for change in changes)
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
-from thalweg.engine import Engine, kernels_ready
+from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.deliver import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -154,7 +155,7 @@ def compile_kernels() -> None:
     """Compiles the engine's kernels here, where they are missing, and not in every worker at once."""
     if not kernels_ready():
         # The smallest program: this one may take long at its first tick.
-        Engine(Program()).advance(0)
+        RuleEngine(Program()).advance(0)
 
 
 def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:

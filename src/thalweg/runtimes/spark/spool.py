@@ -111,7 +111,11 @@ class Feeder(threading.Thread):
         self._packer = packer
         self._items = items
         self._report = report
-        watch = SchemaWatch(report, job.program.reasons is None).look if job.program.static_schema else None
+        watch = (
+            SchemaWatch(report, job.program.hints.justification is None).look
+            if job.program.hints.static_schema
+            else None
+        )
         self._look = look or watch
         self._stopped = threading.Event()
         self._writing = threading.Lock()

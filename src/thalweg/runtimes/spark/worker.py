@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from thalweg.diagnostics import Failed, Rejected
-from thalweg.engine import Change, Engine, Given
+from thalweg.engine import Change, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.ir.nodes import Program
@@ -22,6 +22,7 @@ from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.consistency.clashes import Tracker
 from thalweg.runtimes.consistency.justifier import Justifier
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.answers import Missing, Telling, telling
 from thalweg.runtimes.spark.inbox import Inbox, Run, by_tick
 from thalweg.runtimes.spark.job import Job
@@ -57,7 +58,7 @@ Turns = dict[int, list[Turn]]
 class Worker:
     """The engine of a bucket, and what is still undecided."""
 
-    def __init__(self, job: Job, stage: int, bucket: int, engine: type[Engine] = Engine) -> None:
+    def __init__(self, job: Job, stage: int, bucket: int, engine: type[RuleEngine] = RuleEngine) -> None:
         self.job = job
         self.stage: Stage = job.stages[stage]
         self.bucket = bucket
@@ -66,8 +67,8 @@ class Worker:
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
         self.telling: Telling = telling(settings.emit, self.engine.dictionary)
         self._tracker: Tracker | None = None
-        if job.program.reasons is not None and self.stage.outputs:
-            self._tracker = Tracker(Justifier(job.program.reasons), self._about, settings.emit)
+        if job.program.hints.justification is not None and self.stage.outputs:
+            self._tracker = Tracker(Justifier(job.program.hints.justification), self._about, settings.emit)
         self._finished = False
         self._reached = -1
         self._supplied = _supplied(job, stage)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.ir.text import show
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.languages.asp.program import AspProgram

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from thalweg.engine import Engine
-from thalweg.ir.nodes import Now, Program
+from thalweg import Engine
+from thalweg.ir.nodes import Interface, Now, Program
 from thalweg.ir.text import show
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
@@ -41,7 +41,9 @@ def checks_of(axioms: list[Axiom], method: str, bolts: int = 3) -> Checks:
 
 
 def told(checks: Checks, *facts: Fact) -> list[str]:
-    engine = Engine(Program(checks.rules, checks.background, outputs=frozenset({Predicate(INCONSISTENT, 3)})))
+    engine = Engine(
+        Program(checks.rules, checks.background, Interface(outputs=frozenset({Predicate(INCONSISTENT, 3)})))
+    )
     begun = [fact for change in engine.advance(to=0, facts=facts) for fact in change.begin]
     return sorted(f"{unquote(fact.args[0])} {' '.join(dict.fromkeys(fact.args[1:]))}" for fact in begun)
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from pyoxigraph import RdfFormat, Store
 
+from thalweg import Engine
 from thalweg.bench.conformance import by_rules
 from thalweg.diagnostics import Source
-from thalweg.engine import Engine
 from thalweg.ir.nodes import Comparison, Now, Program
 from thalweg.ir.text import show
 from thalweg.languages import lars

@@ -10,9 +10,9 @@ pytest.importorskip("pyspark")
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from thalweg import api
+from thalweg import Engine, api
 from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, Span
-from thalweg.engine import Change, Engine
+from thalweg.engine import Change
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings

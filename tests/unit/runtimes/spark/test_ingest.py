@@ -9,7 +9,7 @@ import pytest
 from thalweg import api
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.annotate_terms import EDGE
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Interface, Program
 from thalweg.languages.lars import read
 from thalweg.languages.owl.program import Options, over_triples, specialised
 from thalweg.model.dictionary import Dictionary
@@ -178,9 +178,9 @@ def test_a_schema_on_a_stream_is_told_of(tmp_path) -> None:
 def test_a_checkpoint_of_other_rules_of_the_same_text_is_another() -> None:
     one = specialised("x.ttl", ONTOLOGY, "pd", 5)
     others = [
-        Program(one.rules, one.background, outputs=told, streamed=streamed, annotations=one.annotations)
-        for told in (one.outputs, None)
-        for streamed in (one.streamed, frozenset())
+        Program(one.rules, one.background, Interface(inputs, told), one.annotations)
+        for told in (one.interface.outputs, None)
+        for inputs in (one.interface.inputs, frozenset())
     ]
     assert len({Job(each).fingerprint for each in others}) == len(others)
     assert Job(one).fingerprint == Job(specialised("x.ttl", ONTOLOGY, "pd", 5)).fingerprint

@@ -1,19 +1,8 @@
-"""All that can be said about a program before it runs."""
+"""Rules that may go on counting for ever, and fill the memory."""
 
 from thalweg.diagnostics import Diagnostic, Span
 from thalweg.ir.counting import unbounded
 from thalweg.ir.nodes import Program
-from thalweg.planning.check_capacity import check_capacity
-from thalweg.planning.check_safety import check_safety
-from thalweg.planning.stratify import check_strata
-
-
-def check(program: Program) -> list[Diagnostic]:
-    """Errors and warnings; a program that is safe and stratified is also looked at for what would fill the memory."""
-    found = check_safety(program) + check_strata(program)
-    if any(one.severity == "error" for one in found):
-        return found
-    return found + check_endless(program) + check_capacity(program)
 
 
 def check_endless(program: Program) -> list[Diagnostic]:

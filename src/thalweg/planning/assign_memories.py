@@ -1,0 +1,433 @@
+"""Rules become rules between relations: each formula is looked up in the memory that answers it (see `plan`)."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import NamedTuple
+
+from thalweg.ir.binding import binders
+from thalweg.ir.nodes import (
+    Aggregate,
+    Always,
+    At,
+    Comparison,
+    Formula,
+    InWindow,
+    Not,
+    Now,
+    TimeWindow,
+    TupleWindow,
+    Variable,
+    Window,
+)
+from thalweg.ir.text import show
+from thalweg.model.predicate import Predicate
+from thalweg.model.time import FOREVER
+from thalweg.planning.plan import Clip, Count, Feed, Grouping, Plan, PlanRule, Relation, RelationAtom, TupleFeed
+
+TICK = Variable("'U")
+"""The column of a copied row's tick."""
+
+_TRUE = "true"
+"""The relation that a rule without positive formulas starts from."""
+
+_DERIVED_ROWS = 1_000.0
+"""What a derived relation is taken to hold, for want of anything better."""
+
+
+def assign_memories(plan: Plan) -> Plan:
+    """The plan with relations, rules between them and feeds for its normalised rules.
+
+    >>> from thalweg.ir.nodes import Atom, Program, Rule
+    >>> rule = Rule(Atom("a"), (InWindow(Atom("p"), TimeWindow(9)),))
+    >>> program = Program((rule,))
+    >>> made = assign_memories(Plan(program, program, normalised=(rule,)))
+    >>> [relation.name for relation in made.relations]
+    ['p/0 in [9]', 'a/0 derived']
+    """
+    return _Assignment(plan).run()
+
+
+class _Sources(NamedTuple):
+    """What can make an atom true."""
+
+    derived_now: bool = False
+    derived_at: bool = False
+    background: bool = False
+    streamed: bool = False
+
+
+class _Assignment:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.program = program = plan.program
+        self.mixed = plan.mixed
+        self.memories: dict[str, Relation] = {}
+        self.rules: list[PlanRule] = []
+        self.feeds: dict[tuple[Predicate, str | None], list[Feed]] = {}
+        self.tuples: list[TupleFeed] = []
+        self.counts: list[Count] = []
+        self.groupings: list[Grouping] = []
+        self.fed_forever: list[tuple[Relation, Predicate]] = []
+        self.clocks: dict[int, Relation] = {}
+        self.beats: dict[int, Relation] = {}
+        self.background = Counter(fact.signature for fact in program.background)
+        self.heads_now = {rule.head.signature for rule in plan.normalised if rule.time is None}
+        self.heads_now |= {signature for signature, timed in program.interface.imports if not timed}
+        if program.equality is not None:
+            self.heads_now.add(program.equality.representative)
+        self.heads_at = {rule.head.signature for rule in plan.normalised if rule.time is not None}
+        self.heads_at |= {signature for signature, timed in program.interface.imports if timed}
+        self.values = {group.value: group for group in plan.groups}
+
+    # Relations ------------------------------------------------------------------------------------------------------
+
+    def relation(self, name: str, arity: int) -> tuple[Relation, bool]:
+        """The relation of that name, and whether it is new."""
+        known = self.memories.get(name)
+        if known is not None:
+            return known, False
+        made = self.memories[name] = Relation(len(self.memories), name, arity)
+        return made, True
+
+    def derived(self, signature: Predicate) -> Relation:
+        return self.relation(f"{signature} derived", signature.arity)[0]
+
+    def derived_at(self, signature: Predicate) -> Relation:
+        return self.relation(f"{signature} derived at", signature.arity + 1)[0]
+
+    def is_input(self, signature: Predicate, stream: str | None) -> bool:
+        derived = signature in self.heads_now or signature in self.heads_at or signature in self.values
+        known = derived or signature in self.program.hints.static
+        return stream is not None or not known or signature in self.mixed
+
+    def feed(self, signature: Predicate, stream: str | None, feed: Feed) -> None:
+        self.feeds.setdefault((signature, stream), []).append(feed)
+
+    def copy(
+        self, target: Relation, *sources: RelationAtom, head: tuple[Variable, ...], window: TimeWindow | None = None
+    ) -> None:
+        clip = None if window is None else Clip(window)
+        self.rules.append(PlanRule(RelationAtom(target, head), sources, clip=clip))
+
+    def clock(self, size: int) -> RelationAtom:
+        """The ticks of the last `size`, as rows (U)."""
+        made = self.clocks.get(size)
+        if made is None:
+            made = self.clocks[size] = self.relation(f"clock [{size}]", 1)[0]
+        return RelationAtom(made, (TICK,))
+
+    def always_background(self, signature: Predicate, stream: str | None) -> bool:
+        return stream is None and signature in self.background
+
+    def background_rows(self, signature: Predicate) -> Relation:
+        made, new = self.relation(f"{signature} background", signature.arity)
+        if new:
+            self.fed_forever.append((made, signature))
+        return made
+
+    # Memories -------------------------------------------------------------------------------------------------------
+
+    def memory(self, formula: Formula) -> RelationAtom:
+        """The atom over the memory that answers a formula."""
+        signature, args, stream = formula.atom.signature, formula.atom.args, formula.stream
+        weight = self.expected_rows(formula)
+        match formula:
+            case Now():
+                return RelationAtom(self.some(signature, TimeWindow(0), stream), args, weight)
+            case InWindow(window=window):
+                return RelationAtom(self.some(signature, window, stream), args, weight)
+            case Always(window=window):
+                return RelationAtom(self.always(signature, window, stream), args, weight)
+            case At(time=time, window=window):
+                window = TimeWindow(FOREVER) if window is None else window
+                return RelationAtom(self.at(signature, window, stream), (*args, time), weight)
+
+    def expected_rows(self, formula: Formula) -> float:
+        """A guess for the order of joins: the background is counted, a stream is taken to bring one fact a tick."""
+        signature = formula.atom.signature
+        known = self.background[signature]
+        if not self.is_input(signature, formula.stream):
+            return known + _DERIVED_ROWS
+        match formula:
+            case InWindow(window=window) | Always(window=window) | At(window=TimeWindow() | TupleWindow() as window):
+                return float(known + window.size + 1)
+            case At():
+                return float(FOREVER)
+        return float(known + 1)
+
+    def some(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
+        """`p(X) in W`."""
+        if signature in self.values:
+            return self.value(signature)
+        row, timed_row = _columns(signature.arity)
+        known = self.sources(signature, stream)
+        if known == _Sources(derived_now=True) and not _hops(window):
+            return self.derived(signature)
+        made, new = self.relation(_name(signature, stream, f"in {show(window)}"), len(row))
+        if not new:
+            return made
+        alone = not (known.derived_now or known.derived_at or isinstance(window, TupleWindow))
+        if known.background:
+            self.show_background(made, signature, alone)
+        if isinstance(window, TupleWindow):
+            self.copy(made, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
+        else:
+            self.fill(made, signature, window, stream, alone)
+        return made
+
+    def at(self, signature: Predicate, window: Window, stream: str | None, counted: bool = False) -> Relation:
+        """`p(X) at U in W`; to be counted, it has a relation of its own and leaves the background out."""
+        row, timed_row = _columns(signature.arity)
+        known = self.sources(signature, stream)
+        background = known.background and not counted
+        rows = self.tuple_rows(signature, window, stream) if isinstance(window, TupleWindow) else None
+        if rows is not None and not background:
+            return rows
+        plain = known == _Sources(derived_at=True) and not (counted or _hops(window))
+        if plain and self.never_clips(signature, window):
+            return self.derived_at(signature)
+        name = f"at U in {show(window)}" + (" or background" if background else "")
+        made, new = self.relation(_name(signature, stream, name), len(timed_row))
+        if not new:
+            return made
+        if rows is not None:
+            self.copy(made, RelationAtom(rows, timed_row), head=timed_row)
+        else:
+            alone = not (known.derived_now or known.derived_at or background)
+            self.fill(made, signature, window, stream, alone, timed=True)
+        if background:
+            always = RelationAtom(self.background_rows(signature), row)
+            self.copy(made, always, self.ticks_in(window, stream), head=timed_row)
+        return made
+
+    def sources(self, signature: Predicate, stream: str | None) -> "_Sources":
+        return _Sources(
+            derived_now=stream is None and signature in self.heads_now,
+            derived_at=stream is None and signature in self.heads_at,
+            background=self.always_background(signature, stream),
+            streamed=self.is_input(signature, stream),
+        )
+
+    def fill(
+        self, made: Relation, signature: Predicate, window: Window, stream: str | None, alone: bool, timed: bool = False
+    ) -> None:
+        """Fills a memory from streams and rules; a `timed` one has the tick as its last column."""
+        assert isinstance(window, TimeWindow)
+        row, timed_row = _columns(signature.arity)
+        head, known = timed_row if timed else row, self.sources(signature, stream)
+        if known.streamed and window.step is not None:
+            self.copy(made, self.hop_source(signature, window, stream, timed_row), head=head, window=window)
+        elif known.streamed:
+            fed = made if alone else self.fed_beside(made, head)
+            self.feed(signature, stream, Feed("timed" if timed else "seen", fed, window.size))
+        if known.derived_at:
+            self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=head, window=window)
+        if known.derived_now:
+            beat = () if window.step is None else (self.beat(window.step),)
+            source = RelationAtom(self.derived(signature), row)
+            self.copy(made, source, *((self.clock(0),) if timed else ()), *beat, head=head)
+
+    def always(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
+        """`p(X) always in W`."""
+        arity = signature.arity
+        made, new = self.relation(_name(signature, stream, f"always in {show(window)}"), arity)
+        if not new:
+            return made
+        derived = stream is None and (signature in self.heads_now or signature in self.heads_at)
+        runs = isinstance(window, TimeWindow) and window.step is None and not derived
+        if self.always_background(signature, stream):
+            self.show_background(made, signature, alone=runs)
+        if runs:
+            run, _ = self.relation(_name(signature, stream, "run"), arity)
+            self.feed(signature, stream, Feed("run", run, window.size, made))
+            return made
+        source = self.at(signature, window, stream, counted=True)
+        counter, _ = self.relation(_name(signature, stream, f"ticks in {show(window)}"), arity)
+        tuples = self.tuple_feed(window, stream) if isinstance(window, TupleWindow) else -1
+        self.counts.append(Count(source, made, counter, window, tuples))
+        return made
+
+    def hop_source(
+        self, signature: Predicate, window: Window, stream: str | None, timed_row: tuple[Variable, ...]
+    ) -> RelationAtom:
+        """The streamed rows (X,U) that a hopping window may still show."""
+        assert isinstance(window, TimeWindow)
+        assert window.step is not None
+        size = window.size + window.step
+        made, new = self.relation(_name(signature, stream, f"at U kept for hops [{size}]"), len(timed_row))
+        if new:
+            self.feed(signature, stream, Feed("timed", made, size))
+        return RelationAtom(made, timed_row)
+
+    def ticks_in(self, window: Window, stream: str | None) -> RelationAtom:
+        """The ticks of a window."""
+        if isinstance(window, TupleWindow):
+            return self.tuple_ticks(window, stream)
+        if window.step is None:
+            return self.clock(window.size)
+        made, new = self.relation(f"clock {show(window)}", 1)
+        if new:
+            self.copy(made, self.clock(window.size + window.step), head=(TICK,), window=window)
+        return RelationAtom(made, (TICK,))
+
+    def beat(self, step: int) -> RelationAtom:
+        """Holds at the hops only."""
+        made = self.beats.get(step)
+        if made is None:
+            made = self.beats[step] = self.relation(f"hop of {step}", 0)[0]
+        return RelationAtom(made, ())
+
+    def fed_beside(self, memory: Relation, row: tuple[Variable, ...]) -> Relation:
+        """A relation for what the streams bring to a memory that is derived as well.
+
+        Rows of their own, because deriving a row again after it was taken back looks at rules only.
+        """
+        made, _ = self.relation(f"{memory.name} streamed", len(row))
+        self.copy(memory, RelationAtom(made, row), head=row)
+        return made
+
+    def show_background(self, memory: Relation, signature: Predicate, alone: bool) -> None:
+        """Background holds in every window; beside derived rows it has rows of its own."""
+        if alone:
+            self.fed_forever.append((memory, signature))
+        else:
+            row, _ = _columns(signature.arity)
+            self.copy(memory, RelationAtom(self.background_rows(signature), row), head=row)
+
+    def tuple_feed(self, window: TupleWindow, stream: str | None) -> int:
+        for number, feed in enumerate(self.tuples):
+            if feed.window == window and feed.stream == stream:
+                return number
+        self.tuples.append(TupleFeed(window, stream, {}, None))
+        return len(self.tuples) - 1
+
+    def tuple_rows(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
+        """The rows (X,U) of a tuple window."""
+        assert isinstance(window, TupleWindow)
+        feed = self.tuples[self.tuple_feed(window, stream)]
+        made, new = self.relation(_name(signature, stream, f"at U in {show(window)}"), signature.arity + 1)
+        if new:
+            feed.relations[signature] = made
+        return made
+
+    def tuple_ticks(self, window: TupleWindow, stream: str | None) -> RelationAtom:
+        """The ticks that a tuple window spans."""
+        number = self.tuple_feed(window, stream)
+        feed = self.tuples[number]
+        made, _ = self.relation(_name("ticks of", stream, show(window)), 1)
+        self.tuples[number] = TupleFeed(feed.window, feed.stream, feed.relations, made)
+        return RelationAtom(made, (TICK,))
+
+    def value(self, signature: Predicate) -> Relation:
+        """The rows of an aggregate."""
+        group = self.values[signature]
+        made, new = self.relation(f"{signature} value", signature.arity)
+        if new:
+            elements = self.some(group.elements, TimeWindow(0), None)
+            self.groupings.append(Grouping(elements, made, group.function, group.width))
+        return made
+
+    def never_clips(self, signature: Predicate, window: Window) -> bool:
+        """Whether every row derived `at U` ends by itself before U leaves the window, and never starts before U."""
+        assert isinstance(window, TimeWindow)
+        return (signature, True) not in self.program.interface.imports and all(
+            any(
+                isinstance(literal, At)
+                and literal.time == rule.time
+                and isinstance(literal.time, Variable)
+                and isinstance(literal.window, TimeWindow)
+                and literal.window.step is None
+                and literal.window.size <= window.size
+                for literal in rule.body
+            )
+            for rule in self.plan.normalised
+            if rule.head.signature == signature and rule.time is not None
+        )
+
+    # Rules ----------------------------------------------------------------------------------------------------------
+
+    def run(self) -> Plan:
+        """Every rule of the program as a rule between relations."""
+        for rule in self.plan.normalised:
+            positive = [
+                self.memory(literal) for literal in rule.body if not isinstance(literal, Not | Comparison | Aggregate)
+            ]
+            negative = [self.memory(literal.formula) for literal in rule.body if isinstance(literal, Not)]
+            tests = [literal for literal in rule.body if isinstance(literal, Comparison)]
+            if rule.time is None:
+                head = RelationAtom(self.derived(rule.head.signature), rule.head.args)
+            else:
+                head = RelationAtom(self.derived_at(rule.head.signature), (*rule.head.args, rule.time))
+            if not positive:
+                positive.append(RelationAtom(self.relation(_TRUE, 0)[0], ()))
+            self.rules.append(
+                PlanRule(
+                    head=head,
+                    positive=tuple(positive),
+                    negative=tuple(negative),
+                    tests=tuple(tests),
+                    timed=rule.time is not None,
+                    origin=rule,
+                    binds=binders(rule.body),
+                )
+            )
+        return self.finished()
+
+    def finished(self) -> Plan:
+        """The plan with all that was made; what is to be read as output may make a little more."""
+        known, interface = self.program.equality, self.program.interface
+        representative, same_pairs, same_keys = (
+            None if signature is None else self.derived(signature)
+            for signature in (
+                (known.representative, known.same_pairs, known.same_keys) if known else (None, None, None)
+            )
+        )
+        outputs = {name: self.output(name) for name in sorted(self.program.outputs)}
+        imports, exports = (
+            {key: self.derived_at(key[0]) if key[1] else self.derived(key[0]) for key in sorted(passed)}
+            for passed in (interface.imports, interface.exports)
+        )
+        return replace(
+            self.plan,
+            relations=tuple(self.memories.values()),
+            memories=self.memories,
+            rules=tuple(self.rules),
+            feeds=self.feeds,
+            tuples=tuple(self.tuples),
+            counts=tuple(self.counts),
+            groupings=tuple(self.groupings),
+            background=tuple(self.fed_forever),
+            clocks=self.clocks,
+            beats=self.beats,
+            outputs=outputs,
+            imports=imports,
+            exports=exports,
+            truth=self.memories.get(_TRUE),
+            same_pairs=same_pairs,
+            same_keys=same_keys,
+            representative=representative,
+        )
+
+    def output(self, signature: Predicate) -> Relation:
+        """What is derived for the tick of evaluation."""
+        if signature not in self.heads_at:
+            return self.derived(signature)
+        row, timed_row = _columns(signature.arity)
+        made, _ = self.relation(f"{signature} output", len(row))
+        self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=row, window=TimeWindow(0))
+        if signature in self.heads_now:
+            self.copy(made, RelationAtom(self.derived(signature), row), head=row)
+        return made
+
+
+def _hops(window: Window) -> bool:
+    return isinstance(window, TimeWindow) and window.step is not None
+
+
+def _columns(arity: int) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
+    row = tuple(Variable(f"'{number}") for number in range(arity))
+    return row, (*row, TICK)
+
+
+def _name(what: str, stream: str | None, rest: str) -> str:
+    return f"{what} {rest}" if stream is None else f"{what} from {stream} {rest}"

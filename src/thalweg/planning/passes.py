@@ -1,0 +1,68 @@
+"""From a program to a plan: the passes and their order, and the checks before them.
+
+A check looks at a program as it was written and says what is wrong with it, all at once. A pass takes a plan and gives
+it back with more in it; which plan a run needs also depends on what streams turn out to bring and on what was shed.
+Where work is spread over buckets, `partition` comes before: it makes stages, each with a program that its buckets plan.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import Program
+from thalweg.planning.assign_memories import assign_memories
+from thalweg.planning.check_capacity import check_capacity, fit_capacity
+from thalweg.planning.check_endless import check_endless
+from thalweg.planning.check_safety import check_safety
+from thalweg.planning.fuse_input_copies import fuse_input_copies
+from thalweg.planning.normalise import normalise
+from thalweg.planning.order_joins import order_joins
+from thalweg.planning.plan import Plan, Target
+from thalweg.planning.stratify import check_strata, stratify
+from thalweg.planning.withhold import withhold
+
+PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
+    fuse_input_copies,
+    normalise,
+    assign_memories,
+    fit_capacity,
+    stratify,
+    order_joins,
+    withhold,
+)
+
+
+def check(program: Program) -> list[Diagnostic]:
+    """Errors and warnings; a program that is safe and stratified is also looked at for what would fill the memory."""
+    found = check_safety(program) + check_strata(program)
+    if any(one.severity == "error" for one in found):
+        return found
+    return found + check_endless(program) + check_capacity(program)
+
+
+def plan(program: Program, target: Target = Target()) -> Plan:
+    """The plan of a program that has passed the checks; `Rejected` where the engine cannot hold it.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Rule
+    >>> made = plan(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))
+    >>> [relation.name for relation in made.relations], made.strata
+    (['p/0 in [0]', 'a/0 derived'], (0, 0))
+    """
+    made = Plan(program, program, target)
+    for each in PASSES:
+        made = each(made)
+    return made
+
+
+class Planner:
+    """Makes the plans of a program while it runs; another one for what is lacking costs little."""
+
+    def __init__(self, program: Program) -> None:
+        self.whole = plan(program)
+
+    def __call__(self, target: Target) -> Plan:
+        """The plan for a target."""
+        if target.mixed != self.whole.target.mixed:
+            self.whole = plan(self.whole.source, Target(target.mixed))
+        return withhold(replace(self.whole, target=target))
