@@ -8,7 +8,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
-from thalweg.engine import Change, Engine
+from thalweg.engine import Delta, Engine
 from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.ir.dependency import strata
@@ -39,7 +39,7 @@ def tight(sheddings: Sheddings) -> type[Engine]:
             super().__init__(program, first, memory=0)
             self.number = next(numbers) % 3
 
-        def _forget(self, changes: list[Change]) -> None:
+        def _forget(self, changes: list[Delta]) -> None:
             assert self.now is not None
             upto, which = sheddings.get(self.now, (0, 0))
             if which >> self.number & 1:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from thalweg import api
-from thalweg.engine import Change, Engine
+from thalweg.engine import Delta, Engine
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
@@ -86,13 +86,13 @@ def by_engine(program: Program, events: Sequence[Event], first: int, last: int) 
     return told([*feed(engine, events), *(() if engine.now == last else engine.advance(last))])
 
 
-def feed(engine: Engine, events: Iterable[Event]) -> Iterator[Change]:
+def feed(engine: Engine, events: Iterable[Event]) -> Iterator[Delta]:
     """Advances an engine over events that are in order, one call for each tick that has some."""
     for tick, group in groupby(events, key=lambda event: event.tick):
         yield from engine.advance(tick, [batch_of(engine.dictionary, event) for event in group])
 
 
-def told(changes: Iterable[Change]) -> Changes:
+def told(changes: Iterable[Delta]) -> Changes:
     """What an engine says, spelled."""
     return {
         change.tick: Difference(*(frozenset(map(str, some)) for some in (change.begin, change.end, change.unknown)))

@@ -47,7 +47,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class AskedJob(Job):
+class AnswerSetJob(Job):
     """What every process must know to answer windows. clingo's syntax trees stay at home, so each reads the program."""
 
     source: Source = NOWHERE.source
@@ -140,7 +140,7 @@ class AskedJob(Job):
         return found
 
 
-def asked_job(
+def answer_set_job(
     program: "AspProgram",
     background: Iterable[Fact],
     asking: SolveOptions,
@@ -148,9 +148,9 @@ def asked_job(
     settings: Settings,
     partitions: int,
     name: str = "",
-) -> AskedJob:
+) -> AnswerSetJob:
     """An answer set program, taken apart for so many partitions."""
-    return AskedJob(
+    return AnswerSetJob(
         Program(),
         replace(settings, emit=WINDOWS),
         partitions,

@@ -20,7 +20,7 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
-from thalweg.runtimes.spark.deliver import Delivered, Delivery
+from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
@@ -199,7 +199,7 @@ def start_query(
     from thalweg.runtimes.spark.source import SpoolSource
 
     def deliver(answers: Any, batch: int) -> None:
-        delivery.deliver(batch, answers.toArrow().to_pylist())
+        delivery.deliver(batch, answers.toArrow())
 
     session.dataSource.register(SpoolSource)
     parcels = session.readStream.format("thalweg").option("spool", str(folder / "spool")).load()

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from thalweg.diagnostics import Failed, Rejected
-from thalweg.engine import Change, Engine, Given
+from thalweg.engine import Delta, Engine, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.ir.nodes import Program
@@ -22,7 +22,7 @@ from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.runtimes.consistency.clashes import Tracker
 from thalweg.runtimes.consistency.justifier import Justifier
-from thalweg.runtimes.spark.answers import Missing, Telling, telling
+from thalweg.runtimes.spark.answers import BucketAnswers
 from thalweg.runtimes.spark.inbox import Inbox, Run, by_tick
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import (
@@ -64,14 +64,14 @@ class Worker:
         settings = job.settings
         self.engine = engine(_share(self.stage, bucket, job.buckets(stage)), memory=settings.memory)
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
-        self.telling: Telling = telling(settings.emit, self.engine.dictionary)
+        self.answers = BucketAnswers(settings.emit, self.engine.dictionary)
+        self._missing = self.answers.emitter.missing
         self._tracker: Tracker | None = None
         if job.program.reasons is not None and self.stage.outputs:
             self._tracker = Tracker(Justifier(job.program.reasons), self._about, settings.emit)
         self._finished = False
         self._reached = -1
         self._supplied = _supplied(job, stage)
-        self._missing = Missing(lasting=settings.emit == "intervals")
         self._doubts: dict[tuple[int, int], tuple[Predicate, ...]] = {}
         self._unsure: list[tuple[Predicate, ...]] = [()] * len(self._supplied)
         self.must_save = False
@@ -129,7 +129,7 @@ class Worker:
         if time.decided is None or time.start is None:
             # Streams that end without an event have answers too: none.
             if time.is_over and self._speaks:
-                out.append(self._answers(0, NEVER, self.telling.batch(0, NEVER, over=True)))
+                out.append(self._answers(0, NEVER, self.answers.batch(0, NEVER, over=True)))
             return None
         begin = time.start if engine.now is None else engine.now + 1
         if engine.now is None:
@@ -146,7 +146,7 @@ class Worker:
         reached = time.decided if error is None else self._reached
         over = error is None and time.is_over and not self._finished
         self._finished |= over
-        lists = self.telling.batch(begin, reached, over)
+        lists = self.answers.batch(begin, reached, over)
         if any(map(len, lists.values())) or self._speaks or self._missing:
             out.append(self._answers(time.start, reached, lists))
         out += supplies.parcels()
@@ -164,17 +164,17 @@ class Worker:
             if tick in turns:
                 self._doubt(tick, turns[tick], supplies)
             while self._tracker and (stop := self._tracker.stop(tick, self.engine.settle_at)) is not None:
-                self._tell(self.engine.advance(stop), supplies)
+                self._emit(self.engine.advance(stop), supplies)
                 self._reached = stop
-            # Told at once: the next tick may bring another plan, in which relations have other numbers.
-            self._tell(self.engine.advance(tick, batches.get(tick, ()), given.get(tick, ())), supplies)
+            # Emitted at once: the next tick may bring another plan, in which relations have other numbers.
+            self._emit(self.engine.advance(tick, batches.get(tick, ()), given.get(tick, ())), supplies)
             self._reached = tick
 
     def _doubt(self, tick: int, turns: "list[Turn]", supplies: "_Supplies") -> None:
         """From this tick on, earlier stages lack other facts than before."""
         engine = self.engine
         if engine.first is not None and tick > engine.first and (engine.now is None or engine.now < tick - 1):
-            self._tell(engine.advance(tick - 1), supplies)
+            self._emit(engine.advance(tick - 1), supplies)
         for number, sender, names in turns:
             self._doubts[number, sender] = names
         found: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
@@ -198,7 +198,7 @@ class Worker:
 
     def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.watermark.is_over}
-        if missing := self._missing.batch(decided):
+        if missing := self._missing.up_to(decided):
             names = dict(self.stage.outputs)
             header |= {"missing": missing, "unsure": sorted(names[each] for each in self.engine.unsure)}
         return wrap(OUT, self.bucket, header, lists)
@@ -209,30 +209,25 @@ class Worker:
             return run.signature
         return run.signature.renamed(self.stage.routes[run.route].name)
 
-    def _tell(self, changes: list[Change], supplies: "_Supplies") -> None:
+    def _emit(self, deltas: list[Delta], supplies: "_Supplies") -> None:
         plan = self.engine.plan
+        outputs = [(plan.outputs[name], signature) for name, signature in self.stage.outputs]
         if self._tracker is not None:
             assert self.engine.now is not None
-            for told in self._tracker.take(self.engine.now, self.engine.shed, changes):
-                self.telling.hear(told.tick, told.begin_text, told.end_text, told.unknown_text)
-        for change in changes:
-            for name, signature in self.stage.outputs if self._tracker is None else ():
-                found = change.columns(plan.outputs[name])
-                if signature == TRIPLES:
-                    self._tell_triples(change.tick, found)
-                else:
-                    self.telling.take(change.tick, signature.name, *found)
-            if any(plan.outputs[name].number in change.incomplete for name, _ in self.stage.outputs):
-                self._missing.see(change.tick, self._world(change.shed))
-            else:
-                self._missing.see(change.tick, ())
-            supplies.take(change)
+            for explained in self._tracker.take(self.engine.now, self.engine.shed, deltas):
+                self.answers.take_text(explained)
+        for delta in deltas:
+            for relation, signature in outputs if self._tracker is None else ():
+                for what, rows in enumerate(delta.columns(relation)):
+                    for predicate, some in self._named(signature, rows) if len(rows) else ():
+                        self.answers.take(delta.tick, what, predicate, some)
+            lacks = any(relation.number in delta.incomplete for relation, _ in outputs)
+            self._missing.see(delta.tick, self._world(delta.shed) if lacks else ())
+            supplies.take(delta)
 
-    def _tell_triples(self, tick: int, found: tuple[Words, Words, Words]) -> None:
-        for what, some in enumerate(found):
-            for predicate, rows in as_facts(some, self.engine.dictionary):
-                nothing = rows[:0]
-                self.telling.take(tick, predicate, *(rows if what == each else nothing for each in range(3)))
+    def _named(self, signature: Predicate, rows: Words) -> Iterable[tuple[str, Words]]:
+        """Rows of an output with the predicates that they belong to."""
+        return as_facts(rows, self.engine.dictionary) if signature == TRIPLES else ((signature.name, rows),)
 
     def _about(self, terms: Sequence[str]) -> Iterator[TimedFact]:
         """The facts that speak of some things, as the world calls them."""
@@ -246,26 +241,25 @@ class Worker:
         """All that has been taken in and still matters."""
         about, runs = self.inbox.save()
         doubts = [[*key, list(names)] for key, names in self._doubts.items()]
-        header = about | {"finished": self._finished, "begun": self.engine.now is not None, "doubts": doubts}
-        header |= {"missing": self._missing.save(), "unsure": self._unsure}
-        engine = self.engine.snapshot() if self.engine.now is not None else b""
+        begun = self.engine.now is not None
+        header = about | {"finished": self._finished, "begun": begun, "doubts": doubts, "unsure": self._unsure}
+        engine = self.engine.snapshot() if begun else b""
         clashes: Lists = {} if self._tracker is None else {"clashes": self._tracker.save()}
-        return frame([encode(header, self.telling.save() | clashes), engine, *runs])
+        return frame([encode(header, self.answers.emitter.save() | clashes), engine, *runs])
 
     def load(self, saved: bytes) -> None:
         """Brings a new worker to where another one was."""
         about, engine, *runs = unframe(saved)
         header, lists = decode(about)
-        self.telling.load(lists)
+        self.answers.emitter.load(lists)
         if self._tracker is not None:
             self._tracker.load(lists["clashes"].to_pylist())
         self._finished = header["finished"]
         if header["begun"]:
             self.engine = type(self.engine).restore(self.engine.program, engine, self.job.settings.memory)
-            self.telling.words = self.inbox.words = self.engine.dictionary
+            self.answers.words = self.inbox.words = self.engine.dictionary
         self.inbox.load(header, runs)
         self._doubts = {(route, sender): _read(names) for route, sender, names in header["doubts"]}
-        self._missing.load(header["missing"])
         self._unsure = list(map(_read, header["unsure"]))
 
 
@@ -277,31 +271,31 @@ class _Supplies:
         self._found: list[tuple[list[int], list[Words], list[Words]]] = [([], [], []) for _ in worker._supplied]
         self._turns: list[list[tuple[int, tuple[Predicate, ...]]]] = [[] for _ in worker._supplied]
 
-    def take(self, change: Change) -> None:
+    def take(self, delta: Delta) -> None:
         plan = self._worker.engine.plan
         for (name, timed, _, _, route), (ticks, begun, ended) in zip(self._worker._supplied, self._found, strict=True):
             relation = plan.exports[name, timed]
             if route.lasting:
-                began = change.lasting(relation)
+                began = delta.lasting(relation)
                 gone = began[:0]
             else:
-                began, ended_here, unknown = change.columns(relation)
+                began, ended_here, unknown = delta.columns(relation)
                 gone = np.concatenate((ended_here, unknown))
             if len(began) or len(gone):
-                ticks.append(change.tick)
+                ticks.append(delta.tick)
                 begun.append(began)
                 ended.append(gone)
-        self._look_for_turns(change)
+        self._look_for_turns(delta)
 
-    def _look_for_turns(self, change: Change) -> None:
+    def _look_for_turns(self, delta: Delta) -> None:
         """Notes where what a later stage gets has become incomplete, or complete again."""
         worker = self._worker
         for place, (name, timed, *_) in enumerate(worker._supplied):
-            lacks = worker.engine.plan.exports[name, timed].number in change.incomplete
-            names = worker._world(change.shed) if lacks else ()
+            lacks = worker.engine.plan.exports[name, timed].number in delta.incomplete
+            names = worker._world(delta.shed) if lacks else ()
             if names != worker._unsure[place]:
                 worker._unsure[place] = names
-                self._turns[place].append((change.tick, names))
+                self._turns[place].append((delta.tick, names))
 
     def parcels(self) -> Iterator[Parcel]:
         for (_, _, stage, number, route), (ticks, begun, ended) in zip(

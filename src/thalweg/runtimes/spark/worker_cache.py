@@ -31,7 +31,7 @@ _WAITING: Final = 128
 _PROOF: Final = 32
 
 
-class Member(Protocol):
+class BucketWorker(Protocol):
     """Whoever does the work of a bucket."""
 
     @property
@@ -55,7 +55,7 @@ class Member(Protocol):
         """Goes on where another one was."""
 
 
-Start = Callable[[Any, int, int], Member]
+Start = Callable[[Any, int, int], BucketWorker]
 """Makes the member for a job, a stage and a bucket."""
 
 
@@ -83,14 +83,14 @@ class Done:
         return any(parcel.stage == FAILURE for parcel in self.parcels)
 
 
-class Keeper:
+class WorkerCache:
     """The workers of one process."""
 
     def __init__(self) -> None:
-        self._workers: OrderedDict[str, tuple[str, Member]] = OrderedDict()
+        self._workers: OrderedDict[str, tuple[str, BucketWorker]] = OrderedDict()
         self._key = token_hex(16)
 
-    def begin(self, worker: Member, task: Task) -> Done:
+    def begin(self, worker: BucketWorker, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
         if (done := Done("", parcels, b"")).failed:
@@ -212,5 +212,5 @@ def _read_done(data: bytes) -> Done:
     return Done(ticket, parcels, saved)
 
 
-KEEPER: Final = Keeper()
+WORKERS: Final = WorkerCache()
 """That of this process."""

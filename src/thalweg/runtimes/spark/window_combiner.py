@@ -11,8 +11,8 @@ from typing import Any
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.answer_sets.windowed import Answered, Listener, Share, TimeoutLog
-from thalweg.runtimes.emit import Piece, Solution
-from thalweg.runtimes.spark.answer_set_job import AskedJob
+from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.spark.answer_set_job import AnswerSetJob
 from thalweg.solvers.clingo import Solved
 from thalweg.solvers.combine import combine
 
@@ -57,17 +57,17 @@ def _stretches(told: list[_Told]) -> Iterator[tuple[int, int, list[_Told]]]:
             yield number, end - number, open_
 
 
-class Combining:
+class WindowCombiner:
     """Puts together what cells have told of a batch, and remembers which windows took too long."""
 
-    def __init__(self, job: AskedJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
+    def __init__(self, job: AnswerSetJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
         self._pieces = [spread.piece for spread in job.spreads]
         self._limit = job.asking.seconds
         self._slide = job.frame.slide
         self._listen = listen
         self._tardy = TimeoutLog(report)
 
-    def pieces(self, rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
+    def solutions(self, rows: list[dict[str, Any]]) -> Iterator[Solution]:
         """The answers of the windows that close in a batch, in order."""
         told = sorted((_Told(row["until"], row["t"], json.loads(row["fact"])) for row in rows), key=_order)
         for number, length, parts in _stretches(told):

@@ -22,7 +22,7 @@ class Given:
 
 
 @dataclass(eq=False, weakref_slot=True, slots=True)
-class Change:
+class Delta:
     """What began, what ended and what became unknown at one tick. Facts are spelled when they are asked for.
 
     `shed` are the predicates of the facts that were shed for want of memory and are missing, `incomplete` the numbers

@@ -13,27 +13,32 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
+import numpy as np
+
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
-from thalweg.runtimes.emit import Change, Interval, Piece, Spell, Stretch, as_jsonl
+from thalweg.model.time import FOREVER
+from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Formatter, Run, as_jsonl
 from thalweg.runtimes.late import Late
-from thalweg.runtimes.shedding import Shedding
-from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, INTERVAL, LATE_FACT, OVER, SHED
-from thalweg.runtimes.spark.wire import FAILED, error_of
+from thalweg.runtimes.shedding import Shedding, Span
+from thalweg.runtimes.spark.answers import deltas_of, grouped
+from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED
+from thalweg.runtimes.spark.wire import FAILED, Words, error_of
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
+_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED)
+_CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
 
-Pieces = Callable[[list[dict[str, Any]], int, int], Iterator[Piece]]
-"""Makes answers of the rows for the ticks from one to another."""
+Combine = Callable[[list[dict[str, Any]]], Iterator[AnswerBlock]]
+"""Makes answers of what buckets have sent, where these are not rows of an emitter."""
 
 
 class EndedError(Exception):
@@ -61,8 +66,8 @@ class Delivery:
         out: str | None,
         late: str | None,
         emit: str,
-        spell: Spell = as_jsonl,
-        pieces: Pieces | None = None,
+        format: Formatter = as_jsonl,
+        combine: Combine | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
     ) -> None:
         self._ledger = ledger
@@ -76,16 +81,19 @@ class Delivery:
         self._late = channel = None if late is None else _open(late, self.done.late)
         self.late = Late(None if channel is None else lambda line: channel.write(line.encode()))
         self._emit = emit
-        self._pieces = pieces or _PIECES[emit]
-        self._spell = spell
+        self._combine = combine
+        self._format = format
         self.shedding = Shedding(report)
         self.error: Failed | Rejected | None = None
         self._ended = False
         self._writing = Lock()
         self.rows = 0
 
-    def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
-        """Writes the answers of a batch, unless that has been done; what goes wrong is kept, for Spark may lose it."""
+    def deliver(self, batch: int, answers: Any) -> None:
+        """Writes the answers of a batch, a table of Arrow, unless that has been done.
+
+        What goes wrong is kept, because Spark may lose it.
+        """
         with self._writing:
             if batch <= self.done.batch:
                 return
@@ -107,56 +115,59 @@ class Delivery:
         if self._ended:
             raise EndedError("the run has ended")
 
-    def _deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
-        failures = [row for row in answers if row["kind"] == FAILED]
+    def _deliver(self, batch: int, answers: Any) -> None:
+        failures = _only(answers, FAILED)
         if failures:
             first = min(failures, key=lambda row: (row["t"], row["fact"]))
             self._deliver_before(first["t"], answers)
             raise error_of(first["fact"])
-        decided = [row for row in answers if row["kind"] in (DECIDED, OVER)]
+        decided = _only(answers, DECIDED, OVER)
         told = max((row["t"] for row in decided), default=self.done.told)
-        self._write(batch, self._answers(answers), self._start(decided), told)
-        late = [row for row in answers if row["kind"] == LATE_FACT]
-        for row in sorted(late, key=lambda row: (row["t"], row["fact"])):
+        self._write(batch, answers, self._start(decided), told)
+        for row in sorted(_only(answers, LATE_FACT), key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
         over = any(row["kind"] == OVER for row in decided)
         self._settle(Delivered(batch, told, _settled(self._out), _settled(self._late), over))
 
-    def _deliver_before(self, reached: int, answers: list[dict[str, Any]]) -> None:
+    def _deliver_before(self, reached: int, answers: Any) -> None:
         """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.
 
         A table has a file for each batch, which is there as a whole or not at all.
         """
-        decided = [row for row in answers if row["kind"] in (DECIDED, OVER)]
+        decided = _only(answers, DECIDED, OVER)
         start = self._start(decided)
         if self._table is None and decided and reached >= start:
-            self._write(self.done.batch, self._answers(answers, reached), start, reached)
+            self._write(self.done.batch, answers, start, reached, upto=reached)
             self._settle(replace(self.done, told=reached, out=_settled(self._out), cut=True))
 
     def _start(self, decided: list[dict[str, Any]]) -> int:
         """The first tick that has not been answered."""
         return min((row["until"] for row in decided), default=0) if self.done.told < 0 else self.done.told + 1
 
-    def _answers(self, answers: list[dict[str, Any]], last: float = inf) -> list[dict[str, Any]]:
-        """The rows that are answers, up to a tick, and without those that an attempt which failed has delivered."""
-        rows = [row for row in answers if row["kind"] not in (DECIDED, OVER, LATE_FACT, FAILED)]
-        if not self.done.cut and last == inf:
-            return rows
-        return [row for row in rows if _is_among(row, self.done.told, last)]
-
-    def _write(self, batch: int, told_rows: list[dict[str, Any]], start: int, told: int) -> None:
-        self.rows += len(told_rows)
+    def _write(self, batch: int, answers: Any, start: int, told: int, upto: float = inf) -> None:
+        """Writes the answers up to a tick, without those that an attempt which failed has delivered."""
+        rows, shed = _without(answers, *_NO_ANSWERS), _only(answers, SHED)
+        if self.done.cut or upto < inf:
+            known = _decided_at(rows, self._emit)
+            rows = rows.filter((self.done.told < known) & (known <= upto))
+            shed = [row for row in shed if row["until"] > self.done.told and row["t"] <= upto]
+        self.rows += len(rows) + len(shed)
         if self._out is not None:
-            pieces = self._pieces(told_rows, start, told)
-            self._out.write("".join(self._spelled(pieces)).encode())
-        elif self._table is not None and told_rows:
-            _write_table(self._table, batch, [row for row in told_rows if row["kind"] != SHED], self._emit)
-        self._tell_shed([row for row in told_rows if row["kind"] == SHED], start, told)
+            missing = [(row["fact"], row["t"], row["until"]) for row in shed]
+            self._out.write("".join(self._formatted(self._blocks(rows, missing, start, told))).encode())
+        elif self._table is not None and len(rows):
+            _write_table(self._table, batch, rows, self._emit)
+        self._report_shed(shed, start, told)
 
-    def _spelled(self, pieces: Iterable[Piece]) -> Iterator[str]:
-        for piece in pieces:
+    def _blocks(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
+        if self._combine is not None:
+            return self._combine(rows.to_pylist())
+        return EMITTERS[self._emit].arrange(_rows(self._emit, rows, first, last), missing)
+
+    def _formatted(self, blocks: Iterable[AnswerBlock]) -> Iterator[str]:
+        for block in blocks:
             self._check_end()
-            yield from self._spell(piece)
+            yield from self._format(block)
 
     def _settle(self, done: Delivered) -> None:
         self.done = done
@@ -164,7 +175,7 @@ class Delivery:
         unfinished.write_text(json.dumps(asdict(self.done)))
         unfinished.replace(self._ledger)
 
-    def _tell_shed(self, rows: list[dict[str, Any]], first: int, last: int) -> None:
+    def _report_shed(self, rows: list[dict[str, Any]], first: int, last: int) -> None:
         """Follows what was missing in the ticks of a batch."""
         here = [row for row in rows if row["until"] >= first]
         names, unsure = {row["fact"] for row in here}, {name for row in here for name in row["stream"].split()}
@@ -186,34 +197,71 @@ class Delivery:
                 sink.close()
 
 
-def _is_among(row: dict[str, Any], told: int, last: float) -> bool:
-    """Whether a row is about ticks after `told`, up to the last."""
-    if row["kind"] == SHED:
-        return bool(row["until"] > told and row["t"] <= last)
-    return told < _decided_at(row) <= last
+def _only(answers: Any, *kinds: str) -> list[dict[str, Any]]:
+    """The rows of some kinds, of which there are few."""
+    found: list[dict[str, Any]] = answers.filter(_is_of(answers, kinds)).to_pylist()
+    return found
 
 
-def _decided_at(row: dict[str, Any]) -> float:
-    """The tick at which an answer was known: an interval is known when it has ended."""
-    if row["kind"] != INTERVAL:
-        return float(row["t"])
-    return inf if row["until"] < 0 else float(row["until"] + 1)
+def _without(answers: Any, *kinds: str) -> Any:
+    import pyarrow.compute as pc
+
+    return answers.filter(pc.invert(_is_of(answers, kinds)))
 
 
-def _write_table(folder: Path, batch: int, rows: list[dict[str, Any]], emit: str) -> None:
+def _is_of(answers: Any, kinds: tuple[str, ...]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(answers["kind"], value_set=pa.array(kinds))
+
+
+def _decided_at(rows: Any, emit: str) -> Words:
+    """The tick at which each answer was known: an interval is known when it has ended."""
+    if emit != "intervals":
+        ticks: Words = rows["t"].to_numpy()
+        return ticks
+    return np.where((until := rows["until"].to_numpy()) < 0, FOREVER, until + 1)
+
+
+def _rows(emit: str, answers: Any, first: int, last: int) -> Iterable[Any]:
+    """The rows of an emitter for the ticks from `first` to `last`, from a table of those of all buckets."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ticks, facts = answers["t"].to_numpy(), answers["fact"].combine_chunks()
+    if emit == "changes":
+        return deltas_of(ticks, pc.index_in(answers["kind"], value_set=pa.array(_CHANGES)).to_numpy(), facts)
+    if emit == "intervals":
+        until = answers["until"].to_numpy()
+        return zip(facts.to_pylist(), ticks.tolist(), np.where(until < 0, FOREVER, until).tolist(), strict=True)
+    return _runs(ticks, facts, first, last)
+
+
+def _runs(ticks: Words, facts: Any, first: int, last: int) -> Iterator[Run]:
+    """What holds at each tick, also where it is nothing."""
+    for (tick,), some in grouped(facts, ticks):
+        if first < tick:
+            yield first, tick - 1, ()
+        yield tick, tick, tuple(sorted(some))
+        first = tick + 1
+    if first <= last:
+        yield first, last, ()
+
+
+def _write_table(folder: Path, batch: int, rows: Any, emit: str) -> None:
     """A folder of Parquet files, one for each batch; a batch that is tried again replaces its own."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    facts = pa.array([row["fact"] for row in rows], type=pa.string())
-    ticks = pa.array([row["t"] for row in rows], type=pa.int64())
     if emit == "intervals":
-        until = pa.array([None if row["until"] < 0 else row["until"] for row in rows], type=pa.int64())
-        table = pa.table({"fact": facts, "from": ticks, "until": until})
+        until = pc.if_else(pc.less(rows["until"], 0), pa.scalar(None, pa.int64()), rows["until"])
+        table = pa.table({"fact": rows["fact"], "from": rows["t"], "until": until})
     elif emit == "changes":
-        table = pa.table({"t": ticks, "change": pa.array([row["kind"] for row in rows]), "fact": facts})
+        table = pa.table({"t": rows["t"], "change": rows["kind"], "fact": rows["fact"]})
     else:
-        table = pa.table({"t": ticks, "fact": facts})
+        table = pa.table({"t": rows["t"], "fact": rows["fact"]})
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f".{batch:010}.unfinished"
     pq.write_table(table, unfinished)
@@ -249,51 +297,3 @@ def _settled(sink: Sink | None) -> int:
 
 def _is_standard(sink: Sink) -> bool:
     return sink is sys.stdout.buffer
-
-
-def _shed(rows: Iterable[dict[str, Any]], first: int, last: int) -> tuple[str, ...]:
-    """The predicates of which facts were missing between two ticks."""
-    return tuple(sorted({row["fact"] for row in rows if row["t"] <= last and row["until"] >= first}))
-
-
-def _apart(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Answers, and what was missing."""
-    return [row for row in rows if row["kind"] != SHED], [row for row in rows if row["kind"] == SHED]
-
-
-def _changes(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
-    answers, missing = _apart(rows)
-    answers.sort(key=lambda row: (row["t"], row["fact"]))
-    for tick, group in groupby(answers, key=lambda row: row["t"]):
-        found: dict[str, list[str]] = {BEGIN: [], END: [], BECAME_UNKNOWN: []}
-        for row in group:
-            found[row["kind"]].append(row["fact"])
-        begin, end, unknown = map(tuple, found.values())
-        shed = _shed(missing, tick, tick)
-        yield Change(tick, begin, end, bool(shed), shed, unknown)
-
-
-def _snapshots(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
-    answers, missing = _apart(rows)
-    found: dict[int, list[str]] = {}
-    for row in answers:
-        found.setdefault(row["t"], []).append(row["fact"])
-    for tick in range(first, last + 1):
-        shed = _shed(missing, tick, tick)
-        yield Stretch(tick, tick, tuple(sorted(found.get(tick, ()))), bool(shed), shed)
-
-
-def _intervals(rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
-    answers, missing = _apart(rows)
-
-    def when(row: dict[str, Any]) -> tuple[bool, int, str]:
-        return row["until"] < 0, row["until"], row["fact"]
-
-    for row in sorted(answers, key=when):
-        start, until = row["t"], None if row["until"] < 0 else row["until"]
-        # It may have begun earlier, or go on.
-        shed = _shed(missing, start - 1, last if until is None else until + 1)
-        yield Interval(row["fact"], start, until, bool(shed), shed)
-
-
-_PIECES: Final[dict[str, Pieces]] = {"changes": _changes, "snapshot": _snapshots, "intervals": _intervals}

@@ -24,7 +24,7 @@ from thalweg.model.time import NEVER
 from thalweg.runtimes.answer_sets.options import evaluator
 from thalweg.runtimes.answer_sets.windowed import Answered, Evaluator, Inputs, Windowed
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.answer_set_job import AskedJob
+from thalweg.runtimes.spark.answer_set_job import AnswerSetJob
 from thalweg.runtimes.spark.inbox import Inbox
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, failure, frame, terms_of, unframe, unwrap, wrap
 from thalweg.solvers.crew import SolverPool
@@ -87,10 +87,10 @@ class Held:
             )
 
 
-class Cell:
-    """A worker that answers windows."""
+class AnswerSetWorker:
+    """Answers the windows of a bucket."""
 
-    def __init__(self, job: AskedJob, stage: int, bucket: int) -> None:
+    def __init__(self, job: AnswerSetJob, stage: int, bucket: int) -> None:
         self.job = job
         self._bucket = bucket
         self._spread = job.cell(bucket)
