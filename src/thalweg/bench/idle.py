@@ -62,7 +62,7 @@ class Echo(Engine):
         if not taken:
             return []
         rows = np.concatenate(taken)
-        return [Delta(to, (), frozenset(), self._decoder, rows, None, None, rows)]
+        return [Delta(to, (), frozenset(), self._decoder, (rows, None, None, rows))]
 
     def _streamed(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> Iterator[Rows]:
         """The facts under the first name that the program reads."""

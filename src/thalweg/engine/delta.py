@@ -26,49 +26,55 @@ class Delta:
     """What began, what ended and what became unknown at one tick. Facts are spelled when they are asked for.
 
     `shed` are the predicates of the facts that were shed for want of memory and are missing, `incomplete` the numbers
-    of the relations that may lack rows because of it.
+    of the relations that may lack rows because of it. `rows` began, ended, became unknown, and are guaranteed for
+    longer than before.
     """
 
     tick: int
     shed: tuple[Predicate, ...]
     incomplete: frozenset[int]
     _decoder: Decoder = field(repr=False)
-    _begun: Rows | None = field(repr=False)
-    _ended: Rows | None = field(repr=False)
-    _unknown: Rows | None = field(default=None, repr=False)
-    _raised: Rows | None = field(default=None, repr=False)
-    _begin: list[Fact] | None = None
-    _end: list[Fact] | None = None
-    _lost: list[Fact] | None = None
-
-    @property
-    def partial(self) -> bool:
-        """Whether the answer at this tick may lack something."""
-        return bool(self.shed)
-
-    @property
-    def rows(self) -> tuple[Rows | None, Rows | None, Rows | None, Rows | None]:
-        """The rows that began, ended, became unknown, and are guaranteed for longer than before."""
-        return self._begun, self._ended, self._unknown, self._raised
+    rows: tuple[Rows | None, Rows | None, Rows | None, Rows | None] = field(repr=False)
+    _facts: dict[int, list[Fact]] = field(default_factory=dict, repr=False)
 
     @property
     def begin(self) -> list[Fact]:
-        if self._begin is None:
-            self._begin = self._decoder.spell(self._begun)
-        return self._begin
+        return self._spelled(0)
 
     @property
     def end(self) -> list[Fact]:
-        if self._end is None:
-            self._end = self._decoder.spell(self._ended)
-        return self._end
+        return self._spelled(1)
 
     @property
     def unknown(self) -> list[Fact]:
         """What held at the tick before, and may hold or not: what it rests on was shed."""
-        if self._lost is None:
-            self._lost = self._decoder.spell(self._unknown)
-        return self._lost
+        return self._spelled(2)
+
+    def _spelled(self, which: int) -> list[Fact]:
+        if which not in self._facts:
+            self._facts[which] = self._decoder.spell(self.rows[which])
+        return self._facts[which]
+
+    def spell(self) -> None:
+        """Spells all facts, before the rows lose their meaning."""
+        for which in range(3):
+            self._spelled(which)
+
+    @property
+    def begin_text(self) -> list[str]:
+        return self._text(0)
+
+    @property
+    def end_text(self) -> list[str]:
+        return self._text(1)
+
+    @property
+    def unknown_text(self) -> list[str]:
+        return self._text(2)
+
+    def _text(self, which: int) -> list[str]:
+        known = self._facts.get(which)
+        return self._decoder.spell_text(self.rows[which]) if known is None else list(map(str, known))
 
     def columns(self, relation: Relation) -> tuple[Rows, Rows, Rows]:
         """The rows of one relation that began, ended and became unknown, as words, to be passed on unspelled."""
@@ -77,16 +83,4 @@ class Delta:
 
     def lasting(self, relation: Relation) -> Rows:
         """The rows of one relation that are guaranteed for longer than before, as words, each with its last tick."""
-        return self._decoder.columns_of(relation, self._raised, with_horizon=True)
-
-    @property
-    def begin_text(self) -> list[str]:
-        return self._decoder.spell_text(self._begun) if self._begin is None else [str(fact) for fact in self._begin]
-
-    @property
-    def end_text(self) -> list[str]:
-        return self._decoder.spell_text(self._ended) if self._end is None else [str(fact) for fact in self._end]
-
-    @property
-    def unknown_text(self) -> list[str]:
-        return self._decoder.spell_text(self._unknown) if self._lost is None else [str(fact) for fact in self._lost]
+        return self._decoder.columns_of(relation, self.rows[3], with_horizon=True)

@@ -405,7 +405,7 @@ class Engine:
         raised: Rows | None,
     ) -> None:
         assert self.now is not None
-        change = Delta(self.now, self.shed, self.incomplete, self.decoder, begun, ended, unknown, raised)
+        change = Delta(self.now, self.shed, self.incomplete, self.decoder, (begun, ended, unknown, raised))
         changes.append(change)
         self._changes.append(ref(change))
         if len(self._changes) > self._most_changes:
@@ -510,9 +510,7 @@ class Engine:
         """Spells every change that has been told and not been looked at, before its rows lose their meaning."""
         for each in self._changes:
             if (change := each()) is not None:
-                assert change.begin is not None
-                assert change.end is not None
-                assert change.unknown is not None
+                change.spell()
         self._changes = []
 
     def collect(self, waiting: Iterable[Batch] = ()) -> None:

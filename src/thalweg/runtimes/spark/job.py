@@ -87,7 +87,7 @@ class Job:
         return None if key is None else buckets_of(rows[:, key], words, self.buckets(stage))
 
     def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
-        """Whether nobody gets facts of a signature before this bucket does; so it may speak for all."""
+        """Whether this bucket is the first to get facts of a signature, and reports on them for all."""
         known = self.streamed.get(signature)
         if not known:
             return stage == min(self.counting, default=0) and bucket == self.buckets(stage)[0]

@@ -1,9 +1,9 @@
 """Stages as an operator of Spark: rows of parcels in, rows of parcels out, one engine for each stage and bucket.
 
-The engine stays in the memory of a Python process between batches (see `cache`). The state store holds what recovery
-needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried again, or that
-comes to another machine, finds no worker for the ticket that the store has, builds one from base and journal, and goes
-on.
+The engine stays in the memory of a Python process between batches (see `worker_cache`). The state store holds what
+recovery needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried
+again, or that comes to another machine, finds no worker for the ticket that the store has, builds one from base and
+journal, and goes on.
 """
 
 from collections.abc import Iterator

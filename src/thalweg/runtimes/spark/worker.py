@@ -87,7 +87,7 @@ class Worker:
         return out if error is None else [*out, failure(self.bucket, error, self._reached)]
 
     def replay(self, payloads: Iterable[bytes]) -> None:
-        """The same again, after all that came before: what follows has been told, and nothing was shed."""
+        """The same again, after all that came before: what follows has been answered, and nothing was shed."""
         self.engine.memory = None
         try:
             _, error = self._process(payloads)
@@ -128,7 +128,7 @@ class Worker:
         time, engine = self.inbox.watermark, self.engine
         if time.decided is None or time.start is None:
             # Streams that end without an event have answers too: none.
-            if time.is_over and self._speaks:
+            if time.is_over and self._reports_progress:
                 out.append(self._answers(0, NEVER, self.answers.batch(0, NEVER, over=True)))
             return None
         begin = time.start if engine.now is None else engine.now + 1
@@ -147,7 +147,7 @@ class Worker:
         over = error is None and time.is_over and not self._finished
         self._finished |= over
         lists = self.answers.batch(begin, reached, over)
-        if any(map(len, lists.values())) or self._speaks or self._missing:
+        if any(map(len, lists.values())) or self._reports_progress or self._missing:
             out.append(self._answers(time.start, reached, lists))
         out += supplies.parcels()
         return error
@@ -191,8 +191,8 @@ class Worker:
         return tuple(sorted(as_streamed(names.get(each, each) for each in predicates)))
 
     @property
-    def _speaks(self) -> bool:
-        """Whether it is the one that tells how far all have come: somebody must, and all decide alike."""
+    def _reports_progress(self) -> bool:
+        """Whether it sends how far all have come: one bucket must, and all decide alike."""
         number = self.stage.number
         return number == len(self.job.stages) - 1 and self.bucket == self.job.buckets(number)[0]
 
@@ -230,7 +230,7 @@ class Worker:
         return as_facts(rows, self.engine.dictionary) if signature == TRIPLES else ((signature.name, rows),)
 
     def _about(self, terms: Sequence[str]) -> Iterator[TimedFact]:
-        """The facts that speak of some things, as the world calls them."""
+        """The facts about some things, as streams call them."""
         names = {route.name: route.signature.name for route in self.stage.routes}
         for dated in facts_about(self.engine, terms):
             yield dated._replace(fact=dated.fact._replace(predicate=names[dated.fact.predicate]))

@@ -50,7 +50,7 @@ def begin(cache: WorkerCache, ticks: Iterable[int] = (1, 2)) -> Done:
 
 
 @pytest.mark.parametrize("saving", [False, True])
-def test_another_keeper_is_asked(saving: bool) -> None:
+def test_another_process_is_asked(saving: bool) -> None:
     one, other = WorkerCache(), WorkerCache()
     alone = WorkerCache()
     here = alone.resume(task(begin(alone).ticket, 3, saving))
