@@ -17,6 +17,9 @@ from thalweg.model.time import FOREVER, NEVER
 from thalweg.runtimes.emit import EMITTERS, Delta, Ended, Run, TextDelta
 from thalweg.runtimes.spark.wire import Words
 
+Taken = tuple[int, int, Words]
+"""A tick, and rows that began (0), ended (1) or became unknown (2) then."""
+
 
 class BucketAnswers:
     """Collects the deltas of a batch, has them spelled all at once, by the column, and keeps the emitter."""
@@ -25,7 +28,7 @@ class BucketAnswers:
         self.words = words
         self.emitter = EMITTERS[emit]()
         self._emit = emit
-        self._rows: dict[tuple[str, int], list[tuple[int, int, Words]]] = {}
+        self._rows: dict[tuple[str, int], list[Taken]] = {}
         self._texts: list[tuple[int, int, str]] = []
 
     def take(self, tick: int, what: int, predicate: str, rows: Words) -> None:
@@ -52,13 +55,20 @@ class BucketAnswers:
         ticks, ended = ([np.array([each[n] for each in self._texts], dtype=np.int64)] for n in (0, 1))
         facts = [pa.array([fact for _, _, fact in self._texts], type=pa.string())]
         for (predicate, _), taken in self._rows.items():
-            when, what, rows = zip(*taken, strict=True)
-            counts = list(map(len, rows))
-            ticks.append(np.repeat(np.array(when, dtype=np.int64), counts))
-            ended.append(np.repeat(np.array(what, dtype=np.int64), counts))
-            facts.append(self.words.spell_column_of_facts(predicate, np.concatenate(rows)))
+            when, what, rows = stacked(taken)
+            ticks.append(when)
+            ended.append(what)
+            facts.append(self.words.spell_column_of_facts(predicate, rows))
         self._rows, self._texts = {}, []
         return {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
+
+
+def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
+    """All rows in one array, and for each its tick and what became of it."""
+    ticks, what, rows = zip(*taken, strict=True)
+    counts = list(map(len, rows))
+    when, kinds = (np.repeat(np.array(values, dtype=np.int64), counts) for values in (ticks, what))
+    return when, kinds, np.concatenate(rows)
 
 
 def deltas_of(ticks: Words, ended: Words, facts: Any) -> Iterator[TextDelta]:

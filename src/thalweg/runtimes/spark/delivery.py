@@ -1,7 +1,7 @@
 """Answers leave a run exactly once: what a batch has delivered is written down with it, and a batch that is tried again
 delivers nothing twice.
 
-    delivered.json    {"batch": 7, "told": 41, "out": 1203, "late": 0}
+    delivered.json    {"batch": 7, "tick": 41, "out": 1203, "late": 0}
 
 says that batch 7 was the last, that its answers reach up to tick 41, and how long the files were after it. After a
 crash the files are cut to that length. A sink that cannot be cut (a terminal, a broker) may get the last batch again.
@@ -50,7 +50,7 @@ class Delivered:
     """How far a run has delivered."""
 
     batch: int = -1
-    told: int = -1
+    tick: int = -1
     out: int = 0
     late: int = 0
     over: bool = False
@@ -122,12 +122,12 @@ class Delivery:
             self._deliver_before(first["t"], answers)
             raise error_of(first["fact"])
         decided = _only(answers, DECIDED, OVER)
-        told = max((row["t"] for row in decided), default=self.done.told)
-        self._write(batch, answers, self._start(decided), told)
+        last = max((row["t"] for row in decided), default=self.done.tick)
+        self._write(batch, answers, self._start(decided), last)
         for row in sorted(_only(answers, LATE_FACT), key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
         over = any(row["kind"] == OVER for row in decided)
-        self._settle(Delivered(batch, told, _settled(self._out), _settled(self._late), over))
+        self._settle(Delivered(batch, last, _settled(self._out), _settled(self._late), over))
 
     def _deliver_before(self, reached: int, answers: Any) -> None:
         """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.
@@ -138,26 +138,26 @@ class Delivery:
         start = self._start(decided)
         if self._table is None and decided and reached >= start:
             self._write(self.done.batch, answers, start, reached, upto=reached)
-            self._settle(replace(self.done, told=reached, out=_settled(self._out), cut=True))
+            self._settle(replace(self.done, tick=reached, out=_settled(self._out), cut=True))
 
     def _start(self, decided: list[dict[str, Any]]) -> int:
         """The first tick that has not been answered."""
-        return min((row["until"] for row in decided), default=0) if self.done.told < 0 else self.done.told + 1
+        return min((row["until"] for row in decided), default=0) if self.done.tick < 0 else self.done.tick + 1
 
-    def _write(self, batch: int, answers: Any, start: int, told: int, upto: float = inf) -> None:
+    def _write(self, batch: int, answers: Any, start: int, last: int, upto: float = inf) -> None:
         """Writes the answers up to a tick, without those that an attempt which failed has delivered."""
         rows, shed = _without(answers, *_NO_ANSWERS), _only(answers, SHED)
         if self.done.cut or upto < inf:
             known = _decided_at(rows, self._emit)
-            rows = rows.filter((self.done.told < known) & (known <= upto))
-            shed = [row for row in shed if row["until"] > self.done.told and row["t"] <= upto]
+            rows = rows.filter((self.done.tick < known) & (known <= upto))
+            shed = [row for row in shed if row["until"] > self.done.tick and row["t"] <= upto]
         self.rows += len(rows) + len(shed)
         if self._out is not None:
             missing = [(row["fact"], row["t"], row["until"]) for row in shed]
-            self._out.write("".join(self._formatted(self._blocks(rows, missing, start, told))).encode())
+            self._out.write("".join(self._formatted(self._blocks(rows, missing, start, last))).encode())
         elif self._table is not None and len(rows):
             _write_table(self._table, batch, rows, self._emit)
-        self._report_shed(shed, start, told)
+        self._report_shed(shed, start, last)
 
     def _blocks(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
         if self._combine is not None:

@@ -214,7 +214,7 @@ def _stop(query: "StreamingQuery") -> None:
 
 def _beat(shown: Watch, feeder: Feeder) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
-        told = delivery.done.told
+        told = delivery.done.tick
         shown.beat(told, feeder.facts, max(0, feeder.watermark.of() - told))
 
     return beat
