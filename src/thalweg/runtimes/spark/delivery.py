@@ -57,6 +57,30 @@ class Delivered:
     cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What buckets have sent in a batch: a table of answers, and the few rows of other kinds."""
+
+    answers: Any
+    others: dict[str, list[dict[str, Any]]]
+
+    @classmethod
+    def read(cls, table: Any) -> "_Sent":
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        is_other = pc.is_in(table["kind"], value_set=pa.array(_NO_ANSWERS))
+        others: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _NO_ANSWERS}
+        for row in table.filter(is_other).to_pylist():
+            others[row["kind"]].append(row)
+        return cls(table.filter(pc.invert(is_other)), others)
+
+    @property
+    def decided(self) -> list[dict[str, Any]]:
+        """How far each bucket has come."""
+        return self.others[DECIDED] + self.others[OVER]
+
+
 class Delivery:
     """Writes the answers of batches, each once."""
 
@@ -99,7 +123,7 @@ class Delivery:
                 return
             try:
                 self._check_end()
-                self._deliver(batch, answers)
+                self._deliver(batch, _Sent.read(answers))
             except (Failed, Rejected) as error:
                 self.error = error
                 raise
@@ -115,38 +139,34 @@ class Delivery:
         if self._ended:
             raise EndedError("the run has ended")
 
-    def _deliver(self, batch: int, answers: Any) -> None:
-        failures = _only(answers, FAILED)
-        if failures:
-            first = min(failures, key=lambda row: (row["t"], row["fact"]))
-            self._deliver_before(first["t"], answers)
+    def _deliver(self, batch: int, sent: _Sent) -> None:
+        if sent.others[FAILED]:
+            first = min(sent.others[FAILED], key=lambda row: (row["t"], row["fact"]))
+            self._deliver_before(first["t"], sent)
             raise error_of(first["fact"])
-        decided = _only(answers, DECIDED, OVER)
-        last = max((row["t"] for row in decided), default=self.done.tick)
-        self._write(batch, answers, self._start(decided), last)
-        for row in sorted(_only(answers, LATE_FACT), key=lambda row: (row["t"], row["fact"])):
+        last = max((row["t"] for row in sent.decided), default=self.done.tick)
+        self._write(batch, sent, self._start(sent.decided), last)
+        for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
-        over = any(row["kind"] == OVER for row in decided)
-        self._settle(Delivered(batch, last, _settled(self._out), _settled(self._late), over))
+        self._settle(Delivered(batch, last, _settled(self._out), _settled(self._late), bool(sent.others[OVER])))
 
-    def _deliver_before(self, reached: int, answers: Any) -> None:
+    def _deliver_before(self, reached: int, sent: _Sent) -> None:
         """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.
 
         A table has a file for each batch, which is there as a whole or not at all.
         """
-        decided = _only(answers, DECIDED, OVER)
-        start = self._start(decided)
-        if self._table is None and decided and reached >= start:
-            self._write(self.done.batch, answers, start, reached, upto=reached)
+        start = self._start(sent.decided)
+        if self._table is None and sent.decided and reached >= start:
+            self._write(self.done.batch, sent, start, reached, upto=reached)
             self._settle(replace(self.done, tick=reached, out=_settled(self._out), cut=True))
 
     def _start(self, decided: list[dict[str, Any]]) -> int:
         """The first tick that has not been answered."""
         return min((row["until"] for row in decided), default=0) if self.done.tick < 0 else self.done.tick + 1
 
-    def _write(self, batch: int, answers: Any, start: int, last: int, upto: float = inf) -> None:
+    def _write(self, batch: int, sent: _Sent, start: int, last: int, upto: float = inf) -> None:
         """Writes the answers up to a tick, without those that an attempt which failed has delivered."""
-        rows, shed = _without(answers, *_NO_ANSWERS), _only(answers, SHED)
+        rows, shed = sent.answers, sent.others[SHED]
         if self.done.cut or upto < inf:
             known = _decided_at(rows, self._emit)
             rows = rows.filter((self.done.tick < known) & (known <= upto))
@@ -195,25 +215,6 @@ class Delivery:
         for sink in (self._out, self._late):
             if sink is not None and not _is_standard(sink):
                 sink.close()
-
-
-def _only(answers: Any, *kinds: str) -> list[dict[str, Any]]:
-    """The rows of some kinds, of which there are few."""
-    found: list[dict[str, Any]] = answers.filter(_is_of(answers, kinds)).to_pylist()
-    return found
-
-
-def _without(answers: Any, *kinds: str) -> Any:
-    import pyarrow.compute as pc
-
-    return answers.filter(pc.invert(_is_of(answers, kinds)))
-
-
-def _is_of(answers: Any, kinds: tuple[str, ...]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.is_in(answers["kind"], value_set=pa.array(kinds))
 
 
 def _decided_at(rows: Any, emit: str) -> Words:
