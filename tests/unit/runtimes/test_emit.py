@@ -10,7 +10,17 @@ from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, read_graph
 from thalweg.model.time import Clock
-from thalweg.runtimes.emit import EMITTERS, FORMATS, LONGEST_RUN, Change, Interval, Snapshot, SnapshotRun, formatter
+from thalweg.runtimes.emit import (
+    EMITTERS,
+    FORMATS,
+    LONGEST_RUN,
+    Change,
+    Interval,
+    Intervals,
+    Snapshot,
+    SnapshotRun,
+    formatter,
+)
 
 
 def pieces(emit, *steps):
@@ -168,11 +178,7 @@ HISTORY = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size
 @given(HISTORY, st.integers(1, 4))
 def test_changes_and_intervals_rebuild_the_snapshots(history, step):
     """`history` is what holds at ticks 0, 1, 2, …; the engine is called every `step` ticks."""
-    deltas = [
-        Delta(tick, list(now - before), list(before - now))
-        for tick, (before, now) in enumerate(zip([frozenset(), *history], history, strict=False))
-        if now != before
-    ]
+    deltas = deltas_of_history(history)
     steps = [
         ([delta for delta in deltas if first <= delta.tick <= last], first, last)
         for first in range(0, len(history), step)
@@ -188,6 +194,28 @@ def test_changes_and_intervals_rebuild_the_snapshots(history, step):
         last_change = max((t for t in from_changes if t <= tick), default=None)
         assert (from_changes[last_change] if last_change is not None else set()) == expected
         assert {i.fact for i in intervals if i.start <= tick and (i.until is None or tick <= i.until)} == expected
+
+
+@given(HISTORY, st.sampled_from(["", "a", "ace"]))
+def test_the_intervals_of_two_buckets_are_those_of_one(history, mine):
+    """`mine` are the facts of one bucket; at tick 2, facts were missing in one of them."""
+    deltas, missing = deltas_of_history(history), [("p/1", 2, 2)]
+    parts = [
+        [Delta(delta.tick, [*set(delta.begin_text) & own], [*set(delta.end_text) & own]) for delta in deltas]
+        for own in (set(mine), set("abcde") - set(mine))
+    ]
+    one, *some = (interval_rows(part, len(history)) for part in (deltas, *parts))
+    assert list(Intervals.arrange([*some[0], *some[1]], missing)) == list(Intervals.arrange(one, missing))
+
+
+def interval_rows(deltas, last):
+    emitter = Intervals()
+    return [*emitter.rows(deltas, 0, last), *emitter.rest()]
+
+
+def deltas_of_history(history):
+    pairs = enumerate(zip([frozenset(), *history], history, strict=False))
+    return [Delta(tick, list(now - before), list(before - now)) for tick, (before, now) in pairs if now != before]
 
 
 # As graphs of RDF ----------------------------------------------------------------------------------------------------
