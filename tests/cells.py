@@ -11,10 +11,10 @@ from thalweg.runtimes.answer_sets.options import SolveOptions
 from thalweg.runtimes.answer_sets.windowed import Answered
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.answer_set_cell import Cell
-from thalweg.runtimes.spark.answer_set_job import asked_job
-from thalweg.runtimes.spark.combining import Combining
+from thalweg.runtimes.spark.answer_set_job import answer_set_job
+from thalweg.runtimes.spark.answer_set_worker import AnswerSetWorker
 from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.window_combiner import WindowCombiner
 from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
 from thalweg.runtimes.watermark import Watermark
 from thalweg.solvers.programs import read_program
@@ -35,16 +35,16 @@ class Cluster:
         delay: int = 0,
     ) -> None:
         known = read_program(Source("case.lp", program))[0].knowing(background)
-        job = asked_job(known, background, asking, asking.frame(Clock(), known), Settings(delay=delay), partitions)
+        job = answer_set_job(known, background, asking, asking.frame(Clock(), known), Settings(delay=delay), partitions)
         # As it comes to another process.
         self.job = pickle.loads(pickle.dumps(job))
         self.late: list[str] = []
         self.heard: list[Answered] = []
-        self._cells = [Cell(self.job, 0, bucket) for bucket in self.job.buckets(0)]
+        self._cells = [AnswerSetWorker(self.job, 0, bucket) for bucket in self.job.buckets(0)]
         self._taken: list[list[list[bytes]]] = [[] for _ in self._cells]
         self._packer = Packer(self.job, 0, -1)
         self._watermark = Watermark(delay)
-        self._combining = Combining(self.job, lambda solution, answered: self.heard.append(answered), print)
+        self._combiner = WindowCombiner(self.job, lambda solution, answered: self.heard.append(answered), print)
 
     def take(self, events: list[Event], ended: bool = True) -> list[Solution]:
         """The answers of the windows that close with some events."""
@@ -59,7 +59,7 @@ class Cluster:
                     raise error_of(unwrap(each.payload).header["error"])
                 assert each.stage == OUT
                 rows += self._rows(unwrap(each.payload))
-        return [one for one in self._combining.pieces(rows, 0, 0) if isinstance(one, Solution)]
+        return list(self._combiner.solutions(rows))
 
     def _rows(self, content: Content) -> list[dict[str, Any]]:
         facts = content.lists["facts"].to_pylist()
@@ -72,7 +72,7 @@ class Cluster:
     def lose(self, how: str) -> None:
         """All cells are made anew, from what was saved or from all that came."""
         for bucket, lost in enumerate(self._cells if how != "none" else ()):
-            self._cells[bucket] = cell = Cell(self.job, 0, bucket)
+            self._cells[bucket] = cell = AnswerSetWorker(self.job, 0, bucket)
             if how == "saved":
                 cell.load(lost.save())
             else:

@@ -444,7 +444,7 @@ def _on_spark(known: Program, show: Show) -> None:
     from thalweg.runtimes.spark.session import need_spark
 
     need_spark()
-    from thalweg.runtimes.spark.deliver import Delivery
+    from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.run import Place, run
     from thalweg.runtimes.spark.watch import seconds
@@ -452,11 +452,11 @@ def _on_spark(known: Program, show: Show) -> None:
     class ShownDelivery(Delivery):
         """The run's own delivery, whose answers are also shown."""
 
-        def deliver(self, batch: int, answers: list[dict[str, Any]]) -> None:
+        def deliver(self, batch: int, answers: Any) -> None:
             before = self.done.batch
             super().deliver(batch, answers)
             if batch > before:
-                show.receive(_updates(answers))
+                show.receive(_updates(answers.to_pylist()))
 
     def look(query: Any, delivery: Delivery) -> None:
         if (progress := query.lastProgress) is not None:

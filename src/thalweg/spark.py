@@ -88,6 +88,6 @@ def register(session: "SparkSession") -> None:
     >>> register(spark)  # doctest: +SKIP
     >>> messages = spark.readStream.format("mqtt").load("mqtt://localhost/readings")  # doctest: +SKIP
     """
-    from thalweg.runtimes.spark.messages import MqttSource
+    from thalweg.runtimes.spark.mqtt_source import MqttSource
 
     session.dataSource.register(MqttSource)

@@ -29,7 +29,7 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.model.arrow import DamagedError, decode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import FOREVER, Clock, milliseconds
-from thalweg.runtimes.emit import FORMATS, spelling
+from thalweg.runtimes.emit import FORMATS, formatter
 
 MOST_NODES: Final = 100
 """Of a rule that is run: atoms that have nothing in common have more answers than anyone can wait for."""
@@ -190,7 +190,7 @@ def _run_stream(path: Path, data: bytes) -> None:
     """A stream through the engine and out again, in every format."""
     path.write_bytes(data)
     random = Random(crc32(data))
-    write = spelling(random.choice(FORMATS), Clock())
+    write = formatter(random.choice(FORMATS), Clock())
     emit = random.choice(("changes", "intervals"))
     on_error = random.choice(("stop", "skip"))
     with api.start(api.Parts(_WATCHING), str(path), Timing(last=20), emit, on_error, report=_report) as job:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thalweg import Engine
 from thalweg.diagnostics import Source
-from thalweg.engine import Change
+from thalweg.engine import Delta
 from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.ir.dependency import strata
@@ -40,7 +40,7 @@ def tight(sheddings: Sheddings) -> type[Engine]:
             super().__init__(program, first, memory=0)
             self.number = next(numbers) % 3
 
-        def _forget(self, changes: list[Change]) -> None:
+        def _forget(self, changes: list[Delta]) -> None:
             assert self.now is not None
             upto, which = sheddings.get(self.now, (0, 0))
             if which >> self.number & 1:

@@ -27,7 +27,7 @@ from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.watch import state_rows
 from thalweg.runtimes.spark.wire import unwrap
-from thalweg.runtimes.spark.worker_cache import KEEPER
+from thalweg.runtimes.spark.worker_cache import WORKERS
 from thalweg.runtimes.watermark import Watermark
 from thalweg.spark import reason
 from thalweg.testing.evaluators import arrived
@@ -144,7 +144,7 @@ def test_a_batch_that_is_tried_again_finds_the_same(emit: str) -> None:
             query.go_back(before)
             assert query.take(batch) == expected
         if batch % 5 == 0:
-            KEEPER.forget()
+            WORKERS.forget()
 
 
 def test_a_million_keys(session: "SparkSession", tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.answer_sets.windowed import Listener
     from thalweg.runtimes.consistency.clashes import Explaining
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner, Settings
-    from thalweg.runtimes.emit import Emitter, Piece, Spell
+    from thalweg.runtimes.emit import AnswerBlock, Emitter, Formatter
     from thalweg.runtimes.spark.job import Job as SparkJob
     from thalweg.runtimes.spark.run import Outcome, Place
     from thalweg.runtimes.spark.worker_cache import Start
@@ -40,7 +40,7 @@ class Job(Generic[R]):
     transports: "Sequence[Transport]"
     end: Callable[[], None] = lambda: None
 
-    def pieces(self) -> "Iterator[Piece | None]":
+    def pieces(self) -> "Iterator[AnswerBlock | None]":
         return self.runtime.answers(self.inputs)
 
     def __enter__(self) -> "Job[R]":
@@ -162,22 +162,22 @@ def run_on_spark(
     any more.
     """
     from thalweg.runtimes.embedded import Settings
-    from thalweg.runtimes.emit import spelling
+    from thalweg.runtimes.emit import formatter
     from thalweg.runtimes.spark.session import need_spark
 
     if parts.is_mixed:
         message = "rules and answer set programs can run together only with `--runtime embedded`"
         raise Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`, or run them separately")])
     need_spark()
-    from thalweg.runtimes.spark.deliver import Delivery
+    from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.run import run
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
-    spread = _spread(parts, settings, timing.clock, partitions, spelling(format, timing.clock), report, listen)
+    spread = _spread(parts, settings, timing.clock, partitions, formatter(format, timing.clock), report, listen)
 
     def deliver(ledger: Path) -> Delivery:
         ready()
-        return Delivery(ledger, out, late, spread.job.settings.emit, spread.spell, spread.pieces, report=report)
+        return Delivery(ledger, out, late, spread.job.settings.emit, spread.format, spread.combine, report=report)
 
     with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
         outcome = run(
@@ -201,8 +201,8 @@ class _Spread:
 
     job: "SparkJob"
     start: "Start"
-    spell: "Spell"
-    pieces: Any = None
+    format: "Formatter"
+    combine: Any = None
     look: "Callable[[Dictionary], Callable[[Batch], object]] | None" = None
     finish: Callable[[], None] = lambda: None
 
@@ -212,7 +212,7 @@ def _spread(
     settings: "Settings",
     clock: Clock,
     partitions: int,
-    spell: "Spell",
+    format: "Formatter",
     report: Callable[[Diagnostic], None],
     listen: "Listener",
 ) -> _Spread:
@@ -225,20 +225,24 @@ def _spread(
 
         assert parts.rules is not None
         rules = SparkJob(route_justifications(parts.rules), settings, partitions, name=uuid4().hex)
-        return _Spread(
-            rules, Worker, spell if parts.rules.hints.justification is None else lambda one: spell(as_clashes(one))
-        )
+        explained = parts.rules.hints.justification is not None
+        return _Spread(rules, Worker, (lambda block: format(as_clashes(block))) if explained else format)
     from thalweg.runtimes.answer_sets.windowed import Inputs
-    from thalweg.runtimes.spark.answer_set_cell import Cell
-    from thalweg.runtimes.spark.answer_set_job import asked_job
-    from thalweg.runtimes.spark.combining import Combining
+    from thalweg.runtimes.spark.answer_set_job import answer_set_job
+    from thalweg.runtimes.spark.answer_set_worker import AnswerSetWorker
+    from thalweg.runtimes.spark.window_combiner import WindowCombiner
 
     frame = parts.asking.frame(clock, program)
     check_solver(program, parts.asking)
-    job = asked_job(program, parts.background, parts.asking, frame, settings, partitions, uuid4().hex)
-    combining = Combining(job, listen, report)
+    job = answer_set_job(program, parts.background, parts.asking, frame, settings, partitions, uuid4().hex)
+    combiner = WindowCombiner(job, listen, report)
     return _Spread(
-        job, Cell, spell, combining.pieces, lambda words: Inputs(program, report, words).only, combining.finish
+        job,
+        AnswerSetWorker,
+        format,
+        combiner.solutions,
+        lambda words: Inputs(program, report, words).only,
+        combiner.finish,
     )
 
 

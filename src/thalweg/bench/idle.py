@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from thalweg.engine import Change, Given
+from thalweg.engine import Delta, Given
 from thalweg.engine.decoder import Decoder, Rows
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -20,7 +20,7 @@ class Silent(RuleEngine):
 
     def advance(
         self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
-    ) -> list[Change]:
+    ) -> list[Delta]:
         self.now = to
         return []
 
@@ -57,13 +57,13 @@ class Echo(RuleEngine):
 
     def advance(
         self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
-    ) -> list[Change]:
+    ) -> list[Delta]:
         self.now = self._decoder.now = to
         taken = [*self._streamed(facts), *(each.begun for each in given)]
         if not taken:
             return []
         rows = np.concatenate(taken)
-        return [Change(to, (), frozenset(), self._decoder, rows, None, None, rows)]
+        return [Delta(to, (), frozenset(), self._decoder, (rows, None, None, rows))]
 
     def _streamed(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> Iterator[Rows]:
         """The facts under the first name that the program reads."""

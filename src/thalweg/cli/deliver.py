@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
     from thalweg.model.time import Clock
-    from thalweg.runtimes.emit import Spell
+    from thalweg.runtimes.emit import Formatter
 
 
 class Channel:
@@ -55,15 +55,15 @@ def deliver(
 ) -> None:
     """Runs a job, and writes what it answers; files are opened, and `ready` is called, when it has started."""
     from thalweg.connectors.open import open_output
-    from thalweg.runtimes.emit import spelling
+    from thalweg.runtimes.emit import formatter
 
     with Channel(delivery.late) as channel, starting(channel.write if delivery.late else None) as job:
         channel.open()
         ready()
-        _write(job, open_output(delivery.out), spelling(delivery.format, clock), interrupt)
+        _write(job, open_output(delivery.out), formatter(delivery.format, clock), interrupt)
 
 
-def _write(job: "Job[Any]", sink: "Sink", spell: "Spell", interrupt: "Interrupt") -> None:
+def _write(job: "Job[Any]", sink: "Sink", format: "Formatter", interrupt: "Interrupt") -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
@@ -75,7 +75,7 @@ def _write(job: "Job[Any]", sink: "Sink", spell: "Spell", interrupt: "Interrupt"
                     sink.flush()
                 else:
                     interrupt.writing = True
-                    for text in spell(piece):
+                    for text in format(piece):
                         sink.write(text.encode())
                     interrupt.writing = False
                     interrupt.check()

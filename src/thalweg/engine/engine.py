@@ -16,9 +16,9 @@ import numpy as np
 
 from thalweg.engine.assemble import assemble
 from thalweg.engine.budget import make_room
-from thalweg.engine.change import Change, Given
 from thalweg.engine.completeness import weigh
 from thalweg.engine.decoder import Decoder, Rows, of_relations, relation_mask
+from thalweg.engine.delta import Delta, Given
 from thalweg.engine.equality import EqualityState
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
@@ -109,7 +109,7 @@ class Engine:
         self.incomplete: frozenset[int] = frozenset()
         self.settle_at = FOREVER
         self.shed: tuple[Predicate, ...] = ()
-        self._changes: list[ref[Change]] = []
+        self._changes: list[ref[Delta]] = []
         self._most_changes = _CHANGES
         self.adopt(plan)
 
@@ -142,7 +142,7 @@ class Engine:
 
     def advance(
         self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
-    ) -> list[Change]:
+    ) -> list[Delta]:
         """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change.
 
         `given` is what began and ended at `to` in the parts of a larger program that this one takes facts from. Raises
@@ -178,9 +178,7 @@ class Engine:
         finally:
             self._busy.release()
 
-    def _advance(
-        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch], given: Sequence[Given]
-    ) -> list[Change]:
+    def _advance(self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch], given: Sequence[Given]) -> list[Delta]:
         batches = self._batches(facts)
         if self._takes_triples:
             batches = [as_triples(batch, self.dictionary, self._fed) for batch in batches]
@@ -198,7 +196,7 @@ class Engine:
         self._in_tick = True
         for batch in batches:
             self._admit(batch)
-        changes: list[Change] = []
+        changes: list[Delta] = []
         while self.now is None or self.now < to:
             stop = to if self.now is None or to < self.settle_at else self.settle_at
             tick = self._next_stop(stop)
@@ -380,7 +378,7 @@ class Engine:
 
     # Output ---------------------------------------------------------------------------------------------------------
 
-    def _collect_change(self, tick: int, changes: list[Change]) -> None:
+    def _collect_change(self, tick: int, changes: list[Delta]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
         raised = self.arrays.rows_in(RAISED) if self.program.hints.irrevocable else None
         if self.equals is not None:
@@ -395,14 +393,14 @@ class Engine:
 
     def add_change(
         self,
-        changes: list[Change],
+        changes: list[Delta],
         begun: Rows | None,
         ended: Rows | None,
         unknown: Rows | None,
         raised: Rows | None,
     ) -> None:
         assert self.now is not None
-        change = Change(self.now, self.shed, self.incomplete, self.decoder, begun, ended, unknown, raised)
+        change = Delta(self.now, self.shed, self.incomplete, self.decoder, (begun, ended, unknown, raised))
         changes.append(change)
         self._changes.append(ref(change))
         if len(self._changes) > self._most_changes:
@@ -461,12 +459,12 @@ class Engine:
         """The predicates of the output that may lack facts."""
         return tuple(sorted(name for name, each in self.plan.outputs.items() if each.number in self.incomplete))
 
-    def _settle(self, changes: list[Change]) -> None:
+    def _settle(self, changes: list[Delta]) -> None:
         from thalweg.engine.shed import settle
 
         settle(self, changes)
 
-    def _forget(self, changes: list[Change]) -> None:
+    def _forget(self, changes: list[Delta]) -> None:
         from thalweg.engine.shed import forget_oldest
 
         forget_oldest(self, changes)
@@ -507,9 +505,7 @@ class Engine:
         """Spells every change that has been output and not been looked at, before its rows lose their meaning."""
         for each in self._changes:
             if (change := each()) is not None:
-                assert change.begin is not None
-                assert change.end is not None
-                assert change.unknown is not None
+                change.spell()
         self._changes = []
 
     def collect(self, waiting: Iterable[Batch] = ()) -> None:

@@ -28,11 +28,11 @@ from thalweg.model.time import FOREVER
 from thalweg.planning.plan import Relation
 
 if TYPE_CHECKING:
-    from thalweg.engine.change import Change
+    from thalweg.engine.delta import Delta
     from thalweg.engine.engine import Engine
 
 
-def settle(engine: "Engine", changes: "list[Change]") -> None:
+def settle(engine: "Engine", changes: "list[Delta]") -> None:
     """Plans again where relations have become complete, or incomplete, by the tick that has been evaluated."""
     assert engine.now is not None
     engine.lacking = {name: until for name, until in engine.lacking.items() if until >= engine.now}
@@ -56,7 +56,7 @@ def _plan_again(engine: "Engine", state: State) -> None:
         engine.memory = budget
 
 
-def forget_oldest(engine: "Engine", changes: "list[Change]") -> None:
+def forget_oldest(engine: "Engine", changes: "list[Delta]") -> None:
     """Halves the windows, oldest facts first, until what is needed fits; `changes` get what is unknown by that."""
     assert engine.memory is not None
     # Terms that nothing uses are given back by the runtime, which knows the facts that still wait to come in.
@@ -137,7 +137,7 @@ def _in_common(engine: "Engine", rows: Rows | None) -> Rows:
     return np.zeros((0, width), dtype=np.int64) if rows is None else np.ascontiguousarray(rows[:, :width])
 
 
-def add_difference(engine: "Engine", before: Standing, changes: "list[Change]") -> None:
+def add_difference(engine: "Engine", before: Standing, changes: "list[Delta]") -> None:
     """Adds how the output has changed since `before`, within the tick, to the changes.
 
     What is there no longer and may lack rows has become unknown; what was found unknown and lacks none has ended.

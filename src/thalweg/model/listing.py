@@ -1,6 +1,6 @@
 """Facts as rows of words, put in order and spelled only when they are read, some at a time.
 
-Millions of facts take a hundred times more room as text than as words, and who writes them down needs few at once.
+Millions of facts take a hundred times more room as text than as words, and writing them down needs few at once.
 Their order is that of their text, and found without it: terms are ranked by their text, and rows by the ranks of their
 terms. That is the same order because no term, with the comma or the bracket behind it, is the beginning of another.
 """

@@ -1,7 +1,7 @@
 """One engine in this process (or something else that reasons): events come in, answers come out.
 
     items   pairs (tick, batch) and diagnostics, in the order of arrival; None where the next item must be waited for
-    pieces  what the emitter makes of the engine's changes; None where everything that can be said has been said
+    blocks  what the emitter makes of the engine's changes; None where everything that can be said has been said
 
 Everything moves in whole batches. At a None the timeline is brought up to the watermark, so that a live stream is
 answered before the wait and not after it; where nobody waits, the engine is called once for each tick with input.
@@ -16,7 +16,7 @@ from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
-from thalweg.runtimes.emit import EMITTERS, Emitter, Piece
+from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Emitter
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
@@ -103,12 +103,12 @@ class Embedded(Generic[R]):
         self._shedding = Shedding(report)
         self._schema = _watch(report, explaining is None) if fixed else None
 
-    def answers(self, items: Items) -> Iterator[Piece | None]:
+    def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
-        pieces = self._answers(items)
-        return (piece and as_clashes(piece) for piece in pieces) if self._explaining else pieces
+        blocks = self._answers(items)
+        return (block and as_clashes(block) for block in blocks) if self._explaining else blocks
 
-    def _answers(self, items: Items) -> Iterator[Piece | None]:
+    def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         malformed = None
         for item in items:
             if item is None:
@@ -143,7 +143,7 @@ class Embedded(Generic[R]):
             else:
                 self._buffer.add(tick, batch)
 
-    def _advance(self, tick: int, batches: list[Batch]) -> Iterator[Piece]:
+    def _advance(self, tick: int, batches: list[Batch]) -> Iterator[AnswerBlock]:
         now = self.engine.now
         deltas = (self._explaining or self.engine).advance(tick, batches)
         start = self.engine.first if now is None else now + 1
@@ -151,13 +151,13 @@ class Embedded(Generic[R]):
         yield from self._emitter.step(deltas, start, tick, self.engine.shed)
         self._shedding.see(tick, self.engine.shed, self.engine.unsure)
 
-    def _catch_up(self) -> Iterator[Piece]:
+    def _catch_up(self) -> Iterator[AnswerBlock]:
         """Answers the decided ticks after the last input."""
         decided, now = self._watermark.decided, self.engine.now
         if decided is not None and (now is None or now < decided):
             yield from self._advance(decided, [])
 
-    def _end(self, cut_short: bool) -> Iterator[Piece]:
+    def _end(self, cut_short: bool) -> Iterator[AnswerBlock]:
         """Answers what is left, and reports what happened on the way."""
         self._watermark.end(cut_short=cut_short)
         self._watermark.settle()

@@ -1,25 +1,27 @@
 """Three ways to see one output stream: snapshots, changes, intervals.
 
-    changes      what the engine says, tick by tick
+    changes      what begins and ends, tick by tick
     snapshot     changes added up; one answer for every tick, also where nothing changes
     intervals    each fact from the tick at which it began to the tick before the one at which it ended
 
-All three work from the changes alone, so ticks at which nothing changes cost nothing but the snapshots' own lines.
+All three work from deltas alone, so ticks at which nothing changes cost nothing but the snapshots' own lines.
 
 Over a memory budget an answer is *partial*: everything in it is true, something may be missing, and it names the
 predicates of which facts were shed. What held at the tick before and may hold or not is *unknown*: it has not ended,
 and is no longer part of what holds. When it is known again and holds, it begins again.
 
 Answer sets come window by window instead: a `Solution` each. All can be written as JSON Lines, as atoms, or as graphs
-of RDF whose names tell from when to when they hold.
+of RDF whose names say from when to when they hold.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
 from json.encoder import encode_basestring as quoted
-from typing import Final, Protocol
+from operator import itemgetter
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,7 +29,8 @@ from thalweg.connectors.publish import Graph, Said
 from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
-from thalweg.model.time import Clock
+from thalweg.model.time import FOREVER, Clock
+from thalweg.runtimes.shedding import MissingFacts, Span, shed_between
 
 _PARTIAL: Final = ',"partial":true'
 _NOTE: Final = " % partial"
@@ -41,8 +44,8 @@ _VALID_THROUGH: Final = "<https://schema.org/validThrough>"
 # Facts as strings of JSON.
 _QUOTED: Final = Wrapping('"', '"', lambda text: quoted(text)[1:-1])
 
-# A stretch is printed as one piece of text; this many lines of it at most.
-LONGEST_STRETCH: Final = 8_192
+# A run is printed as one text; this many lines of it at most.
+LONGEST_RUN: Final = 8_192
 
 
 def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ...], *said: Said) -> Graph:
@@ -86,7 +89,9 @@ def marked(partial: bool, shed: tuple[str, ...]) -> str:
     >>> marked(True, ("p/1",)), marked(False, ())
     (',"shed":["p/1"],"partial":true', '')
     """
-    return (f',"shed":{_listed(shed)}' if shed else "") + _PARTIAL * partial
+    if not partial:
+        return ""
+    return (f',"shed":{_listed(shed)}' if shed else "") + _PARTIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SnapshotRun:
     """The same snapshot for every tick from `first` to `last`."""
 
     first: int
@@ -273,40 +278,48 @@ class Solution:
 
 
 Answer = Snapshot | Change | Interval | Solution
-Piece = Stretch | Change | Interval | Solution
-Spell = Callable[[Piece], Iterable[str]]
-"""The text of a piece, in parts where it is long."""
+AnswerBlock = SnapshotRun | Change | Interval | Solution
+Formatter = Callable[[AnswerBlock], Iterable[str]]
+"""The text of a block, in parts where it is long."""
+
+Run = tuple[int, int, tuple[str, ...]]
+"""The first and the last tick at which just these facts hold, which are in order."""
+
+Ended = tuple[str, int, int]
+"""A fact, and the first and the last tick at which it holds, `FOREVER` where it still does."""
+
+Row = TypeVar("Row")
 
 FORMATS: Final = ("jsonl", "atoms", "nquads", "jsonld")
 
 
-def spelling(format: str, clock: Clock) -> Spell:
-    """How pieces are written in one of the `FORMATS`; the clock says which moment a tick is.
+def formatter(format: str, clock: Clock) -> Formatter:
+    """Writes blocks in one of the `FORMATS`; the clock says which moment a tick is.
 
-    >>> write = spelling("nquads", Clock())
+    >>> write = formatter("nquads", Clock())
     >>> [text] = write(Interval("<http://a/C>(<http://a/b>)", 38, None))
     >>> text.splitlines()[1]
     '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
     """
     return {
         "jsonl": as_jsonl,
-        "atoms": lambda piece: piece.atoms() if isinstance(piece, Solution) else (piece.atoms(),),
-        "nquads": lambda piece: (graph.nquads() for graph in piece.graphs(clock)),
-        "jsonld": lambda piece: (graph.jsonld() for graph in piece.graphs(clock)),
+        "atoms": lambda block: block.atoms() if isinstance(block, Solution) else (block.atoms(),),
+        "nquads": lambda block: (graph.nquads() for graph in block.graphs(clock)),
+        "jsonld": lambda block: (graph.jsonld() for graph in block.graphs(clock)),
     }[format]
 
 
-def as_jsonl(piece: Piece) -> Iterable[str]:
+def as_jsonl(block: AnswerBlock) -> Iterable[str]:
     """Lines of JSON.
 
     >>> list(as_jsonl(Interval("a", 38, 41)))
     ['{"fact":"a","from":38,"until":41}\\n']
     """
-    return piece.jsonl() if isinstance(piece, Solution) else (piece.jsonl(),)
+    return block.jsonl() if isinstance(block, Solution) else (block.jsonl(),)
 
 
 class Delta(Protocol):
-    """A change as the engine hands it out: unsorted."""
+    """What began, ended and became unknown at a tick, in any order, and of which predicates facts were missing."""
 
     @property
     def tick(self) -> int: ...
@@ -320,61 +333,108 @@ class Delta(Protocol):
     def shed(self) -> tuple[str, ...]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A delta whose facts are text already."""
+
+    tick: int
+    begin_text: list[str] = field(default_factory=list)
+    end_text: list[str] = field(default_factory=list)
+    unknown_text: list[str] = field(default_factory=list)
+    shed: tuple[str, ...] = ()
+
+
 class Emitter(Protocol):
-    """Turns the changes of the engine into what the user asked to see."""
+    """Turns what a reasoner concludes into what the user asked to see."""
 
     @abstractmethod
-    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Piece]:
-        """The ticks from `first` to `last` have been evaluated, with these changes.
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
+        """The ticks from `first` to `last` have been evaluated, with these deltas.
 
-        `shed` are the predicates of which the engine then lacks facts.
+        `shed` are the predicates of which the reasoner then lacks facts.
         """
 
-    def finish(self) -> Iterator[Piece]:
+    @abstractmethod
+    def finish(self) -> Iterator[AnswerBlock]:
         """Nothing more will come."""
-        return iter(())
+
+
+class RowEmitter(Emitter, Generic[Row]):
+    """Deltas become rows, and rows become answers.
+
+    Rows are what one process knows: neither sorted nor marked. So a bucket sends its rows, those of all buckets are put
+    together, and `arrange` makes the same answers of them as it does of the rows of one process.
+    """
+
+    def __init__(self) -> None:
+        self.missing = MissingFacts()
+
+    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
+        known = list(deltas)
+        missing = self.missing
+        for delta in known:
+            if delta.shed or missing.since:
+                missing.see(delta.tick, delta.shed)
+        if shed or missing.since:
+            missing.see(last, shed)
+        return self.arrange(self.rows(known, first, last), missing.up_to(last))
+
+    def finish(self) -> Iterator[AnswerBlock]:
+        return self.arrange(self.rest(), self.missing.remembered)
+
+    @abstractmethod
+    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterable[Row]:
+        """What is known now that the ticks from `first` to `last` have been evaluated, with these deltas."""
+
+    def rest(self) -> Iterable[Row]:
+        """What is known when nothing more will come."""
+        return ()
+
+    @staticmethod
+    @abstractmethod
+    def arrange(rows: Iterable[Row], missing: Sequence[Span]) -> Iterator[AnswerBlock]:
+        """Rows as answers, in order; partial where facts were missing."""
 
     def save(self) -> Lists:
         """What must be remembered between steps."""
-        return {}
+        return self.missing.save()
 
-    def load(self, saved: Lists, /) -> None:
+    def load(self, saved: Lists) -> None:
         """Goes on where another one was saved."""
-        return
+        self.missing.load(saved)
 
 
-class Changes(Emitter):
+class Changes(RowEmitter[Delta]):
     """`changes`: only ticks with a change."""
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Change]:
-        for delta in deltas:
-            begin, end, unknown = (
-                tuple(sorted(facts)) for facts in (delta.begin_text, delta.end_text, delta.unknown_text)
-            )
+    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterable[Delta]:
+        return deltas
+
+    @staticmethod
+    def arrange(rows: Iterable[Delta], missing: Sequence[Span]) -> Iterator[Change]:
+        for delta in rows:
+            begin, end = tuple(sorted(delta.begin_text)), tuple(sorted(delta.end_text))
+            unknown = tuple(sorted(delta.unknown_text))
             if begin or end or unknown:
-                yield Change(delta.tick, begin, end, bool(delta.shed), delta.shed, unknown)
+                shed = shed_between(missing, delta.tick, delta.tick) if missing else ()
+                yield Change(delta.tick, begin, end, bool(shed), shed, unknown)
 
 
-class Snapshots(Emitter):
+class Snapshots(RowEmitter[Run]):
     """`snapshot`: all that holds, every tick."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._facts: tuple[str, ...] = ()
-        self._shed: tuple[str, ...] = ()
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Stretch]:
+    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterator[Run]:
         for delta in deltas:
-            yield from self._hold(first, delta.tick - 1)
+            if first < delta.tick:
+                yield first, delta.tick - 1, self._facts
             self._apply(delta)
             first = delta.tick
-        yield from self._hold(first, last - 1)
-        self._shed = shed
-        yield from self._hold(last, last)
-
-    def _hold(self, first: int, last: int) -> Iterator[Stretch]:
-        for start in range(first, last + 1, LONGEST_STRETCH):
-            end = min(last, start + LONGEST_STRETCH - 1)
-            yield Stretch(start, end, self._facts, bool(self._shed), self._shed)
+        if first <= last:
+            yield first, last, self._facts
 
     def _apply(self, delta: Delta) -> None:
         gone = {*delta.end_text, *delta.unknown_text}
@@ -383,60 +443,76 @@ class Snapshots(Emitter):
         facts += delta.begin_text
         facts.sort()
         self._facts = tuple(facts)
-        self._shed = delta.shed
+
+    @staticmethod
+    def arrange(rows: Iterable[Run], missing: Sequence[Span]) -> Iterator[SnapshotRun]:
+        edges = {tick for _, since, until in missing for tick in (since, until + 1)}
+        for first, last, facts in rows:
+            for start, end in _parts(first, last, edges):
+                shed = shed_between(missing, start, end) if missing else ()
+                yield SnapshotRun(start, end, facts, bool(shed), shed)
 
     def save(self) -> Lists:
-        return {"facts": self._facts, "shed": self._shed}
+        return super().save() | {"facts": self._facts}
 
     def load(self, saved: Lists) -> None:
-        self._facts, self._shed = (tuple(saved[name].to_pylist()) for name in ("facts", "shed"))
+        super().load(saved)
+        self._facts = tuple(saved["facts"].to_pylist())
 
 
-class Intervals(Emitter):
-    """`intervals`: each fact when it ends or becomes unknown, and at the very end those that still hold."""
+def _parts(first: int, last: int, edges: set[int]) -> Iterable[tuple[int, int]]:
+    """The ticks from one to another in parts that begin at the edges, none of them too long.
+
+    >>> list(_parts(3, 9, {5, 20}))
+    [(3, 4), (5, 9)]
+    """
+    if not edges and last - first < LONGEST_RUN:
+        return ((first, last),)
+    starts = sorted({*range(first, last + 1, LONGEST_RUN), *(edge for edge in edges if first < edge <= last)})
+    return ((start, end - 1) for start, end in pairwise([*starts, last + 1]))
+
+
+class Intervals(RowEmitter[Ended]):
+    """`intervals`: each fact when it ends or becomes unknown, and at the very end those that still hold.
+
+    An interval is partial when facts were missing within it, at its end, or at the tick before it began: then it may
+    have begun earlier.
+    """
 
     def __init__(self) -> None:
+        self.missing = MissingFacts(lasting=True)
         self._open: dict[str, int] = {}
-        self._missing: dict[str, int] = {}
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Interval]:
+    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> list[Ended]:
+        found: list[Ended] = []
+        since = self._open.pop
         for delta in deltas:
-            self._note(delta.tick, delta.shed)
-            for fact in sorted([*delta.end_text, *delta.unknown_text]):
-                yield self._interval(fact, self._open.pop(fact), delta.tick - 1)
+            until = delta.tick - 1
+            found += [(fact, since(fact), until) for facts in (delta.end_text, delta.unknown_text) for fact in facts]
             self._open.update(dict.fromkeys(delta.begin_text, delta.tick))
-        self._note(last, shed)
+        return found
 
-    def finish(self) -> Iterator[Interval]:
-        for fact, start in sorted(self._open.items()):
-            yield self._interval(fact, start, None)
+    def rest(self) -> list[Ended]:
+        return [(fact, start, FOREVER) for fact, start in self._open.items()]
+
+    @staticmethod
+    def arrange(rows: Iterable[Ended], missing: Sequence[Span]) -> Iterator[Interval]:
+        # By the last tick and then by the fact: two sorts by one value are faster than one by pairs.
+        for fact, start, until in sorted(sorted(rows), key=itemgetter(2)):
+            shed = shed_between(missing, start - 1, until + 1) if missing else ()
+            yield Interval(fact, start, None if until == FOREVER else until, bool(shed), shed)
 
     def save(self) -> Lists:
-        since, last = (np.array(list(ticks.values()), dtype=np.int64) for ticks in (self._open, self._missing))
-        return {"facts": list(self._open), "since": since, "shed": list(self._missing), "last": last}
+        since = np.array(list(self._open.values()), dtype=np.int64)
+        return super().save() | {"facts": list(self._open), "since": since}
 
     def load(self, saved: Lists) -> None:
+        super().load(saved)
         self._open = dict(zip(saved["facts"].to_pylist(), saved["since"].tolist(), strict=True))
-        self._missing = dict(zip(saved["shed"].to_pylist(), saved["last"].tolist(), strict=True))
-
-    def _note(self, tick: int, shed: tuple[str, ...]) -> None:
-        self._missing.update(dict.fromkeys(shed, tick))
-
-    def _interval(self, fact: str, start: int, until: int | None) -> Interval:
-        shed = missing_since(self._missing, start) if self._missing else ()
-        return Interval(fact, start, until, bool(shed), shed)
 
 
-def missing_since(missing: Mapping[str, int], start: int) -> tuple[str, ...]:
-    """The predicates that mark an interval, by the last tick at which facts of each were missing.
-
-    An interval is partial when that was so within it, at its end, or at the tick before it began: then it may have
-    begun earlier.
-
-    >>> missing_since({"p/1": 4, "r/1": 7}, start=6)
-    ('r/1',)
-    """
-    return tuple(sorted(predicate for predicate, last in missing.items() if last >= start - 1))
-
-
-EMITTERS: Final[dict[str, Callable[[], Emitter]]] = {"snapshot": Snapshots, "changes": Changes, "intervals": Intervals}
+EMITTERS: Final[dict[str, type[RowEmitter[Any]]]] = {
+    "snapshot": Snapshots,
+    "changes": Changes,
+    "intervals": Intervals,
+}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.values import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Change, Given, Proof
+from thalweg.engine import Delta, Given, Proof
 from thalweg.languages.lars.facts import FactReader
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -22,7 +22,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.planning.wire_parts import Wiring
 from thalweg.runtimes.answer_sets.windowed import Connected, Windowed
-from thalweg.runtimes.emit import Emitter, Piece, Solution
+from thalweg.runtimes.emit import AnswerBlock, Emitter, Solution
 from thalweg.runtimes.rule_engine import RuleEngine
 
 Rows = NDArray[np.int64]
@@ -34,7 +34,7 @@ class Joined:
     """What the rules below and above began and ended at one tick, as one change."""
 
     tick: int
-    changes: tuple[Change, ...]
+    changes: tuple[Delta, ...]
 
     @property
     def begin_text(self) -> list[str]:
@@ -60,7 +60,7 @@ class _Tick:
     tick: int
     batches: Sequence[Batch]
     given: tuple[Given, ...]
-    below: Change | None
+    below: Delta | None
 
 
 class Chain(Emitter):
@@ -109,7 +109,7 @@ class Chain(Emitter):
                 yield from self._at(change.tick, (), change)
         yield from self._at(to, batches, changes[-1] if changes and changes[-1].tick == to else None)
 
-    def _at(self, tick: int, batches: Sequence[Batch], below: Change | None) -> Iterator[Joined | Solution]:
+    def _at(self, tick: int, batches: Sequence[Batch], below: Delta | None) -> Iterator[Joined | Solution]:
         """One tick at which facts come or the lower rules conclude something."""
         yield from self._flush()
         if below is not None and self._reads:
@@ -157,7 +157,7 @@ class Chain(Emitter):
         if found:
             yield Joined(tick.tick, found)
 
-    def _held(self, change: Change) -> tuple[Batch, Batch]:
+    def _held(self, change: Delta) -> tuple[Batch, Batch]:
         """What began and ended of the predicates that the answer set program reads."""
         begun, ended = Batch(), Batch()
         for own, name in self._reads:
@@ -165,7 +165,7 @@ class Chain(Emitter):
             begun.rows[name], ended.rows[name] = came.reshape(-1), went.reshape(-1)
         return begun, ended
 
-    def _handed_on(self, change: Change | None) -> Iterator[Given]:
+    def _handed_on(self, change: Delta | None) -> Iterator[Given]:
         if change is None:
             return
         for name, timed in self._shared:
@@ -175,14 +175,14 @@ class Chain(Emitter):
 
     # Output ---------------------------------------------------------------------------------------------------------
 
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Piece]:
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
         """Changes as the user asked to see them, with the answers of windows between them, in the order of time."""
         self._shown = first - 1 if self._shown is None else self._shown
         yield from self._emit(deltas)
         if self._waiting is None:
             yield from self._emit_rules((), last)
 
-    def _emit(self, deltas: Iterable[Joined | Solution]) -> Iterator[Piece]:
+    def _emit(self, deltas: Iterable[Joined | Solution]) -> Iterator[AnswerBlock]:
         for delta in deltas:
             if isinstance(delta, Solution):
                 yield from self._emit_rules((), delta.t - 1)
@@ -190,13 +190,13 @@ class Chain(Emitter):
             else:
                 yield from self._emit_rules((delta,), delta.tick)
 
-    def _emit_rules(self, deltas: Sequence[Joined], last: int) -> Iterator[Piece]:
+    def _emit_rules(self, deltas: Sequence[Joined], last: int) -> Iterator[AnswerBlock]:
         assert self._shown is not None
         if deltas or last > self._shown:
             first, self._shown = self._shown + 1, max(last, self._shown)
             yield from self._emitter.step(deltas, first, last, ())
 
-    def finish(self) -> Iterator[Piece]:
+    def finish(self) -> Iterator[AnswerBlock]:
         """A stream that was too short for a window has one all the same, which the rules above see."""
         for piece in self.answer_sets.finish():
             assert isinstance(piece, Solution)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from thalweg import api
-from thalweg.engine import Change
+from thalweg.engine import Delta
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
@@ -87,13 +87,13 @@ def by_engine(program: Program, events: Sequence[Event], first: int, last: int) 
     return differences([*feed(engine, events), *(() if engine.now == last else engine.advance(last))])
 
 
-def feed(engine: RuleEngine, events: Iterable[Event]) -> Iterator[Change]:
+def feed(engine: RuleEngine, events: Iterable[Event]) -> Iterator[Delta]:
     """Advances an engine over events that are in order, one call for each tick that has some."""
     for tick, group in groupby(events, key=lambda event: event.tick):
         yield from engine.advance(tick, [batch_of(engine.dictionary, event) for event in group])
 
 
-def differences(changes: Iterable[Change]) -> Changes:
+def differences(changes: Iterable[Delta]) -> Changes:
     """The changes of an engine, as text."""
     return {
         change.tick: Difference(*(frozenset(map(str, some)) for some in (change.begin, change.end, change.unknown)))

@@ -60,7 +60,7 @@ def test_negation_over_what_was_shed_is_unknown_until_it_would_be_gone():
     assert differences(engine.advance(20)) == {}
     changes = engine.advance(40)
     assert {tick: str(found) for tick, found in differences(changes).items()} == {21: "+ a(x), + a(y)"}
-    assert not changes[0].partial
+    assert not changes[0].shed
 
 
 def test_what_is_derived_from_what_is_left_goes_on():

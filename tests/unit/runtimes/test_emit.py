@@ -10,7 +10,17 @@ from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, read_graph
 from thalweg.model.time import Clock
-from thalweg.runtimes.emit import EMITTERS, FORMATS, LONGEST_STRETCH, Change, Interval, Snapshot, Stretch, spelling
+from thalweg.runtimes.emit import (
+    EMITTERS,
+    FORMATS,
+    LONGEST_RUN,
+    Change,
+    Interval,
+    Intervals,
+    Snapshot,
+    SnapshotRun,
+    formatter,
+)
 
 
 def pieces(emit, *steps):
@@ -69,13 +79,13 @@ def test_a_gap_costs_nothing(emit):
 
 
 def test_a_long_gap_of_snapshots_comes_in_long_stretches():
-    found = pieces("snapshot", ([BEGIN], 3, 3 + 5 * LONGEST_STRETCH))
+    found = pieces("snapshot", ([BEGIN], 3, 3 + 5 * LONGEST_RUN))
     assert len(found) <= 7
-    assert sum(piece.last - piece.first + 1 for piece in found) == 5 * LONGEST_STRETCH + 1
+    assert sum(piece.last - piece.first + 1 for piece in found) == 5 * LONGEST_RUN + 1
 
 
 def test_a_stretch_prints_like_its_snapshots():
-    stretch = Stretch(3, 5, ("a", "b"), partial=True)
+    stretch = SnapshotRun(3, 5, ("a", "b"), partial=True)
     assert stretch.jsonl() == "".join(f"{answer}\n" for answer in stretch.answers())
     assert stretch.atoms().splitlines()[0] == "a at 3. % partial"
 
@@ -88,7 +98,7 @@ def test_facts_keep_their_letters_and_quotes():
 
 
 def test_atoms():
-    assert Stretch(4, 5, ("a", "b")).atoms() == "a at 4.\nb at 4.\na at 5.\nb at 5.\n"
+    assert SnapshotRun(4, 5, ("a", "b")).atoms() == "a at 4.\nb at 4.\na at 5.\nb at 5.\n"
     assert Change(4, ("a",), ("b",)).atoms() == "- b at 4.\n+ a at 4.\n"
     assert Interval("a", 4, 6).atoms() == "a from 4 until 6.\n"
     assert Interval("a", 4, None).atoms() == "a from 4.\n"
@@ -168,11 +178,7 @@ HISTORY = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size
 @given(HISTORY, st.integers(1, 4))
 def test_changes_and_intervals_rebuild_the_snapshots(history, step):
     """`history` is what holds at ticks 0, 1, 2, …; the engine is called every `step` ticks."""
-    deltas = [
-        Delta(tick, list(now - before), list(before - now))
-        for tick, (before, now) in enumerate(zip([frozenset(), *history], history, strict=False))
-        if now != before
-    ]
+    deltas = deltas_of_history(history)
     steps = [
         ([delta for delta in deltas if first <= delta.tick <= last], first, last)
         for first in range(0, len(history), step)
@@ -190,6 +196,28 @@ def test_changes_and_intervals_rebuild_the_snapshots(history, step):
         assert {i.fact for i in intervals if i.start <= tick and (i.until is None or tick <= i.until)} == expected
 
 
+@given(HISTORY, st.sampled_from(["", "a", "ace"]))
+def test_the_intervals_of_two_buckets_are_those_of_one(history, mine):
+    """`mine` are the facts of one bucket; at tick 2, facts were missing in one of them."""
+    deltas, missing = deltas_of_history(history), [("p/1", 2, 2)]
+    parts = [
+        [Delta(delta.tick, [*set(delta.begin_text) & own], [*set(delta.end_text) & own]) for delta in deltas]
+        for own in (set(mine), set("abcde") - set(mine))
+    ]
+    one, *some = (interval_rows(part, len(history)) for part in (deltas, *parts))
+    assert list(Intervals.arrange([*some[0], *some[1]], missing)) == list(Intervals.arrange(one, missing))
+
+
+def interval_rows(deltas, last):
+    emitter = Intervals()
+    return [*emitter.rows(deltas, 0, last), *emitter.rest()]
+
+
+def deltas_of_history(history):
+    pairs = enumerate(zip([frozenset(), *history], history, strict=False))
+    return [Delta(tick, list(now - before), list(before - now)) for tick, (before, now) in pairs if now != before]
+
+
 # As graphs of RDF ----------------------------------------------------------------------------------------------------
 
 A, B = "<http://ex.org/C>(<http://ex.org/a>)", "<http://ex.org/p>(<http://ex.org/b>,3)"
@@ -198,7 +226,7 @@ SCHEMA = "<https://schema.org/"
 
 def said(piece, format="nquads", clock=Clock(tick_length=500)):  # noqa: B008
     """What the default graph says, as (graph, property, value), and the graphs of the facts."""
-    text = "".join(spelling(format, clock)(piece))
+    text = "".join(formatter(format, clock)(piece))
     documents = text.splitlines() if format == "jsonld" else [text]
     quads = [quad for document in documents for quad in read_graph(document.encode(), format)]
     about = {quad[:3] for quad in quads if quad[3] is None}
@@ -256,14 +284,14 @@ def test_partial_graphs_say_so():
 
 
 def test_a_tick_beyond_all_calendars_is_told_as_itself():
-    about, (name,) = said(Stretch(10**15, 10**15, (A,)))
+    about, (name,) = said(SnapshotRun(10**15, 10**15, (A,)))
     assert (name, GENERATED_AT, str(10**15)) in about
 
 
 def test_other_formats_are_as_before():
     assert set(FORMATS) == {"jsonl", "atoms", "nquads", "jsonld"}
     piece = Interval(A, 38, 41)
-    spelled = [text for name in ("jsonl", "atoms") for text in spelling(name, Clock())(piece)]
+    spelled = [text for name in ("jsonl", "atoms") for text in formatter(name, Clock())(piece)]
     assert spelled == [piece.jsonl(), piece.atoms()]
 
 
@@ -274,8 +302,8 @@ TOLD = st.lists(st.sets(st.sampled_from([A, B, "slow(road1)", "jam", 'q(x,"a, b"
 @given(snapshots=TOLD, length=st.sampled_from([1, 100, 1_000, 60_000]))
 def test_snapshots_are_a_stream_that_can_be_read_again(format, name, snapshots, length):
     clock, words = Clock(tick_length=length), Dictionary()
-    write, reader = spelling(format, clock), open_reader(name, "in", words, clock)
-    stretches = (Stretch(tick, tick, tuple(sorted(held))) for tick, held in enumerate(snapshots))
+    write, reader = formatter(format, clock), open_reader(name, "in", words, clock)
+    stretches = (SnapshotRun(tick, tick, tuple(sorted(held))) for tick, held in enumerate(snapshots))
     text = "".join(part for stretch in stretches for part in write(stretch))
     items = [*reader.feed(text.encode()), *reader.finish()]
     found = {tick: {*map(str, batch.facts(words))} for tick, batch in items}

@@ -27,7 +27,7 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.runtimes.answer_sets.frame import Frame
 from thalweg.runtimes.answer_sets.numbers import Numbers
-from thalweg.runtimes.emit import Piece, Solution
+from thalweg.runtimes.emit import AnswerBlock, Solution
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -310,11 +310,11 @@ class Windowed:
         assert self.first is not None
         return self.first + start, self.first + closing
 
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Piece]:
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
         """What `advance` gives is what is told."""
         yield from deltas
 
-    def finish(self) -> Iterator[Piece]:
+    def finish(self) -> Iterator[AnswerBlock]:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
             yield from self._until_interrupted(iter(map(self._answer, (self._position,))))

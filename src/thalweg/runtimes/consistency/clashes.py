@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.model.term import unquote
 from thalweg.runtimes.consistency.justifier import Broken, Justifier
-from thalweg.runtimes.emit import Change, Interval, Piece, Snapshot, Stretch, marked
+from thalweg.runtimes.emit import AnswerBlock, Change, Interval, Snapshot, SnapshotRun, TextDelta, marked
 
 if TYPE_CHECKING:
-    from thalweg.engine import Change as Delta
-    from thalweg.engine import Engine
+    from thalweg.engine import Delta, Engine
     from thalweg.model.event import Batch
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -72,7 +71,7 @@ class Inconsistent(Snapshot):
 
 
 @dataclass(frozen=True, slots=True)
-class Clashing(Stretch):
+class Clashing(SnapshotRun):
     """The same clashes for every tick from `first` to `last`."""
 
     def answers(self) -> Iterator[Snapshot]:
@@ -121,28 +120,17 @@ class ClashInterval(Interval):
         return f'{self.fact[:-1]},"from":{self.start},"until":{until}{marked(self.partial, self.shed)}}}'
 
 
-_AS_CLASHES: Final[dict[type, type]] = {Stretch: Clashing, Change: ClashChange, Interval: ClashInterval}
+_AS_CLASHES: Final[dict[type, type]] = {SnapshotRun: Clashing, Change: ClashChange, Interval: ClashInterval}
 
 
-def as_clashes(piece: Piece) -> Piece:
-    """A piece of output whose texts are clashes."""
-    kind = _AS_CLASHES[type(piece)]
-    made: Piece = kind(*(getattr(piece, name) for name in piece.__match_args__))
+def as_clashes(block: AnswerBlock) -> AnswerBlock:
+    """A block of answers whose texts are clashes."""
+    kind = _AS_CLASHES[type(block)]
+    made: AnswerBlock = kind(*(getattr(block, name) for name in block.__match_args__))
     return made
 
 
 # From changes to what is told ---------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Told:
-    """What to tell of a tick."""
-
-    tick: int
-    shed: tuple[str, ...]
-    begin_text: list[str]
-    end_text: list[str]
-    unknown_text: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,21 +162,21 @@ class Tracker:
     def _is_stale(self, until: int, broken: Broken) -> bool:
         return broken not in self._known or self._known[broken].until != until
 
-    def take(self, now: int, shed: tuple[str, ...], changes: "Iterable[Delta]") -> list[Told]:
+    def take(self, now: int, shed: tuple[str, ...], changes: "Iterable[Delta]") -> list[TextDelta]:
         """What to tell of some changes, the last of which may be at `now`."""
-        told: list[Told] = []
+        told: list[TextDelta] = []
         begun: list[Broken] = []
         for change in changes:
             ended, unknown = ([self._end(Broken(*fact.args)) for fact in some] for some in (change.end, change.unknown))
             begun += (Broken(*fact.args) for fact in change.begin)
-            told.append(Told(change.tick, change.shed, [], ended, unknown))
+            told.append(TextDelta(change.tick, [], ended, unknown, change.shed))
         renewed = self._outlived(now)
         if not (begun or renewed):
             return told
         if not told or (renewed and told[-1].tick < now):
-            told.append(Told(now, shed, [], [], []))
-        told[-1].end_text += (self._known[broken].text for broken in renewed)
-        told[-1].begin_text += self._explained([*begun, *renewed])
+            told.append(TextDelta(now, shed=shed))
+        told[-1].end_text.extend(self._known[broken].text for broken in renewed)
+        told[-1].begin_text.extend(self._explained([*begun, *renewed]))
         return told
 
     def _end(self, broken: Broken) -> str:
@@ -246,12 +234,12 @@ class Explaining:
             Justifier(engine.program.hints.justification), lambda terms: facts_about(engine, terms), emit
         )
 
-    def advance(self, to: int, batches: "list[Batch]") -> list[Told]:
-        told: list[Told] = []
+    def advance(self, to: int, batches: "list[Batch]") -> list[TextDelta]:
+        told: list[TextDelta] = []
         while (stop := self._tracker.stop(to, self._engine.settle_at)) is not None:
             told += self._step(stop, [])
         return told + self._step(to, batches)
 
-    def _step(self, to: int, batches: "list[Batch]") -> list[Told]:
+    def _step(self, to: int, batches: "list[Batch]") -> list[TextDelta]:
         changes = self._engine.advance(to, batches)
         return self._tracker.take(to, self._engine.shed, changes)

@@ -1,8 +1,8 @@
-"""An answer set program made ready for many processes: pieces, and buckets of pieces, are the cells of one stage.
+"""An answer set program made ready for many processes: pieces, or parts of pieces by key, are the buckets of one stage.
 
-Each cell evaluates one piece of the program on its own, over its own windows: so all that Spark's stages do for rules
+Each bucket evaluates one piece of the program on its own, over its own windows: so all that Spark's stages do for rules
 (facts go where they are needed, what is decided is decided everywhere, lost processes are replaced) is done for answer
-sets too. The facts of a piece go to one cell, or by a key to as many as there are partitions; cells stand side by side.
+sets too. The facts of a piece go to one bucket, or by a key to as many as there are partitions.
 """
 
 import hashlib
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
 
 WINDOWS = "windows"
-"""How answer sets are told: neither as snapshots nor as changes."""
+"""How answer sets leave a run: neither as snapshots nor as changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A piece and its cells: `cells` of them from `start` on; where there are several, facts go by their `keys`."""
+    """A piece and its `buckets`, from `start` on; where there are several, facts go by their `keys`."""
 
     piece: Piece
     keys: Keys
     start: int
-    cells: int
+    buckets: int
 
 
 @dataclass(frozen=True)
-class AskedJob(Job):
+class AnswerSetJob(Job):
     """What every process must know to answer windows. clingo's syntax trees stay at home, so each reads the program."""
 
     source: Source = NOWHERE.source
@@ -63,7 +63,7 @@ class AskedJob(Job):
         return Partitioning((Stage(0, Program(), (), (), True, (), (), (), frozenset()),))
 
     def buckets(self, stage: int) -> range:
-        return range(sum(spread.cells for spread in self.spreads))
+        return range(sum(spread.buckets for spread in self.spreads))
 
     @property
     def text(self) -> str:
@@ -83,9 +83,9 @@ class AskedJob(Job):
         )
         return hashlib.sha256(repr(what).encode()).hexdigest()
 
-    def cell(self, bucket: int) -> Spread:
-        """The piece that a bucket is a cell of."""
-        return next(spread for spread in self.spreads if spread.start <= bucket < spread.start + spread.cells)
+    def spread_of(self, bucket: int) -> Spread:
+        """The piece that a bucket evaluates, and its other buckets."""
+        return next(spread for spread in self.spreads if spread.start <= bucket < spread.start + spread.buckets)
 
     def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
         """Pieces are the routes; the number of a piece is that of its route."""
@@ -95,35 +95,35 @@ class AskedJob(Job):
             yield 0, number, next((keys[name] for name in sorted(known) if name in keys), None)
 
     def _takers(self, signature: Predicate) -> list[int]:
-        """The pieces that need facts of a signature; a window of so many facts counts all of them."""
+        """The pieces that need facts of a signature; a window of a number of facts counts all of them."""
         if self.frame.tuples:
             return list(range(len(self.spreads)))
         known = self.names.known_as(signature)
         return [number for number, spread in enumerate(self.spreads) if not known.isdisjoint(spread.piece.inputs)]
 
     def where(self, stage: int, route: int, key: int | None, rows: Words, words: Dictionary) -> Words | None:
-        """Two terms that are one to clingo go to the same cell; what has no key goes to any."""
+        """Two terms that are one to clingo go to the same bucket; what has no key goes to any."""
         if route == UNKNOWN:
             return None
         spread = self.spreads[route]
-        if spread.cells == 1 or not rows.shape[1]:
+        if spread.buckets == 1 or not rows.shape[1]:
             return np.full(len(rows), spread.start, dtype=np.int64)
         used, places = np.unique(rows[:, key or 0], return_inverse=True)
         symbols = map(self.names.as_symbol_text, map(words.spell, used.tolist()))
-        cells = np.array([crc32(symbol.encode()) % spread.cells for symbol in symbols], dtype=np.int64)
-        return spread.start + cells[places]
+        buckets = np.array([crc32(symbol.encode()) % spread.buckets for symbol in symbols], dtype=np.int64)
+        return spread.start + buckets[places]
 
     def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
         takers = self._takers(signature)
         return route == takers[0] if takers else bucket == 0
 
     def share(self, bucket: int) -> list[Fact]:
-        """The background of a cell: what its piece takes as input."""
+        """The background of a bucket: what its piece takes as input."""
         return self._shares.get(bucket, [])
 
     @cached_property
     def _shares(self) -> dict[int, list[Fact]]:
-        """The background of all cells, found once: many of them may be in one process."""
+        """The background of all buckets, found once: many of them may be in one process."""
         words = Dictionary()
         found: dict[int, list[Fact]] = {}
         alike: dict[Predicate, list[Fact]] = {}
@@ -140,7 +140,7 @@ class AskedJob(Job):
         return found
 
 
-def asked_job(
+def answer_set_job(
     program: "AspProgram",
     background: Iterable[Fact],
     asking: SolveOptions,
@@ -148,9 +148,9 @@ def asked_job(
     settings: Settings,
     partitions: int,
     name: str = "",
-) -> AskedJob:
-    """An answer set program, taken apart for so many partitions."""
-    return AskedJob(
+) -> AnswerSetJob:
+    """An answer set program, taken apart for a number of partitions."""
+    return AnswerSetJob(
         Program(),
         replace(settings, emit=WINDOWS),
         partitions,
@@ -174,6 +174,6 @@ def _spreads(program: "AspProgram", partitions: int) -> Iterator[Spread]:
         keys = found.keys(piece) if found.parts else None
         # The class of a fact `C(s)` is no argument that it could be sent by.
         split = keys is not None and piece.inputs and partitions > 1 and not (typed and keys.get(typed))
-        cells = partitions if split else 1
-        yield Spread(piece, keys if split and keys else {}, start, cells)
-        start += cells
+        buckets = partitions if split else 1
+        yield Spread(piece, keys if split and keys else {}, start, buckets)
+        start += buckets

@@ -1,179 +1,126 @@
-"""The answers of a bucket as columns, which leave it batch by batch.
+"""Answers on their way from the buckets to the driver: the rows of an emitter as columns.
 
-changes      (tick, ended, fact)       what began (0), what ended (1), and what became unknown (2)
-intervals    (start, until, fact)      until is -1 while the fact holds at the end of the stream
-snapshot     (tick, fact)              every fact that holds, at every tick
+changes      ticks, ended, facts       what began (0), what ended (1), and what became unknown (2)
+intervals    ticks, until, facts       from when to when; until is -1 while the fact holds at the end of the stream
+snapshot     ticks, facts              every fact that holds, at every tick
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from thalweg.model.arrow import Lists
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.time import NEVER
-from thalweg.runtimes.consistency.clashes import Told
-from thalweg.runtimes.emit import EMITTERS, Interval, Piece, Stretch
+from thalweg.model.time import FOREVER, NEVER
+from thalweg.runtimes.emit import EMITTERS, Delta, Ended, Run, TextDelta
 from thalweg.runtimes.spark.wire import Words
 
+Taken = tuple[int, int, Words]
+"""A tick, and rows that began (0), ended (1) or became unknown (2) then."""
 
-class Changes:
-    """What the engine says, with nothing to remember; spelled all at once, by the column."""
 
-    def __init__(self, words: Dictionary) -> None:
+class BucketAnswers:
+    """Collects the deltas of a batch, has them spelled all at once, by the column, and keeps the emitter."""
+
+    def __init__(self, emit: str, words: Dictionary) -> None:
         self.words = words
-        self._heard: dict[tuple[str, int], list[tuple[int, Words, Words, Words]]] = {}
+        self.emitter = EMITTERS[emit]()
+        self._emit = emit
+        self._rows: dict[tuple[str, int], list[Taken]] = {}
         self._texts: list[tuple[int, int, str]] = []
 
-    def take(self, tick: int, predicate: str, begun: Words, ended: Words, unknown: Words) -> None:
-        """Which facts of a predicate began, ended and became unknown, as rows of words; ticks never go back."""
-        if len(begun) or len(ended) or len(unknown):
-            # One name may stand for a class and for a property.
-            self._heard.setdefault((predicate, begun.shape[1]), []).append((tick, begun, ended, unknown))
+    def take(self, tick: int, what: int, predicate: str, rows: Words) -> None:
+        """Facts of a predicate that began, ended or became unknown, as rows of words; ticks never go back."""
+        # One name may stand for a class and for a property.
+        self._rows.setdefault((predicate, rows.shape[1]), []).append((tick, what, rows))
 
-    def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
+    def take_text(self, delta: Delta) -> None:
         """The same for facts that are spelled already."""
-        for what, facts in enumerate((begun, ended, unknown)):
-            self._texts += [(tick, what, fact) for fact in facts]
+        for what, facts in enumerate((delta.begin_text, delta.end_text, delta.unknown_text)):
+            self._texts += [(delta.tick, what, fact) for fact in facts]
 
     def batch(self, first: int, last: int, over: bool) -> Lists:
-        """The answers for the ticks from `first` to `last`, which are decided now; `over`: there will be no more."""
+        """The columns for the ticks from `first` to `last`, which are decided now; `over`: there will be no more."""
+        changes = self._spelled()
+        if self._emit == "changes":
+            return changes
+        known = self.emitter.rows(deltas_of(**changes), first, last) if first <= last else ()
+        return _PACK[self._emit](chain(known, self.emitter.rest() if over else ()))
+
+    def _spelled(self) -> Lists:
         import pyarrow as pa
 
         ticks, ended = ([np.array([each[n] for each in self._texts], dtype=np.int64)] for n in (0, 1))
         facts = [pa.array([fact for _, _, fact in self._texts], type=pa.string())]
-        for (predicate, _), heard in self._heard.items():
-            rows = [part for _, *parts in heard for part in parts]
-            counts = np.array([len(part) for part in rows], dtype=np.int64)
-            when = np.array([tick for tick, *_ in heard], dtype=np.int64)
-            ticks.append(np.repeat(np.repeat(when, 3), counts))
-            ended.append(np.repeat(np.tile(np.array([0, 1, 2], dtype=np.int64), len(heard)), counts))
-            facts.append(self.words.spell_column_of_facts(predicate, np.concatenate(rows)))
-        self._heard, self._texts = {}, []
+        for (predicate, _), taken in self._rows.items():
+            when, what, rows = stacked(taken)
+            ticks.append(when)
+            ended.append(what)
+            facts.append(self.words.spell_column_of_facts(predicate, rows))
+        self._rows, self._texts = {}, []
         return {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
 
-    def save(self) -> Lists:
-        """What must be remembered between batches."""
-        return {}
 
-    def load(self, lists: Lists) -> None:
-        """Goes on where another one was saved."""
-
-
-class Holding:
-    """Snapshots or intervals, from the emitters of the embedded runtime."""
-
-    def __init__(self, words: Dictionary, emit: str) -> None:
-        self.words = words
-        self._emitter = EMITTERS[emit]()
-        self._columns = _COLUMNS[emit]
-        self._deltas: list[Told] = []
-
-    def take(self, tick: int, predicate: str, begun: Words, ended: Words, unknown: Words) -> None:
-        spell = self.words.spell_rows
-        self.hear(tick, spell(predicate, begun), spell(predicate, ended), spell(predicate, unknown))
-
-    def hear(self, tick: int, begun: list[str], ended: list[str], unknown: list[str]) -> None:
-        if not self._deltas or self._deltas[-1].tick < tick:
-            self._deltas.append(Told(tick, (), [], [], []))
-        told = self._deltas[-1]
-        told.begin_text += begun
-        told.end_text += ended
-        told.unknown_text += unknown
-
-    def batch(self, first: int, last: int, over: bool) -> Lists:
-        pieces = [*self._emitter.step(self._deltas, first, last, ())] if first <= last else []
-        self._deltas = []
-        return self._columns([*pieces, *(self._emitter.finish() if over else ())])
-
-    def save(self) -> Lists:
-        return self._emitter.save()
-
-    def load(self, lists: Lists) -> None:
-        self._emitter.load(lists)
+def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
+    """All rows in one array, and for each its tick and what became of it."""
+    ticks, what, rows = zip(*taken, strict=True)
+    counts = list(map(len, rows))
+    when, kinds = (np.repeat(np.array(values, dtype=np.int64), counts) for values in (ticks, what))
+    return when, kinds, np.concatenate(rows)
 
 
-def _intervals(pieces: Iterable[Piece]) -> Lists:
-    rows = [
-        (piece.start, NEVER if piece.until is None else piece.until, piece.fact)
-        for piece in pieces
-        if isinstance(piece, Interval)
-    ]
-    start, until = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
-    return {"ticks": start, "until": until, "facts": [fact for _, _, fact in rows]}
+def deltas_of(ticks: Words, ended: Words, facts: Any) -> Iterator[TextDelta]:
+    """The deltas that columns of changes stand for, in the order of time.
+
+    >>> import pyarrow as pa
+    >>> [delta] = deltas_of(np.array([4, 4]), np.array([1, 0]), pa.array(["a", "b"]))
+    >>> delta.tick, delta.begin_text, delta.end_text
+    (4, ['b'], ['a'])
+    """
+    delta = TextDelta(NEVER)
+    for (tick, what), some in grouped(facts, ticks, ended):
+        if tick != delta.tick:
+            if delta.tick != NEVER:
+                yield delta
+            delta = TextDelta(tick)
+        (delta.begin_text, delta.end_text, delta.unknown_text)[what].extend(some)
+    if delta.tick != NEVER:
+        yield delta
 
 
-def _snapshots(pieces: Iterable[Piece]) -> Lists:
+def grouped(facts: Any, *keys: Words) -> Iterator[tuple[list[int], list[str]]]:
+    """Facts with equal keys together, in the order of the keys."""
+    order = np.lexsort(keys[::-1])
+    texts = facts.take(order).to_pylist()
+    ordered = np.stack([key[order] for key in keys], axis=1)
+    starts = np.flatnonzero(np.any(np.diff(ordered, axis=0, prepend=NEVER), axis=1))
+    for start, end in pairwise([*starts.tolist(), len(texts)]):
+        yield ordered[start].tolist(), texts[start:end]
+
+
+# Rows as columns ----------------------------------------------------------------------------------------------------
+
+
+def _pack_intervals(rows: Iterable[Ended]) -> Lists:
+    facts, start, until = zip(*found, strict=True) if (found := list(rows)) else ((), (), ())
+    ends = np.array(until, dtype=np.int64)
+    ends[ends == FOREVER] = NEVER
+    return {"ticks": np.array(start, dtype=np.int64), "until": ends, "facts": list(facts)}
+
+
+def _pack_snapshots(runs: Iterable[Run]) -> Lists:
     ticks = [np.zeros(0, dtype=np.int64)]
     facts: list[str] = []
-    for piece in pieces:
-        if isinstance(piece, Stretch):
-            span = np.arange(piece.first, piece.last + 1)
-            ticks.append(np.repeat(span, len(piece.facts)))
-            facts += piece.facts * len(span)
+    for first, last, held in runs:
+        span = np.arange(first, last + 1)
+        ticks.append(np.repeat(span, len(held)))
+        facts += held * len(span)
     return {"ticks": np.concatenate(ticks), "facts": facts}
 
 
-_COLUMNS: Final[dict[str, Callable[[Iterable[Piece]], Lists]]] = {"intervals": _intervals, "snapshot": _snapshots}
-
-
-class Missing:
-    """Between which ticks facts of each predicate were missing in a bucket.
-
-    >>> missing = Missing(lasting=False)
-    >>> missing.see(4, ("p/1",))
-    >>> missing.batch(6)
-    [('p/1', 4, 6)]
-    >>> missing.see(9, ())
-    >>> missing.batch(12), missing.batch(15)
-    ([('p/1', 7, 8)], [])
-    """
-
-    def __init__(self, lasting: bool) -> None:
-        """A `lasting` one repeats what was said in earlier batches: intervals that end now may have begun before."""
-        self._lasting = lasting
-        self._spans: dict[str, tuple[int, int]] = {}
-        self._now: dict[str, int] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._spans or self._now)
-
-    def see(self, tick: int, predicates: Iterable[str]) -> None:
-        """From this tick on, facts of these predicates are missing, and of no others."""
-        names = set(predicates)
-        for name in self._now.keys() - names:
-            self._close(name, tick - 1)
-            del self._now[name]
-        self._now = dict.fromkeys(names, tick) | self._now
-
-    def _close(self, name: str, last: int) -> None:
-        first = self._now[name]
-        if first <= last:
-            self._spans[name] = min(first, self._spans.get(name, (first, last))[0]), last
-
-    def batch(self, last: int) -> list[tuple[str, int, int]]:
-        """Each predicate with the first and the last tick, as far as time has come."""
-        for name in self._now:
-            self._close(name, last)
-        self._now = dict.fromkeys(self._now, last + 1)
-        found = [(name, *span) for name, span in sorted(self._spans.items())]
-        self._spans = self._spans if self._lasting else {}
-        return found
-
-    def save(self) -> dict[str, Any]:
-        """What must be remembered between batches."""
-        return {"spans": self._spans, "now": self._now}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """Remembers it."""
-        self._spans = {name: (first, last) for name, (first, last) in saved["spans"].items()}
-        self._now = saved["now"]
-
-
-Telling = Changes | Holding
-
-
-def telling(emit: str, words: Dictionary) -> Telling:
-    """Makes the answers in one of the three ways, spelled with `words`."""
-    return Changes(words) if emit == "changes" else Holding(words, emit)
+_PACK: Final[dict[str, Callable[[Iterable[Any]], Lists]]] = {
+    "intervals": _pack_intervals,
+    "snapshot": _pack_snapshots,
+}

@@ -17,7 +17,7 @@ from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 
@@ -87,7 +87,7 @@ class Job:
         return None if key is None else buckets_of(rows[:, key], words, self.buckets(stage))
 
     def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
-        """Whether nobody gets facts of a signature before this bucket does; so it may speak for all."""
+        """Whether this bucket is the first to get facts of a signature, and reports on them for all."""
         known = self.streamed.get(signature)
         if not known:
             return stage == min(self.counting, default=0) and bucket == self.buckets(stage)[0]

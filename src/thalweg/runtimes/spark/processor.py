@@ -1,9 +1,9 @@
 """Stages as an operator of Spark: rows of parcels in, rows of parcels out, one engine for each stage and bucket.
 
-The engine stays in the memory of a Python process between batches (see `keeper`). The state store holds what recovery
-needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried again, or that
-comes to another machine, finds no worker for the ticket that the store has, builds one from base and journal, and goes
-on.
+The engine stays in the memory of a Python process between batches (see `worker_cache`). The state store holds what
+recovery needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried
+again, or that comes to another machine, finds no worker for the ticket that the store has, builds one from base and
+journal, and goes on.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from thalweg.diagnostics import Failed, Rejected
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Parcel, failure, frame, unframe
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import KEEPER, Member, Start, Task
+from thalweg.runtimes.spark.worker_cache import WORKERS, BucketWorker, Start, Task
 
 PARCELS: Final = StructType(
     [
@@ -90,7 +90,7 @@ class _Stage:
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = Task(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         try:
-            done = KEEPER.resume(task) or KEEPER.begin(self._rebuilt(bucket), task)
+            done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket), task)
         except (Failed, Rejected) as error:
             # It came while the worker was rebuilt: nothing of this batch has been answered.
             return [failure(bucket, error, reached=-1)]
@@ -107,7 +107,7 @@ class _Stage:
         self._about.update((done.ticket, entries, since, base, mine))
         return done.parcels
 
-    def _rebuilt(self, bucket: int) -> Member:
+    def _rebuilt(self, bucket: int) -> BucketWorker:
         worker = self._start(self._job, self._number, bucket)
         saved = self._base.get()
         if saved is not None:

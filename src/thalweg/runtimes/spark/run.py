@@ -21,7 +21,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.rule_engine import RuleEngine
-from thalweg.runtimes.spark.deliver import Delivered, Delivery
+from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
@@ -200,7 +200,7 @@ def start_query(
     from thalweg.runtimes.spark.source import SpoolSource
 
     def deliver(answers: Any, batch: int) -> None:
-        delivery.deliver(batch, answers.toArrow().to_pylist())
+        delivery.deliver(batch, answers.toArrow())
 
     session.dataSource.register(SpoolSource)
     parcels = session.readStream.format("thalweg").option("spool", str(folder / "spool")).load()
@@ -215,7 +215,7 @@ def _stop(query: "StreamingQuery") -> None:
 
 def _beat(shown: Watch, feeder: Feeder) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
-        told = delivery.done.told
+        told = delivery.done.tick
         shown.beat(told, feeder.facts, max(0, feeder.watermark.of() - told))
 
     return beat

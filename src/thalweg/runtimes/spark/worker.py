@@ -5,25 +5,27 @@ given the same again, so a process that dies is replaced by loading what was sav
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from thalweg.diagnostics import Failed, Rejected
-from thalweg.engine import Change, Given
+from thalweg.engine import Delta, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
+from thalweg.planning.plan import Relation
 from thalweg.runtimes.consistency.clashes import Tracker
 from thalweg.runtimes.consistency.justifier import Justifier
 from thalweg.runtimes.rule_engine import RuleEngine
-from thalweg.runtimes.spark.answers import Missing, Telling, telling
+from thalweg.runtimes.spark.answers import BucketAnswers, Taken, stacked
 from thalweg.runtimes.spark.inbox import Inbox, Run, by_tick
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import (
@@ -65,16 +67,15 @@ class Worker:
         settings = job.settings
         self.engine = engine(_share(self.stage, bucket, job.buckets(stage)), memory=settings.memory)
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
-        self.telling: Telling = telling(settings.emit, self.engine.dictionary)
+        self.answers = BucketAnswers(settings.emit, self.engine.dictionary)
+        self._missing = self.answers.emitter.missing
         self._tracker: Tracker | None = None
         if job.program.hints.justification is not None and self.stage.outputs:
             self._tracker = Tracker(Justifier(job.program.hints.justification), self._about, settings.emit)
         self._finished = False
         self._reached = -1
-        self._supplied = _supplied(job, stage)
-        self._missing = Missing(lasting=settings.emit == "intervals")
+        self._supplies = _supplies(job, stage)
         self._doubts: dict[tuple[int, int], tuple[Predicate, ...]] = {}
-        self._unsure: list[tuple[Predicate, ...]] = [()] * len(self._supplied)
         self.must_save = False
 
     # Taking in ------------------------------------------------------------------------------------------------------
@@ -88,7 +89,7 @@ class Worker:
         return out if error is None else [*out, failure(self.bucket, error, self._reached)]
 
     def replay(self, payloads: Iterable[bytes]) -> None:
-        """The same again, after all that came before: what follows has been told, and nothing was shed."""
+        """The same again, after all that came before: what follows has been answered, and nothing was shed."""
         self.engine.memory = None
         try:
             _, error = self._process(payloads)
@@ -125,57 +126,52 @@ class Worker:
 
     # Going on -------------------------------------------------------------------------------------------------------
 
-    def _advance(self, given: dict[int, list[Given]], turns: "Turns", out: list[Parcel]) -> Failed | Rejected | None:
+    def _advance(self, given: dict[int, list[Given]], turns: Turns, out: list[Parcel]) -> Failed | Rejected | None:
         time, engine = self.inbox.watermark, self.engine
         if time.decided is None or time.start is None:
             # Streams that end without an event have answers too: none.
-            if time.is_over and self._speaks:
-                out.append(self._answers(0, NEVER, self.telling.batch(0, NEVER, over=True)))
+            if time.is_over and self._reports_progress:
+                out.append(self._answers(0, NEVER, self.answers.batch(0, NEVER, over=True)))
             return None
         begin = time.start if engine.now is None else engine.now + 1
         if engine.now is None:
             engine.first = time.start
-        supplies = _Supplies(self)
         self._reached = begin - 1
         error: Failed | Rejected | None = None
         if time.decided >= begin:
             batches = self.inbox.up_to(time.decided, in_order=bool(engine.plan.tuples))
             try:
-                self._go_through(batches, given, turns, time.decided, supplies)
+                self._go_through(batches, given, turns, time.decided)
             except (Failed, Rejected) as found:
                 error = found
         reached = time.decided if error is None else self._reached
         over = error is None and time.is_over and not self._finished
         self._finished |= over
-        lists = self.telling.batch(begin, reached, over)
-        if any(map(len, lists.values())) or self._speaks or self._missing:
+        lists = self.answers.batch(begin, reached, over)
+        if any(map(len, lists.values())) or self._reports_progress or self._missing:
             out.append(self._answers(time.start, reached, lists))
-        out += supplies.parcels()
+        for supply in self._supplies:
+            out += supply.parcels(self.bucket, self.job.buckets(supply.stage), engine.dictionary)
         return error
 
     def _go_through(
-        self,
-        batches: dict[int, list[Batch]],
-        given: dict[int, list[Given]],
-        turns: "Turns",
-        last: int,
-        supplies: "_Supplies",
+        self, batches: dict[int, list[Batch]], given: dict[int, list[Given]], turns: Turns, last: int
     ) -> None:
         for tick in sorted(batches.keys() | given.keys() | turns.keys() | {last}):
             if tick in turns:
-                self._doubt(tick, turns[tick], supplies)
+                self._doubt(tick, turns[tick])
             while self._tracker and (stop := self._tracker.stop(tick, self.engine.settle_at)) is not None:
-                self._tell(self.engine.advance(stop), supplies)
+                self._emit(self.engine.advance(stop))
                 self._reached = stop
-            # Told at once: the next tick may bring another plan, in which relations have other numbers.
-            self._tell(self.engine.advance(tick, batches.get(tick, ()), given.get(tick, ())), supplies)
+            # Emitted at once: the next tick may bring another plan, in which relations have other numbers.
+            self._emit(self.engine.advance(tick, batches.get(tick, ()), given.get(tick, ())))
             self._reached = tick
 
-    def _doubt(self, tick: int, turns: "list[Turn]", supplies: "_Supplies") -> None:
+    def _doubt(self, tick: int, turns: list[Turn]) -> None:
         """From this tick on, earlier stages lack other facts than before."""
         engine = self.engine
         if engine.first is not None and tick > engine.first and (engine.now is None or engine.now < tick - 1):
-            self._tell(engine.advance(tick - 1), supplies)
+            self._emit(engine.advance(tick - 1))
         for number, sender, names in turns:
             self._doubts[number, sender] = names
         found: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
@@ -192,14 +188,14 @@ class Worker:
         return tuple(sorted(as_streamed(names.get(each, each) for each in predicates)))
 
     @property
-    def _speaks(self) -> bool:
-        """Whether it is the one that tells how far all have come: somebody must, and all decide alike."""
+    def _reports_progress(self) -> bool:
+        """Whether it sends how far all have come: one bucket must, and all decide alike."""
         number = self.stage.number
         return number == len(self.job.stages) - 1 and self.bucket == self.job.buckets(number)[0]
 
     def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.watermark.is_over}
-        if missing := self._missing.batch(decided):
+        if missing := self._missing.up_to(decided):
             names = dict(self.stage.outputs)
             header |= {"missing": missing, "unsure": sorted(names[each] for each in self.engine.unsure)}
         return wrap(OUT, self.bucket, header, lists)
@@ -210,33 +206,30 @@ class Worker:
             return run.signature
         return run.signature.renamed(self.stage.routes[run.route].name)
 
-    def _tell(self, changes: list[Change], supplies: "_Supplies") -> None:
+    def _emit(self, deltas: list[Delta]) -> None:
         plan = self.engine.plan
+        outputs = [(plan.outputs[name], signature) for name, signature in self.stage.outputs]
         if self._tracker is not None:
             assert self.engine.now is not None
-            for told in self._tracker.take(self.engine.now, self.engine.shed, changes):
-                self.telling.hear(told.tick, told.begin_text, told.end_text, told.unknown_text)
-        for change in changes:
-            for name, signature in self.stage.outputs if self._tracker is None else ():
-                found = change.columns(plan.outputs[name])
-                if signature == TRIPLES:
-                    self._tell_triples(change.tick, found)
-                else:
-                    self.telling.take(change.tick, signature.name, *found)
-            if any(plan.outputs[name].number in change.incomplete for name, _ in self.stage.outputs):
-                self._missing.see(change.tick, self._world(change.shed))
-            else:
-                self._missing.see(change.tick, ())
-            supplies.take(change)
+            for explained in self._tracker.take(self.engine.now, self.engine.shed, deltas):
+                self.answers.take_text(explained)
+        for delta in deltas:
+            for relation, signature in outputs if self._tracker is None else ():
+                for what, rows in enumerate(delta.columns(relation)):
+                    for predicate, some in self._named(signature, rows) if len(rows) else ():
+                        self.answers.take(delta.tick, what, predicate, some)
+            lacks = any(relation.number in delta.incomplete for relation, _ in outputs)
+            self._missing.see(delta.tick, self._world(delta.shed) if lacks else ())
+            for supply in self._supplies:
+                relation = plan.exports[supply.name, supply.route.timed]
+                supply.take(delta, relation, self._world(delta.shed) if relation.number in delta.incomplete else ())
 
-    def _tell_triples(self, tick: int, found: tuple[Words, Words, Words]) -> None:
-        for what, some in enumerate(found):
-            for predicate, rows in as_facts(some, self.engine.dictionary):
-                nothing = rows[:0]
-                self.telling.take(tick, predicate, *(rows if what == each else nothing for each in range(3)))
+    def _named(self, signature: Predicate, rows: Words) -> Iterable[tuple[str, Words]]:
+        """Rows of an output with the predicates that they belong to."""
+        return as_facts(rows, self.engine.dictionary) if signature == TRIPLES else ((signature.name, rows),)
 
     def _about(self, terms: Sequence[str]) -> Iterator[TimedFact]:
-        """The facts that speak of some things, as the world calls them."""
+        """The facts about some things, as streams call them."""
         names = {route.name: route.signature.name for route in self.stage.routes}
         for dated in facts_about(self.engine, terms):
             yield dated._replace(fact=dated.fact._replace(predicate=names[dated.fact.predicate]))
@@ -247,102 +240,85 @@ class Worker:
         """All that has been taken in and still matters."""
         about, runs = self.inbox.save()
         doubts = [[*key, list(names)] for key, names in self._doubts.items()]
-        header = about | {"finished": self._finished, "begun": self.engine.now is not None, "doubts": doubts}
-        header |= {"missing": self._missing.save(), "unsure": self._unsure}
-        engine = self.engine.snapshot() if self.engine.now is not None else b""
+        lacking = [supply.lacking for supply in self._supplies]
+        begun = self.engine.now is not None
+        header = about | {"finished": self._finished, "begun": begun, "doubts": doubts, "lacking": lacking}
+        engine = self.engine.snapshot() if begun else b""
         clashes: Lists = {} if self._tracker is None else {"clashes": self._tracker.save()}
-        return frame([encode(header, self.telling.save() | clashes), engine, *runs])
+        return frame([encode(header, self.answers.emitter.save() | clashes), engine, *runs])
 
     def load(self, saved: bytes) -> None:
         """Brings a new worker to where another one was."""
         about, engine, *runs = unframe(saved)
         header, lists = decode(about)
-        self.telling.load(lists)
+        self.answers.emitter.load(lists)
         if self._tracker is not None:
             self._tracker.load(lists["clashes"].to_pylist())
         self._finished = header["finished"]
         if header["begun"]:
             self.engine = type(self.engine).restore(self.engine.program, engine, self.job.settings.memory)
-            self.telling.words = self.inbox.words = self.engine.dictionary
+            self.answers.words = self.inbox.words = self.engine.dictionary
         self.inbox.load(header, runs)
         self._doubts = {(route, sender): _read(names) for route, sender, names in header["doubts"]}
-        self._missing.load(header["missing"])
-        self._unsure = list(map(_read, header["unsure"]))
+        for supply, lacking in zip(self._supplies, header["lacking"], strict=True):
+            supply.lacking = _read(lacking)
 
 
-class _Supplies:
-    """What a worker derives for later stages, collected over a batch."""
+@dataclass(slots=True)
+class _Supply:
+    """What a later stage takes from this one by one of its routes, collected over a batch; `name` is what it is here.
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-        self._found: list[tuple[list[int], list[Words], list[Words]]] = [([], [], []) for _ in worker._supplied]
-        self._turns: list[list[tuple[int, tuple[Predicate, ...]]]] = [[] for _ in worker._supplied]
+    `lacking` are the predicates of which facts were shed behind it, and `turns` the ticks at which these change.
+    """
 
-    def take(self, change: Change) -> None:
-        plan = self._worker.engine.plan
-        for (name, timed, _, _, route), (ticks, begun, ended) in zip(self._worker._supplied, self._found, strict=True):
-            relation = plan.exports[name, timed]
-            if route.lasting:
-                began = change.lasting(relation)
-                gone = began[:0]
-            else:
-                began, ended_here, unknown = change.columns(relation)
-                gone = np.concatenate((ended_here, unknown))
-            if len(began) or len(gone):
-                ticks.append(change.tick)
-                begun.append(began)
-                ended.append(gone)
-        self._look_for_turns(change)
+    name: Predicate
+    stage: int
+    number: int
+    route: Route
+    taken: list[Taken] = field(default_factory=list)
+    turns: list[tuple[int, tuple[Predicate, ...]]] = field(default_factory=list)
+    lacking: tuple[Predicate, ...] = ()
 
-    def _look_for_turns(self, change: Change) -> None:
-        """Notes where what a later stage gets has become incomplete, or complete again."""
-        worker = self._worker
-        for place, (name, timed, *_) in enumerate(worker._supplied):
-            lacks = worker.engine.plan.exports[name, timed].number in change.incomplete
-            names = worker._world(change.shed) if lacks else ()
-            if names != worker._unsure[place]:
-                worker._unsure[place] = names
-                self._turns[place].append((change.tick, names))
+    def take(self, delta: Delta, relation: Relation, lacking: tuple[Predicate, ...]) -> None:
+        found = (delta.lasting(relation),) if self.route.lasting else delta.columns(relation)
+        # What became unknown is taken back like what ended.
+        self.taken += [(delta.tick, min(what, 1), rows) for what, rows in enumerate(found) if len(rows)]
+        if lacking != self.lacking:
+            self.lacking = lacking
+            self.turns.append((delta.tick, lacking))
 
-    def parcels(self) -> Iterator[Parcel]:
-        for (_, _, stage, number, route), (ticks, begun, ended) in zip(
-            self._worker._supplied, self._found, strict=True
-        ):
-            if ticks:
-                yield from self._spread(stage, number, route, ticks, begun, ended)
-        for (_, _, stage, number, _), turns in zip(self._worker._supplied, self._turns, strict=True):
-            header = {"kind": DOUBTS, "route": number, "from": self._worker.bucket, "turns": turns}
-            yield from (wrap(stage, bucket, header, _NO_LISTS) for bucket in self._worker.job.buckets(stage) if turns)
+    def parcels(self, sender: int, buckets: range, words: Dictionary) -> Iterator[Parcel]:
+        """What was collected, for the buckets of the later stage."""
+        if self.taken:
+            yield from self._changes(sender, buckets, words)
+        if self.turns:
+            header = {"kind": DOUBTS, "route": self.number, "from": sender, "turns": self.turns}
+            yield from (wrap(self.stage, bucket, header, _NO_LISTS) for bucket in buckets)
+        self.taken, self.turns = [], []
 
-    def _spread(
-        self, stage: int, number: int, route: Route, ticks: list[int], begun: list[Words], ended: list[Words]
-    ) -> Iterator[Parcel]:
-        worker = self._worker
-        counts = [len(rows) for rows in begun] + [len(rows) for rows in ended]
-        when = np.repeat(np.array([*ticks, *ticks], dtype=np.int64), counts)
-        gone = np.repeat(np.array([0] * len(ticks) + [1] * len(ticks), dtype=np.int64), counts)
-        rows = np.concatenate([*begun, *ended])
+    def _changes(self, sender: int, buckets: range, words: Dictionary) -> Iterator[Parcel]:
+        route = self.route
+        ticks, ended, rows = stacked(self.taken)
         until = _EMPTY
         if route.lasting:
             rows, until = rows[:, :-1], rows[:, -1]
         if route.union:
-            mark = np.full((len(rows), 1), worker.bucket << 2 | 1, dtype=np.int64)
+            mark = np.full((len(rows), 1), sender << 2 | 1, dtype=np.int64)
             at = rows.shape[1] - route.timed
             rows = np.hstack((rows[:, :at], mark, rows[:, at:]))
-        buckets = worker.job.buckets(stage)
-        where = None if route.key is None else buckets_of(rows[:, route.key], worker.engine.dictionary, buckets)
+        where = None if route.key is None else buckets_of(rows[:, route.key], words, buckets)
         for bucket in buckets:
             chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
-            words = rows[chosen].reshape(-1)
-            if len(when[chosen]):
+            if len(ticks[chosen]):
+                flat = rows[chosen].reshape(-1)
                 lists = {
-                    "ticks": when[chosen],
-                    "ended": gone[chosen],
+                    "ticks": ticks[chosen],
+                    "ended": ended[chosen],
                     "until": until[chosen] if route.lasting else _EMPTY,
-                    "words": words,
-                    **terms_of(words, worker.engine.dictionary),
+                    "words": flat,
+                    **terms_of(flat, words),
                 }
-                yield wrap(stage, bucket, {"kind": CHANGES, "route": number}, lists)
+                yield wrap(self.stage, bucket, {"kind": CHANGES, "route": self.number}, lists)
 
 
 def _turns(contents: Iterable[Content]) -> Turns:
@@ -358,11 +334,11 @@ def _read(texts: Iterable[str]) -> tuple[Predicate, ...]:
     return tuple(map(Predicate.read, texts))
 
 
-def _supplied(job: Job, stage: int) -> list[tuple[Predicate, bool, int, int, Route]]:
-    """For each later stage that takes facts from this one: what it is called here, and where it goes."""
+def _supplies(job: Job, stage: int) -> list[_Supply]:
+    """For each later stage that takes facts from this one: what it takes."""
     names = {(signature, timed): name for name, signature, timed in job.stages[stage].supplies}
     return [
-        (names[route.signature, route.timed], route.timed, later.number, number, route)
+        _Supply(names[route.signature, route.timed], later.number, number, route)
         for later in job.stages
         for number, route in enumerate(later.routes)
         if route.stage == stage
@@ -371,8 +347,6 @@ def _supplied(job: Job, stage: int) -> list[tuple[Predicate, bool, int, int, Rou
 
 def _share(stage: Stage, bucket: int, buckets: range) -> Program:
     """The stage's program with the bucket's share of the background."""
-    from thalweg.model.dictionary import Dictionary
-
     keys = {route.signature.renamed(route.name): route.key for route in stage.routes if route.key is not None}
     words = Dictionary()
 

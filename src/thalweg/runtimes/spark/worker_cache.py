@@ -3,8 +3,8 @@
 Spark hands the next batch of a bucket to any of a machine's Python processes. The one that gets it is often not the one
 with the engine; then it sends the batch there, which costs less than to build the engine anew. What a ticket names is a
 worker as it was after one batch: where and under which name it is kept. The state store has the ticket, so a batch that
-is tried again never meets a worker that is ahead of it. Who asks and who is asked first prove to each other that they
-know the ticket's key; whoever cannot, or takes too long, is not the one.
+is tried again never meets a worker that is ahead of it. Before a task is sent, both processes prove to each other that
+they know the ticket's key; a connection on which that fails, or takes too long, is closed.
 """
 
 import hmac
@@ -31,8 +31,8 @@ _WAITING: Final = 128
 _PROOF: Final = 32
 
 
-class Member(Protocol):
-    """Whoever does the work of a bucket."""
+class BucketWorker(Protocol):
+    """What does the work of a bucket: `Worker`, or `AnswerSetWorker`."""
 
     @property
     def job(self) -> Job:
@@ -55,7 +55,7 @@ class Member(Protocol):
         """Goes on where another one was."""
 
 
-Start = Callable[[Any, int, int], Member]
+Start = Callable[[Any, int, int], BucketWorker]
 """Makes the member for a job, a stage and a bucket."""
 
 
@@ -83,14 +83,14 @@ class Done:
         return any(parcel.stage == FAILURE for parcel in self.parcels)
 
 
-class Keeper:
+class WorkerCache:
     """The workers of one process."""
 
     def __init__(self) -> None:
-        self._workers: OrderedDict[str, tuple[str, Member]] = OrderedDict()
+        self._workers: OrderedDict[str, tuple[str, BucketWorker]] = OrderedDict()
         self._key = token_hex(16)
 
-    def begin(self, worker: Member, task: Task) -> Done:
+    def begin(self, worker: BucketWorker, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
         if (done := Done("", parcels, b"")).failed:
@@ -106,7 +106,7 @@ class Keeper:
         return Done(ticket, parcels, saved)
 
     def resume(self, task: Task) -> Done | None:
-        """Has the worker of the ticket do a task, here or in the process that keeps it; none where nobody has it."""
+        """Has the worker of the ticket do a task, here or in the process that keeps it; None where it is gone."""
         done = self._resume_here(task)
         if done is not None or not task.ticket:
             return done
@@ -143,7 +143,7 @@ class Keeper:
             _aside(partial(self._serve, guest))
 
     def _serve(self, guest: socket) -> None:
-        # Who gets no answer builds a worker, and meets by itself whatever went wrong here.
+        # A process that gets no answer builds a worker, and meets what went wrong here by itself.
         with guest, suppress(Exception):
             guest.settimeout(_PATIENCE)
             _greet(guest, self._key, b"host", b"guest")
@@ -162,7 +162,7 @@ def _greet(other: socket, key: str, mine: bytes, its: bytes) -> None:
     other.sendall(nonce)
     other.sendall(_proof(key, mine, _exactly(other, _PROOF)))
     if not hmac.compare_digest(_exactly(other, _PROOF), _proof(key, its, nonce)):
-        raise ConnectionError("this is somebody else")
+        raise ConnectionError("the other process does not know the key")
     other.settimeout(None)
 
 
@@ -185,7 +185,7 @@ def _exactly(other: socket, size: int) -> bytes:
     while view:
         count = other.recv_into(view)
         if not count:
-            raise ConnectionError("nobody is there any more")
+            raise ConnectionError("the other process has ended")
         view = view[count:]
     return bytes(data)
 
@@ -212,5 +212,5 @@ def _read_done(data: bytes) -> Done:
     return Done(ticket, parcels, saved)
 
 
-KEEPER: Final = Keeper()
+WORKERS: Final = WorkerCache()
 """That of this process."""

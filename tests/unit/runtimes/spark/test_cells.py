@@ -38,7 +38,7 @@ def answers(found: list[Solution]) -> list[list[list[str]]]:
 
 def test_pieces_are_side_by_side_and_large_ones_are_split_by_their_key() -> None:
     cluster = Cluster(TRAFFIC, SolveOptions(), 3)
-    assert [(spread.piece.inputs, spread.start, spread.cells) for spread in cluster.job.spreads] == [
+    assert [(spread.piece.inputs, spread.start, spread.buckets) for spread in cluster.job.spreads] == [
         (("light/1", "many/1", "slow/1"), 0, 3),
         (("at/2", "smoke/1"), 3, 3),
         (("crew/1",), 6, 1),
@@ -61,7 +61,7 @@ def test_a_report_has_a_share_for_each_piece() -> None:
 def test_the_background_goes_where_the_facts_go() -> None:
     background = tuple(read_fact(f"p({number})") for number in range(20))
     cluster = Cluster("a(X) :- p(X), not q(X).", SolveOptions(), 4, background)
-    assert [spread.cells for spread in cluster.job.spreads] == [4]
+    assert [spread.buckets for spread in cluster.job.spreads] == [4]
     found = cluster.take([event(0, *(f"q({number})" for number in range(0, 20, 2)))])
     assert answers(found) == [[sorted(f"a({number})" for number in range(1, 20, 2))]]
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark")
@@ -12,18 +13,18 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from thalweg import Engine, api
 from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, Span
-from thalweg.engine import Change
+from thalweg.engine import Delta
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
-from thalweg.runtimes.spark.deliver import Delivery
+from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.wire import FAILURE, error_of, failure, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import KEEPER, Keeper, Task
+from thalweg.runtimes.spark.worker_cache import WORKERS, Task, WorkerCache
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
@@ -35,7 +36,7 @@ ERROR = Failed(Diagnostic("E407", "there is no room for more rows", help="give i
 class Exhausted(Engine):
     """An engine that can do nothing after a tick."""
 
-    def advance(self, to: int, *rest: Any, **more: Any) -> list[Change]:
+    def advance(self, to: int, *rest: Any, **more: Any) -> list[Delta]:
         if to > LAST_GOOD:
             raise ERROR
         return super().advance(to, *rest, **more)
@@ -60,9 +61,9 @@ def test_what_comes_before_is_delivered_and_the_rest_when_the_run_is_resumed(tmp
     job = job_of(emit)
     given = payloads(job, [1, 2, 3, 4, 6])
 
-    def rows(worker: Worker) -> list[dict[str, Any]]:
-        found = [batch for parcel in worker.process(given) for batch in _opened(parcel.payload, emit)]
-        return [row for batch in found for row in batch.to_pylist()]
+    def rows(worker: Worker) -> pa.Table:
+        parcels = worker.process(given)
+        return pa.Table.from_batches([batch for parcel in parcels for batch in _opened(parcel.payload, emit)])
 
     def delivery(name: str) -> Delivery:
         return Delivery(tmp_path / f"{name}.json", str(tmp_path / name), None, emit)
@@ -101,8 +102,9 @@ def test_of_several_workers_the_first_that_failed_ends_the_answers(tmp_path):
 
     over = {"kind": OVER, "t": 9, "until": 0, "stream": None, "fact": ""}
     delivery = Delivery(tmp_path / "ledger.json", str(tmp_path / "out"), None, "changes")
+    rows = [failed(5, "the later one"), failed(2, "the earlier one"), begun(2), begun(3), over]
     with pytest.raises(Failed, match="the earlier one"):
-        delivery.deliver(0, [failed(5, "the later one"), failed(2, "the earlier one"), begun(2), begun(3), over])
+        delivery.deliver(0, pa.Table.from_pylist(rows))
     delivery.close()
     assert (tmp_path / "out").read_text() == '{"t":2,"begin":["q(2)"],"end":[]}\n'
 
@@ -110,9 +112,9 @@ def test_of_several_workers_the_first_that_failed_ends_the_answers(tmp_path):
 @pytest.mark.parametrize("in_another_process", [False, True])
 def test_nothing_is_kept_of_a_worker_that_failed(in_another_process):
     job = job_of("changes")
-    one = Keeper()
+    one = WorkerCache()
     begun = one.begin(exhausted(job, 0, 0), Task("b", "", payloads(job, [1, 3], ended=False), saving=False))
-    asked = Keeper() if in_another_process else one
+    asked = WorkerCache() if in_another_process else one
     done = asked.resume(Task("b", begun.ticket, payloads(job, [6], ended=False), saving=True))
     assert done is not None
     assert done.failed
@@ -135,7 +137,7 @@ def test_the_store_stays_as_it_was_before_the_batch():
     assert take([6])[-1].stage == FAILURE
     assert tester.peekValueState("about0", label) == before
     # The worker is gone, so it is rebuilt, and gives up again.
-    KEEPER.forget()
+    WORKERS.forget()
     assert take([6])[-1].stage == FAILURE
 
 
@@ -146,7 +148,7 @@ def test_a_worker_that_cannot_be_rebuilt_says_so():
     tester = TwsTester(LevelProcessor(job, [0], lambda *about: next(makers)(*about)))
     post = [Row(bucket=label, stage=0, payload=each) for each in payloads(job, [1, 6], ended=False)]
     assert FAILURE not in {row.stage for row in tester.test(label, post)}
-    KEEPER.forget()
+    WORKERS.forget()
     (told,) = tester.test(label, post)
     assert told.stage == FAILURE
 

@@ -6,13 +6,14 @@ import sys
 from threading import Event
 from time import monotonic, sleep
 
+import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark")
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.runtimes.spark import session, shutdown
-from thalweg.runtimes.spark.deliver import Delivery, EndedError
+from thalweg.runtimes.spark.delivery import Delivery, EndedError
 from thalweg.runtimes.spark.shutdown import Guard, leaving_in_time
 
 WAITING = [sys.executable, "-c", "print(flush=True); import time; time.sleep(600)"]
@@ -115,7 +116,7 @@ def test_a_batch_that_comes_after_the_end_is_not_taken_for_done(tmp_path):
     delivery.end()
     row = {"kind": "begin", "t": 1, "until": None, "stream": None, "fact": "a"}
     with pytest.raises(EndedError):
-        delivery.deliver(0, [row])
+        delivery.deliver(0, pa.Table.from_pylist([row]))
     assert delivery.error is None
     assert delivery.done.batch == -1
     delivery.close()

@@ -10,7 +10,7 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import Keeper, Task
+from thalweg.runtimes.spark.worker_cache import Task, WorkerCache
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
@@ -59,12 +59,12 @@ def test_later_stages_hear_what_is_missing():
 
 
 def test_a_batch_in_which_facts_are_shed_is_saved_and_not_replayed():
-    keeper = Keeper()
+    cache = WorkerCache()
     job = replace(JOB, name="budget")
     worker, done, saved = Worker(job, 0, 0), None, []
     for tick in range(6):
         task = Task("budget/0/0", done.ticket if done else "", payloads(parcels(job, tick, many(tick)), 0), False)
-        done = keeper.resume(task) or keeper.begin(worker, task)
+        done = cache.resume(task) or cache.begin(worker, task)
         saved.append(done.saved)
     assert any(saved)
     assert not all(saved)

@@ -19,7 +19,7 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import Done, Keeper, Task
+from thalweg.runtimes.spark.worker_cache import Done, Task, WorkerCache
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
@@ -41,18 +41,18 @@ def told(done: Done | None) -> list[tuple[int, str]]:
     return [pair for each in lists for pair in zip(each["ticks"].tolist(), each["facts"].to_pylist(), strict=True)]
 
 
-def begin(keeper: Keeper, ticks: Iterable[int] = (1, 2)) -> Done:
+def begin(cache: WorkerCache, ticks: Iterable[int] = (1, 2)) -> Done:
     worker = Worker(JOB, 0, 0)
     *before, last = ticks
     for tick in before:
         worker.process(task("", tick).payloads)
-    return keeper.begin(worker, task("", last))
+    return cache.begin(worker, task("", last))
 
 
 @pytest.mark.parametrize("saving", [False, True])
-def test_another_keeper_is_asked(saving: bool) -> None:
-    one, other = Keeper(), Keeper()
-    alone = Keeper()
+def test_another_process_is_asked(saving: bool) -> None:
+    one, other = WorkerCache(), WorkerCache()
+    alone = WorkerCache()
     here = alone.resume(task(begin(alone).ticket, 3, saving))
     there = other.resume(task(begin(one).ticket, 3, saving))
     assert here is not None
@@ -65,7 +65,7 @@ def test_another_keeper_is_asked(saving: bool) -> None:
 
 def test_who_is_gone_is_not_asked() -> None:
     ticket = _of_another_process()
-    assert Keeper().resume(task(ticket, 3)) is None
+    assert WorkerCache().resume(task(ticket, 3)) is None
 
 
 def _of_another_process() -> str:
@@ -79,12 +79,12 @@ def _of_another_process() -> str:
 
 
 def _keep(its: Connection) -> None:
-    its.send(begin(Keeper()).ticket)
+    its.send(begin(WorkerCache()).ticket)
 
 
 def test_a_ticket_is_good_for_one_batch() -> None:
     """An attempt that is repeated finds nobody, because the worker is ahead."""
-    one, other = Keeper(), Keeper()
+    one, other = WorkerCache(), WorkerCache()
     first = begin(one)
     done = one.resume(task(first.ticket, 3))
     assert done is not None
@@ -92,7 +92,7 @@ def test_a_ticket_is_good_for_one_batch() -> None:
 
 
 def test_nobody_works_for_those_who_have_the_wrong_key() -> None:
-    one, other = Keeper(), Keeper()
+    one, other = WorkerCache(), WorkerCache()
     done = begin(one)
     host, port, _, name = done.ticket.split("/")
     assert other.resume(task(f"{host}/{port}/{'0' * 32}/{name}", 4)) is None
@@ -114,34 +114,34 @@ def test_a_stranger_at_the_port_is_not_the_one(says: bytes, monkeypatch: pytest.
         host = Thread(target=welcome)
         host.start()
         ticket = f"{gethostname()}/{door.getsockname()[1]}/{'0' * 32}/1"
-        assert Keeper().resume(task(ticket, 3)) is None
+        assert WorkerCache().resume(task(ticket, 3)) is None
         host.join()
         visits[0].close()
 
 
 def test_a_silent_visitor_keeps_nobody_waiting() -> None:
-    one = Keeper()
+    one = WorkerCache()
     ticket = begin(one).ticket
     with create_connection(("127.0.0.1", int(ticket.split("/")[1]))):
-        assert Keeper().resume(task(ticket, 3)) is not None
+        assert WorkerCache().resume(task(ticket, 3)) is not None
 
 
 def test_many_ask_at_once() -> None:
-    one = Keeper()
+    one = WorkerCache()
     many = [replace(task("", 2), bucket=f"run/0/{number}") for number in range(12)]
     tickets = [one.begin(Worker(JOB, 0, 0), each).ticket for each in many]
     tasks = [replace(task(ticket, 3), bucket=each.bucket) for ticket, each in zip(tickets, many, strict=True)]
     with ThreadPoolExecutor(len(tasks)) as askers:
-        assert all(askers.map(lambda each: Keeper().resume(each), tasks))
+        assert all(askers.map(lambda each: WorkerCache().resume(each), tasks))
 
 
 def test_a_job_with_one_batch_leaves_nothing_behind() -> None:
-    one, job = Keeper(), replace(JOB, bounded=True)
+    one, job = WorkerCache(), replace(JOB, bounded=True)
     done = one.begin(Worker(job, 0, 0), task("", 1))
     assert one.resume(task(done.ticket, 2)) is None
 
 
 def test_what_goes_wrong_elsewhere_is_met_here() -> None:
-    one, other = Keeper(), Keeper()
+    one, other = WorkerCache(), WorkerCache()
     broken = replace(task(begin(one).ticket, 3), payloads=[b"no parcel"])
     assert other.resume(broken) is None

@@ -8,7 +8,7 @@ pytest.importorskip("pyspark")
 
 from thalweg.connectors.mqtt import MqttSink, MqttTransport
 from thalweg.diagnostics import Failed, Rejected
-from thalweg.runtimes.spark.messages import Kept, MqttReader, MqttSource
+from thalweg.runtimes.spark.mqtt_source import Kept, MqttReader, MqttSource
 
 
 def read_until(reader, start, last):

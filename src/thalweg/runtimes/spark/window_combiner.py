@@ -1,4 +1,4 @@
-"""The answers that cells give for their pieces become the answers of windows, where they leave a run."""
+"""The answers of buckets for their pieces become the answers of windows, where they leave a run."""
 
 import json
 from collections import deque
@@ -11,15 +11,15 @@ from typing import Any
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.answer_sets.windowed import Answered, Listener, Share, TimeoutLog
-from thalweg.runtimes.emit import Piece, Solution
-from thalweg.runtimes.spark.answer_set_job import AskedJob
+from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.spark.answer_set_job import AnswerSetJob
 from thalweg.solvers.clingo import Solved
 from thalweg.solvers.combine import combine
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a cell has told of the window with a number, or of several that have the same answer from there on."""
+class _Part:
+    """A bucket's answer for the window with a number, or for several from there on that have the same answer."""
 
     number: int
     tick: int
@@ -40,14 +40,14 @@ class _Told:
         return self.tick + later, self.data["start"] + later
 
 
-def _order(told: _Told) -> tuple[int, int]:
-    return told.number, told.data.get("piece", 0)
+def _order(part: _Part) -> tuple[int, int]:
+    return part.number, part.data.get("piece", 0)
 
 
-def _stretches(told: list[_Told]) -> Iterator[tuple[int, int, list[_Told]]]:
-    """Windows of which all cells tell the same: the number of the first, how many there are, and what is told."""
-    marks = sorted({mark for one in told for mark in (one.number, one.end)})
-    waiting, open_ = deque(told), list[_Told]()
+def _aligned(parts: list[_Part]) -> Iterator[tuple[int, int, list[_Part]]]:
+    """Windows for which the same parts count: the number of the first, how many there are, and the parts."""
+    marks = sorted({mark for one in parts for mark in (one.number, one.end)})
+    waiting, open_ = deque(parts), list[_Part]()
     for number, end in pairwise(marks):
         open_ = [one for one in open_ if one.end > number]
         while waiting and waiting[0].number == number:
@@ -57,20 +57,20 @@ def _stretches(told: list[_Told]) -> Iterator[tuple[int, int, list[_Told]]]:
             yield number, end - number, open_
 
 
-class Combining:
-    """Puts together what cells have told of a batch, and remembers which windows took too long."""
+class WindowCombiner:
+    """Puts together the parts of a batch, and remembers which windows took too long."""
 
-    def __init__(self, job: AskedJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
+    def __init__(self, job: AnswerSetJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
         self._pieces = [spread.piece for spread in job.spreads]
         self._limit = job.asking.seconds
         self._slide = job.frame.slide
         self._listen = listen
         self._tardy = TimeoutLog(report)
 
-    def pieces(self, rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
+    def solutions(self, rows: list[dict[str, Any]]) -> Iterator[Solution]:
         """The answers of the windows that close in a batch, in order."""
-        told = sorted((_Told(row["until"], row["t"], json.loads(row["fact"])) for row in rows), key=_order)
-        for number, length, parts in _stretches(told):
+        found = sorted((_Part(row["until"], row["t"], json.loads(row["fact"])) for row in rows), key=_order)
+        for number, length, parts in _aligned(found):
             tick, start = parts[0].window(number, self._slide)
             if all(part.is_repeated for part in parts):
                 self._tardy.pass_over(tick, length)
@@ -87,18 +87,18 @@ class Combining:
         self._listen(solution, answered)
         return solution
 
-    def _shares(self, parts: list[dict[str, Any]], told: int) -> tuple[Share, ...]:
+    def _shares(self, parts: list[dict[str, Any]], count: int) -> tuple[Share, ...]:
         return tuple(
             Share(
                 self._pieces[number].inputs,
-                sum(cell["facts"] for cell in cells),
-                sum(cell["seconds"] for cell in cells),
-                told if len(self._pieces) == 1 else prod(len(cell["sets"]) for cell in cells),
+                sum(part["facts"] for part in buckets),
+                sum(part["seconds"] for part in buckets),
+                count if len(self._pieces) == 1 else prod(len(part["sets"]) for part in buckets),
             )
             for number, group in groupby(parts, key=lambda part: int(part["piece"]))
-            for cells in [list(group)]
+            for buckets in [list(group)]
         )
 
     def finish(self) -> None:
-        """Tells which windows took too long, and how many were passed over."""
+        """Reports which windows took too long, and how many were passed over."""
         self._tardy.tell()

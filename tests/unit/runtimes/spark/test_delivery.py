@@ -1,14 +1,15 @@
 """What a batch on Spark delivers is written as the embedded runtime writes it."""
 
+import pyarrow as pa
 import pytest
 
 pytest.importorskip("pyspark")
 
 from thalweg.diagnostics import Rejected
 from thalweg.model.time import Clock
-from thalweg.runtimes.emit import FORMATS, Change, Interval, Stretch, as_jsonl, spelling
+from thalweg.runtimes.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
-from thalweg.runtimes.spark.deliver import Delivery
+from thalweg.runtimes.spark.delivery import Delivery
 
 A, B = "<http://ex.org/C>(<http://ex.org/a>)", "<http://ex.org/p>(<http://ex.org/b>,3)"
 DONE = {"kind": OVER, "t": 4, "until": 3, "fact": "", "stream": None}
@@ -18,22 +19,28 @@ def row(tick, fact, until=-1, kind=BEGIN):
     return {"kind": kind, "t": tick, "until": until, "fact": fact, "stream": None}
 
 
+def table(rows):
+    """Rows as Spark hands them over."""
+    kinds = {"kind": pa.string(), "t": pa.int64(), "until": pa.int64(), "stream": pa.string(), "fact": pa.string()}
+    return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+
+
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(
     ("emit", "rows", "pieces"),
     [
         ("changes", [row(3, B), row(3, A)], [Change(3, (A, B), ())]),
         ("intervals", [row(3, B, until=3), row(3, A)], [Interval(B, 3, 3), Interval(A, 3, None)]),
-        ("snapshot", [row(3, A), row(4, A), row(4, B)], [Stretch(3, 3, (A,)), Stretch(4, 4, (A, B))]),
+        ("snapshot", [row(3, A), row(4, A), row(4, B)], [SnapshotRun(3, 3, (A,)), SnapshotRun(4, 4, (A, B))]),
     ],
 )
 def test_every_format(tmp_path, emit, rows, pieces, format):
-    spell = spelling(format, Clock())
+    write = formatter(format, Clock())
     out = tmp_path / "answers"
-    delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, spell=spell)
-    delivery.deliver(0, [*rows, DONE])
+    delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, format=write)
+    delivery.deliver(0, table([*rows, DONE]))
     delivery.close()
-    assert out.read_text() == "".join(text for piece in pieces for text in spell(piece))
+    assert out.read_text() == "".join(text for piece in pieces for text in write(piece))
 
 
 SHED = {"kind": "shed", "t": 3, "until": 3, "fact": "p/1", "stream": "a/1"}
@@ -52,13 +59,13 @@ SHED = {"kind": "shed", "t": 3, "until": 3, "fact": "p/1", "stream": "a/1"}
             [row(1, B, until=1), row(1, B, until=2), row(4, A)],
             [Interval(B, 1, 1), Interval(B, 1, 2, True, ("p/1",)), Interval(A, 4, None, True, ("p/1",))],
         ),
-        ("snapshot", [row(4, A)], [Stretch(3, 3, (), True, ("p/1",)), Stretch(4, 4, (A,))]),
+        ("snapshot", [row(4, A)], [SnapshotRun(3, 3, (), True, ("p/1",)), SnapshotRun(4, 4, (A,))]),
     ],
 )
 def test_what_was_shed_is_said(tmp_path, emit, rows, pieces):
     out, found = tmp_path / "answers", []
     delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, report=found.append)
-    delivery.deliver(0, [*rows, SHED, DONE])
+    delivery.deliver(0, table([*rows, SHED, DONE]))
     delivery.close()
     assert out.read_text() == "".join(text for piece in pieces for text in as_jsonl(piece))
     assert [each.code for each in found] == ["W414"]
@@ -71,7 +78,7 @@ def test_a_file_that_lost_answers_is_not_written_on(tmp_path, left):
     """It is gone, or shorter than what was delivered."""
     out = tmp_path / "answers"
     delivery = Delivery(tmp_path / "delivered.json", str(out), None, "changes")
-    delivery.deliver(0, [row(3, A), DONE])
+    delivery.deliver(0, table([row(3, A), DONE]))
     delivery.close()
     assert out.stat().st_size > 1
     out.unlink() if left is None else out.write_text(left)

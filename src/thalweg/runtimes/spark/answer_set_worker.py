@@ -1,7 +1,7 @@
 """One piece of an answer set program, or one bucket of it: parcels come in, the answers of its windows go out.
 
-What a cell needs to go on elsewhere is what its windows still hold, whoever evaluates them. While it is brought back to
-where it was nobody is asked: the answers of those windows have been told.
+What a worker needs to go on elsewhere is what its windows still hold. While it is brought back to where it was, nothing
+is solved: the answers of those windows have been given.
 """
 
 import json
@@ -24,7 +24,7 @@ from thalweg.model.time import NEVER
 from thalweg.runtimes.answer_sets.options import evaluator
 from thalweg.runtimes.answer_sets.windowed import Answered, Evaluator, Inputs, Windowed
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.answer_set_job import AskedJob
+from thalweg.runtimes.spark.answer_set_job import AnswerSetJob
 from thalweg.runtimes.spark.inbox import Inbox
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, failure, frame, terms_of, unframe, unwrap, wrap
 from thalweg.solvers.crew import SolverPool
@@ -34,7 +34,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 
 class Held:
-    """An evaluator, and the facts that its windows hold; while it is `silent` nobody is asked."""
+    """An evaluator, and the facts that its windows hold; while it is `silent` nothing is solved."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.silent = False
@@ -87,22 +87,22 @@ class Held:
             )
 
 
-class Cell:
-    """A worker that answers windows."""
+class AnswerSetWorker:
+    """Answers the windows of a bucket."""
 
-    def __init__(self, job: AskedJob, stage: int, bucket: int) -> None:
+    def __init__(self, job: AnswerSetJob, stage: int, bucket: int) -> None:
         self.job = job
         self._bucket = bucket
-        self._spread = job.cell(bucket)
+        self._spread = job.spread_of(bucket)
         program = _program(job.source, job.inputs, job.background)
         part = program.part(self._spread.piece.rules, self._spread.piece.inputs)
         self._held = Held(evaluator(part, job.asking, job.frame, tuple(job.share(bucket)), _crew()))
         self._inbox = Inbox(job, stage, bucket, self._held.dictionary, lambda run: run.signature)
         self._windowed = Windowed(
-            self._held, Inputs(part), job.frame, job.settings.first, listen=self._hear, repeats=self._hear_repeated
+            self._held, Inputs(part), job.frame, job.settings.first, listen=self._answered, repeats=self._repeated
         )
-        # Tick, number among the windows of a batch, and what is told.
-        self._told: list[tuple[int, int, str]] = []
+        # Tick, number among the windows of a batch, and the answer.
+        self._given: list[tuple[int, int, str]] = []
         self._closed = 0
         self._finished = False
         self._reached = -1
@@ -118,7 +118,7 @@ class Cell:
         try:
             out += self._advance()
         except (Failed, Rejected) as error:
-            self._told = [one for one in self._told if one[0] <= self._reached]
+            self._given = [one for one in self._given if one[0] <= self._reached]
             answers = self._answers(self._inbox.watermark.start or 0, self._reached)
             return [*out, answers, failure(self._bucket, error, self._reached)]
         if self._held.dictionary.wants_collection:
@@ -152,23 +152,23 @@ class Cell:
             # The last window closes at a tick that others have closed at.
             self._reached = time.decided - 1
             self._go_through(self._windowed.finish())
-        if self._told or self._bucket == 0:
+        if self._given or self._bucket == 0:
             yield self._answers(time.start, time.decided)
 
     @staticmethod
     def _go_through(solutions: Iterable[Any]) -> None:
-        """Whoever listens has heard of each."""
+        """Has each solved; the answers come by `_answered`."""
         deque(solutions, maxlen=0)
 
-    def _hear(self, solution: Solution, answered: Answered) -> None:
-        self._tell(solution, answered, 1)
+    def _answered(self, solution: Solution, answered: Answered) -> None:
+        self._give(solution, answered, 1)
 
-    def _hear_repeated(self, solution: Solution, answered: Answered, count: int) -> None:
-        """Other cells may have facts where this one has none: they decide which of these windows are told."""
-        self._tell(solution, answered, count, repeated=count)
+    def _repeated(self, solution: Solution, answered: Answered, count: int) -> None:
+        """Other buckets may have facts where this one has none: they decide which of these windows are answered."""
+        self._give(solution, answered, count, repeated=count)
 
-    def _tell(self, solution: Solution, answered: Answered, count: int, **more: int) -> None:
-        told = {
+    def _give(self, solution: Solution, answered: Answered, count: int, **more: int) -> None:
+        answer = {
             "piece": self.job.spreads.index(self._spread),
             "start": solution.start,
             "sets": [list(one) for one in answered.sets],
@@ -178,17 +178,17 @@ class Cell:
             "seconds": answered.seconds,
             **more,
         }
-        self._told.append((solution.t, self._closed, _encode(told)))
+        self._given.append((solution.t, self._closed, _encode(answer)))
         self._closed += count
 
     def _answers(self, first: int, decided: int) -> Parcel:
-        """What is told of a batch's windows; their numbers are the same in all cells."""
+        """The answers of a batch's windows; their numbers are the same in all buckets."""
         lists: Lists = {
-            "ticks": np.array([tick for tick, _, _ in self._told], dtype=np.int64),
-            "numbers": np.array([number for _, number, _ in self._told], dtype=np.int64),
-            "facts": [text for _, _, text in self._told],
+            "ticks": np.array([tick for tick, _, _ in self._given], dtype=np.int64),
+            "numbers": np.array([number for _, number, _ in self._given], dtype=np.int64),
+            "facts": [text for _, _, text in self._given],
         }
-        self._told, self._closed = [], 0
+        self._given, self._closed = [], 0
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self._inbox.watermark.is_over}
         return wrap(OUT, self._bucket, header, lists)
 
@@ -199,7 +199,7 @@ class Cell:
         return frame([encode(header, {}), self._held.save(), *runs])
 
     def load(self, saved: bytes) -> None:
-        """Brings a new cell to where another one was."""
+        """Brings a new worker to where another one was."""
         about, held, *runs = unframe(saved)
         header, _ = decode(about)
         self._inbox.load(header, runs)

@@ -1,0 +1,86 @@
+"""What an engine takes from other parts of a program and what it outputs: the rows that begin and end at a tick."""
+
+from dataclasses import dataclass, field
+
+from thalweg.engine.decoder import Decoder, Rows
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.planning.plan import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What began and what ended of one predicate that another part of the program derives: rows of words.
+
+    Of a lasting one nothing is said to end: `begun` has a last column, the tick until which each row is guaranteed.
+    """
+
+    signature: Predicate
+    timed: bool
+    begun: Rows
+    ended: Rows
+
+
+@dataclass(eq=False, weakref_slot=True, slots=True)
+class Delta:
+    """What began, what ended and what became unknown at one tick. Facts are spelled when they are asked for.
+
+    `shed` are the predicates of the facts that were shed for want of memory and are missing, `incomplete` the numbers
+    of the relations that may lack rows because of it. `rows` began, ended, became unknown, and are guaranteed for
+    longer than before.
+    """
+
+    tick: int
+    shed: tuple[Predicate, ...]
+    incomplete: frozenset[int]
+    _decoder: Decoder = field(repr=False)
+    rows: tuple[Rows | None, Rows | None, Rows | None, Rows | None] = field(repr=False)
+    _facts: dict[int, list[Fact]] = field(default_factory=dict, repr=False)
+
+    @property
+    def begin(self) -> list[Fact]:
+        return self._spelled(0)
+
+    @property
+    def end(self) -> list[Fact]:
+        return self._spelled(1)
+
+    @property
+    def unknown(self) -> list[Fact]:
+        """What held at the tick before, and may hold or not: what it rests on was shed."""
+        return self._spelled(2)
+
+    def _spelled(self, which: int) -> list[Fact]:
+        if which not in self._facts:
+            self._facts[which] = self._decoder.spell(self.rows[which])
+        return self._facts[which]
+
+    def spell(self) -> None:
+        """Spells all facts, before the rows lose their meaning."""
+        for which in range(3):
+            self._spelled(which)
+
+    @property
+    def begin_text(self) -> list[str]:
+        return self._text(0)
+
+    @property
+    def end_text(self) -> list[str]:
+        return self._text(1)
+
+    @property
+    def unknown_text(self) -> list[str]:
+        return self._text(2)
+
+    def _text(self, which: int) -> list[str]:
+        known = self._facts.get(which)
+        return self._decoder.spell_text(self.rows[which]) if known is None else list(map(str, known))
+
+    def columns(self, relation: Relation) -> tuple[Rows, Rows, Rows]:
+        """The rows of one relation that began, ended and became unknown, as words, to be passed on unspelled."""
+        begun, ended, unknown, _ = (self._decoder.columns_of(relation, rows) for rows in self.rows)
+        return begun, ended, unknown
+
+    def lasting(self, relation: Relation) -> Rows:
+        """The rows of one relation that are guaranteed for longer than before, as words, each with its last tick."""
+        return self._decoder.columns_of(relation, self.rows[3], with_horizon=True)

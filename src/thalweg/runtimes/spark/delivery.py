@@ -1,0 +1,300 @@
+"""Answers leave a run exactly once: what a batch has delivered is written down with it, and a batch that is tried again
+delivers nothing twice.
+
+    delivered.json    {"batch": 7, "tick": 41, "out": 1203, "late": 0}
+
+says that batch 7 was the last, that its answers reach up to tick 41, and how long the files were after it. After a
+crash the files are cut to that length. A sink that cannot be cut (a terminal, a broker) may get the last batch again.
+With `"cut": true`, batch 8 failed after tick 41, and its answers up to there have been delivered too.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+
+from thalweg.connectors.open import open_output
+from thalweg.connectors.transport import Sink
+from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.model.time import FOREVER
+from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Formatter, Run, as_jsonl
+from thalweg.runtimes.late import Late
+from thalweg.runtimes.shedding import Shedding, Span
+from thalweg.runtimes.spark.answers import deltas_of, grouped
+from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED
+from thalweg.runtimes.spark.wire import FAILED, Words, error_of
+
+# Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
+_PATIENCE: Final = 1.0
+
+_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED)
+_CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
+
+Combine = Callable[[list[dict[str, Any]]], Iterator[AnswerBlock]]
+"""Makes answers of what buckets have sent, where these are not rows of an emitter."""
+
+
+class EndedError(Exception):
+    """A batch came after the end of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """How far a run has delivered."""
+
+    batch: int = -1
+    tick: int = -1
+    out: int = 0
+    late: int = 0
+    over: bool = False
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What buckets have sent in a batch: a table of answers, and the few rows of other kinds."""
+
+    answers: Any
+    others: dict[str, list[dict[str, Any]]]
+
+    @classmethod
+    def read(cls, table: Any) -> "_Sent":
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        is_other = pc.is_in(table["kind"], value_set=pa.array(_NO_ANSWERS))
+        others: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _NO_ANSWERS}
+        for row in table.filter(is_other).to_pylist():
+            others[row["kind"]].append(row)
+        return cls(table.filter(pc.invert(is_other)), others)
+
+    @property
+    def decided(self) -> list[dict[str, Any]]:
+        """How far each bucket has come."""
+        return self.others[DECIDED] + self.others[OVER]
+
+
+class Delivery:
+    """Writes the answers of batches, each once."""
+
+    def __init__(
+        self,
+        ledger: Path,
+        out: str | None,
+        late: str | None,
+        emit: str,
+        format: Formatter = as_jsonl,
+        combine: Combine | None = None,
+        report: Callable[[Diagnostic], None] = lambda found: None,
+    ) -> None:
+        self._ledger = ledger
+        self._table = Path(out) if out is not None and out.endswith(".parquet") else None
+        self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
+        if self._table is not None and self.done.batch < 0:
+            # As with a file: what an earlier run left under the same name is gone.
+            for part in self._table.glob("part-*.parquet"):
+                part.unlink()
+        self._out = None if self._table else _open(out, self.done.out)
+        self._late = channel = None if late is None else _open(late, self.done.late)
+        self.late = Late(None if channel is None else lambda line: channel.write(line.encode()))
+        self._emit = emit
+        self._combine = combine
+        self._format = format
+        self.shedding = Shedding(report)
+        self.error: Failed | Rejected | None = None
+        self._ended = False
+        self._writing = Lock()
+        self.rows = 0
+
+    def deliver(self, batch: int, answers: Any) -> None:
+        """Writes the answers of a batch, a table of Arrow, unless that has been done.
+
+        What goes wrong is kept, because Spark may lose it.
+        """
+        with self._writing:
+            if batch <= self.done.batch:
+                return
+            try:
+                self._check_end()
+                self._deliver(batch, _Sent.read(answers))
+            except (Failed, Rejected) as error:
+                self.error = error
+                raise
+
+    def end(self) -> None:
+        """Nothing is delivered after this; what is being written now is written to its end."""
+        self._ended = True
+        if self._writing.acquire(timeout=_PATIENCE):
+            self._writing.release()
+
+    def _check_end(self) -> None:
+        # Spark must not take the batch for done.
+        if self._ended:
+            raise EndedError("the run has ended")
+
+    def _deliver(self, batch: int, sent: _Sent) -> None:
+        if sent.others[FAILED]:
+            first = min(sent.others[FAILED], key=lambda row: (row["t"], row["fact"]))
+            self._deliver_before(first["t"], sent)
+            raise error_of(first["fact"])
+        last = max((row["t"] for row in sent.decided), default=self.done.tick)
+        self._write(batch, sent, self._start(sent.decided), last)
+        for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
+            self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
+        self._settle(Delivered(batch, last, _settled(self._out), _settled(self._late), bool(sent.others[OVER])))
+
+    def _deliver_before(self, reached: int, sent: _Sent) -> None:
+        """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.
+
+        A table has a file for each batch, which is there as a whole or not at all.
+        """
+        start = self._start(sent.decided)
+        if self._table is None and sent.decided and reached >= start:
+            self._write(self.done.batch, sent, start, reached, upto=reached)
+            self._settle(replace(self.done, tick=reached, out=_settled(self._out), cut=True))
+
+    def _start(self, decided: list[dict[str, Any]]) -> int:
+        """The first tick that has not been answered."""
+        return min((row["until"] for row in decided), default=0) if self.done.tick < 0 else self.done.tick + 1
+
+    def _write(self, batch: int, sent: _Sent, start: int, last: int, upto: float = inf) -> None:
+        """Writes the answers up to a tick, without those that an attempt which failed has delivered."""
+        rows, shed = sent.answers, sent.others[SHED]
+        if self.done.cut or upto < inf:
+            known = _decided_at(rows, self._emit)
+            rows = rows.filter((self.done.tick < known) & (known <= upto))
+            shed = [row for row in shed if row["until"] > self.done.tick and row["t"] <= upto]
+        self.rows += len(rows) + len(shed)
+        if self._out is not None:
+            missing = [(row["fact"], row["t"], row["until"]) for row in shed]
+            self._out.write("".join(self._formatted(self._blocks(rows, missing, start, last))).encode())
+        elif self._table is not None and len(rows):
+            _write_table(self._table, batch, rows, self._emit)
+        self._report_shed(shed, start, last)
+
+    def _blocks(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
+        if self._combine is not None:
+            return self._combine(rows.to_pylist())
+        return EMITTERS[self._emit].arrange(_rows(self._emit, rows, first, last), missing)
+
+    def _formatted(self, blocks: Iterable[AnswerBlock]) -> Iterator[str]:
+        for block in blocks:
+            self._check_end()
+            yield from self._format(block)
+
+    def _settle(self, done: Delivered) -> None:
+        self.done = done
+        unfinished = self._ledger.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(asdict(self.done)))
+        unfinished.replace(self._ledger)
+
+    def _report_shed(self, rows: list[dict[str, Any]], first: int, last: int) -> None:
+        """Follows what was missing in the ticks of a batch."""
+        here = [row for row in rows if row["until"] >= first]
+        names, unsure = {row["fact"] for row in here}, {name for row in here for name in row["stream"].split()}
+        for tick in sorted({max(first, row["t"]) for row in here} | {row["until"] for row in here}):
+            self.shedding.see(tick, names, unsure)
+        end = max((row["until"] + 1 for row in here), default=first)
+        if end <= last:
+            self.shedding.see(end, (), ())
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person sees the answers as they come."""
+        return self._out is not None and _is_standard(self._out) and sys.stdout.isatty()
+
+    def close(self) -> None:
+        self.end()
+        for sink in (self._out, self._late):
+            if sink is not None and not _is_standard(sink):
+                sink.close()
+
+
+def _decided_at(rows: Any, emit: str) -> Words:
+    """The tick at which each answer was known: an interval is known when it has ended."""
+    if emit != "intervals":
+        ticks: Words = rows["t"].to_numpy()
+        return ticks
+    return np.where((until := rows["until"].to_numpy()) < 0, FOREVER, until + 1)
+
+
+def _rows(emit: str, answers: Any, first: int, last: int) -> Iterable[Any]:
+    """The rows of an emitter for the ticks from `first` to `last`, from a table of those of all buckets."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ticks, facts = answers["t"].to_numpy(), answers["fact"].combine_chunks()
+    if emit == "changes":
+        return deltas_of(ticks, pc.index_in(answers["kind"], value_set=pa.array(_CHANGES)).to_numpy(), facts)
+    if emit == "intervals":
+        until = answers["until"].to_numpy()
+        return zip(facts.to_pylist(), ticks.tolist(), np.where(until < 0, FOREVER, until).tolist(), strict=True)
+    return _runs(ticks, facts, first, last)
+
+
+def _runs(ticks: Words, facts: Any, first: int, last: int) -> Iterator[Run]:
+    """What holds at each tick, also where it is nothing."""
+    for (tick,), some in grouped(facts, ticks):
+        if first < tick:
+            yield first, tick - 1, ()
+        yield tick, tick, tuple(sorted(some))
+        first = tick + 1
+    if first <= last:
+        yield first, last, ()
+
+
+def _write_table(folder: Path, batch: int, rows: Any, emit: str) -> None:
+    """A folder of Parquet files, one for each batch; a batch that is tried again replaces its own."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    if emit == "intervals":
+        until = pc.if_else(pc.less(rows["until"], 0), pa.scalar(None, pa.int64()), rows["until"])
+        table = pa.table({"fact": rows["fact"], "from": rows["t"], "until": until})
+    elif emit == "changes":
+        table = pa.table({"t": rows["t"], "change": rows["kind"], "fact": rows["fact"]})
+    else:
+        table = pa.table({"t": rows["t"], "fact": rows["fact"]})
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f".{batch:010}.unfinished"
+    pq.write_table(table, unfinished)
+    unfinished.replace(folder / f"part-{batch:010}.parquet")
+
+
+def _open(name: str | None, length: int) -> Sink:
+    """A sink; a file of an earlier part of the run is cut to what was delivered and written on."""
+    path = None if name is None or "://" in name else Path(name)
+    if length and path is not None and (path.is_file() or not path.exists()):
+        if not path.exists() or path.stat().st_size < length:
+            message = f"`{name}` does not contain what this run has written to it"
+            way_out = "restore the file, or start again with another `--checkpoint`"
+            raise Rejected([Diagnostic("E408", message, help=way_out)])
+        file = path.open("r+b")
+        file.truncate(length)
+        file.seek(length)
+        return file
+    return open_output(name)
+
+
+def _settled(sink: Sink | None) -> int:
+    """Makes sure that what was written stays; how long the file is now."""
+    if sink is None:
+        return 0
+    sink.flush()
+    if _is_standard(sink) or not hasattr(sink, "fileno") or not hasattr(sink, "tell"):
+        return 0
+    os.fsync(sink.fileno())
+    length: int = sink.tell()
+    return length
+
+
+def _is_standard(sink: Sink) -> bool:
+    return sink is sys.stdout.buffer
