@@ -43,7 +43,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # The longest begin first, so that at the end nobody waits for one of them.
     items.sort(key=lambda item: next((n for n, name in enumerate(_LONGEST) if name in item.nodeid), len(_LONGEST)))
-    if config.getoption("markexpr") == "slow":
-        for item in items:
-            if "tests/properties" in item.nodeid:
-                item.add_marker(pytest.mark.slow)
+    for item in items:
+        if config.getoption("markexpr") == "slow" and "tests/properties" in item.nodeid:
+            item.add_marker(pytest.mark.slow)
+        if {"kafka", "mosquitto"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.broker)
