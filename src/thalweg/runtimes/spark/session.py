@@ -96,7 +96,6 @@ def open_session(
     partitions: int,
     *,
     verbose: bool = False,
-    packages: Sequence[str] = (),
     jars: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
     short: bool = False,
@@ -113,8 +112,10 @@ def open_session(
     need_spark()
     java, home = find_java(), _spark_home(place)
     archive = ClassArchive.of(java, home)
-    chosen = settings(place, partitions, verbose) | _extra("spark.jars.packages", packages) | _extra("spark.jars", jars)
+    chosen = settings(place, partitions, verbose)
     chosen["spark.driver.extraJavaOptions"] = f"{SHORT if short else ''} {archive.options}"
+    if jars:
+        chosen["spark.jars"] = ",".join(jars)
     if not is_local(place):
         # The executors of another machine find no such home there, which serves as well: it must only lack the zip.
         chosen["spark.executorEnv.SPARK_HOME"] = str(home)
@@ -132,9 +133,11 @@ def stop_session(session: "SparkSession") -> None:
     atexit.unregister(stop_session)
     if (gateway := SparkContext._gateway) is not None:
         archive, class_path = _ARCHIVES.get(session), ""
-        with _limited(gateway), suppress(Exception):
-            class_path = gateway.jvm.System.getProperty("java.class.path")
-            session.stop()
+        with _limited(gateway):
+            with suppress(Exception):
+                class_path = gateway.jvm.System.getProperty("java.class.path")
+            with suppress(Exception):
+                session.stop()
         _end(gateway)
         if archive is not None and class_path:
             archive.make(class_path)
@@ -250,7 +253,7 @@ def _start(chosen: dict[str, str], verbose: bool, **places: str) -> "SparkSessio
     with _own_signals(), _environment(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable):
         gateway = SparkContext._gateway or _launch(conf, verbose, places)
         try:
-            # A Java that was just launched has the settings, and with them the jars that it found for the packages.
+            # A Java that was just launched has the settings.
             context = SparkContext(conf=conf if SparkContext._gateway else None, gateway=gateway)
             # It hears that Java is gone, and would print how it heard of it.
             context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -352,10 +355,6 @@ def _environment(**values: str) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def _extra(name: str, values: Sequence[str]) -> dict[str, str]:
-    return {name: ",".join(values)} if values else {}
 
 
 def _answers(address: str) -> bool:
