@@ -93,16 +93,21 @@ def wrapped(java: Java) -> Java:
     return replace(java, home=home, complete=True)
 
 
-@cache
-def cache_directory() -> Path:
-    """Where this user's things are kept between runs; where nothing can be kept, a place for this run."""
+def kept_directory() -> Path | None:
+    """Where this user's things are kept between runs; None where nothing can be kept."""
     place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
             return place
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="thalweg-"))
+        return None
+
+
+@cache
+def cache_directory() -> Path:
+    """Where this user's things are kept; where nothing can be kept, a place for this run."""
+    return kept_directory() or Path(tempfile.mkdtemp(prefix="thalweg-"))
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:

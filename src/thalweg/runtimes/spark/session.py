@@ -113,14 +113,15 @@ def open_session(
     java, home = find_java(), _spark_home(place)
     archive = ClassArchive.of(java, home)
     chosen = settings(place, partitions, verbose)
-    chosen["spark.driver.extraJavaOptions"] = f"{SHORT if short else ''} {archive.options}"
+    chosen["spark.driver.extraJavaOptions"] = f"{SHORT if short else ''} {archive.options if archive else ''}"
     if jars:
         chosen["spark.jars"] = ",".join(jars)
     if not is_local(place):
         # The executors of another machine find no such home there, which serves as well: it must only lack the zip.
         chosen["spark.executorEnv.SPARK_HOME"] = str(home)
     session = _start(chosen | dict(conf or {}), verbose, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
-    _ARCHIVES[session] = archive
+    if archive is not None:
+        _ARCHIVES[session] = archive
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
     return session

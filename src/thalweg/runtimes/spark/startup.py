@@ -16,9 +16,10 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from time import time
 from typing import Final
 
-from thalweg.runtimes.spark.java import Java, cache_directory
+from thalweg.runtimes.spark.java import Java, cache_directory, kept_directory
 
 SHORT: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a Java that does not run for long: nothing in it is worth optimising.
@@ -33,6 +34,8 @@ _PARTS: Final = ("bin", "jars", "sbin", "conf")
 _SMALL: Final = 4 << 20
 # Archives are large; those that are kept are of the versions that were used last.
 _ARCHIVES_KEPT: Final = 2
+# Seconds: the process that makes an archive may have been ended with the machine.
+_RETRY: Final = 86_400
 # Loaded late in a run: a list of classes that has it is a list of all that a run needs.
 _LATE_CLASS: Final = b"TransformWithStateInPySparkStateServer"
 
@@ -74,16 +77,19 @@ class ClassArchive:
     """The classes that a run loads, as one version of Java has prepared them for one version of Spark.
 
     The first run writes the names of its classes to a list; when it has ended well, a process in the background makes
-    the archive, and later runs use it. Where that fails the list stays, and it is not tried again.
+    the archive, and later runs use it. Where that fails the list stays, and for a day it is not tried again.
     """
 
     java: Path
     stem: Path
 
     @classmethod
-    def of(cls, java: Java, home: Path) -> "ClassArchive":
+    def of(cls, java: Java, home: Path) -> "ClassArchive | None":
+        """That of a Java and a home of Spark; None where it would not be kept for the next run."""
+        if (kept := kept_directory()) is None:
+            return None
         about = sha256(f"{java.home} {java.build} {home} {version('pyspark')}".encode()).hexdigest()[:12]
-        return cls(java.home / "bin" / "java", cache_directory() / f"classes-{about}")
+        return cls(java.home / "bin" / "java", kept / f"classes-{about}")
 
     @property
     def file(self) -> Path:
@@ -98,17 +104,21 @@ class ClassArchive:
         return self.stem.with_suffix(f".{os.getpid()}.draft")
 
     @property
+    def _tried(self) -> bool:
+        return self._list.exists() and time() - self._list.stat().st_mtime < _RETRY
+
+    @property
     def options(self) -> str:
         """Options for a Java: to use the archive, or to list what it should hold; none while it is being made."""
         if self.file.exists():
             # An archive that does not fit, because jars have changed, is passed over without a word.
             return f"{shlex.quote(f'-XX:SharedArchiveFile={self.file}')} -Xlog:cds=off"
-        return "" if self._list.exists() else shlex.quote(f"-XX:DumpLoadedClassList={self._draft}")
+        return "" if self._tried else shlex.quote(f"-XX:DumpLoadedClassList={self._draft}")
 
     def make(self, class_path: str) -> None:
         """Makes the archive, in a process of its own, if a Java that has ended left a list of what a run needs."""
         with suppress(OSError):
-            if not self._draft.exists() or self._list.exists():
+            if not self._draft.exists() or self._tried:
                 return
             if _LATE_CLASS in self._draft.read_bytes():
                 self._draft.rename(self._list)

@@ -50,8 +50,14 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassArchive:
         '#!/bin/sh\nfor each do case $each in -XX:SharedArchiveFile=*) echo "$@" >"${each#*=}";; esac; done\n'
     )
     java.chmod(0o755)
-    monkeypatch.setattr(startup, "cache_directory", lambda: tmp_path)
-    return ClassArchive.of(Java(tmp_path / "jdk", 17, "17.0.1+1", True), tmp_path / "pyspark")
+    monkeypatch.setattr(startup, "kept_directory", lambda: tmp_path)
+    return archive_of(tmp_path, "17.0.1+1")
+
+
+def archive_of(folder: Path, build: str) -> ClassArchive:
+    found = ClassArchive.of(Java(folder / "jdk", 17, build, True), folder / "pyspark")
+    assert found is not None
+    return found
 
 
 def ran(archive: ClassArchive, classes: str) -> None:
@@ -80,11 +86,13 @@ def test_a_run_that_did_not_come_far_is_no_example(archive: ClassArchive) -> Non
     assert archive.options.startswith("-XX:DumpLoadedClassList=")
 
 
-def test_what_could_not_be_made_is_not_tried_again(archive: ClassArchive) -> None:
+def test_what_could_not_be_made_is_tried_again_another_day(archive: ClassArchive) -> None:
     archive.java.write_text("#!/bin/sh\nexit 1\n")
     ran(archive, "TransformWithStateInPySparkStateServer")
     archive.make("a.jar")
     assert archive.options == ""
+    os.utime(archive.stem.with_suffix(".list"), (1, 1))
+    assert archive.options.startswith("-XX:DumpLoadedClassList=")
 
 
 def test_archives_of_versions_that_nobody_uses_any_more_are_dropped(archive: ClassArchive) -> None:
@@ -99,8 +107,12 @@ def test_archives_of_versions_that_nobody_uses_any_more_are_dropped(archive: Cla
 
 
 def test_another_build_of_java_has_another_archive(archive: ClassArchive, tmp_path: Path) -> None:
-    other = ClassArchive.of(Java(tmp_path / "jdk", 17, "17.0.2+8", True), tmp_path / "pyspark")
-    assert other.file != archive.file
+    assert archive_of(tmp_path, "17.0.2+8").file != archive.file
+
+
+def test_where_nothing_is_kept_there_is_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "kept_directory", lambda: None)
+    assert ClassArchive.of(Java(tmp_path / "jdk", 17, "17.0.1+1", True), tmp_path / "pyspark") is None
 
 
 def test_only_files_are_small(tmp_path: Path) -> None:
