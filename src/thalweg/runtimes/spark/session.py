@@ -46,7 +46,7 @@ ATTEMPTS: Final = 4
 MARK: Final = "THALWEG_SPARK"
 _MINE: Final = token_hex(16)
 
-# What each session left behind its Java may be worth to the next one.
+# The archive that the Java of each session reads, or lists classes for.
 _ARCHIVES: Final[WeakKeyDictionary["SparkSession", ClassArchive]] = WeakKeyDictionary()
 
 _STREAMING: Final = "spark.sql.streaming"
@@ -117,7 +117,7 @@ def open_session(
     if jars:
         chosen["spark.jars"] = ",".join(jars)
     if not is_local(place):
-        # The executors of another machine find no such home there, which serves as well: it must only lack the zip.
+        # On another machine this home does not exist; that serves as well, because all it has to do is lack the zip.
         chosen["spark.executorEnv.SPARK_HOME"] = str(home)
     session = _start(chosen | dict(conf or {}), verbose, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
     if archive is not None:
@@ -189,7 +189,7 @@ def _spark_home(master: str) -> Path:
     from pyspark.find_spark_home import _find_spark_home
 
     home = Path(_find_spark_home())
-    # Managers of other clusters take the zip from there, to send it to their machines.
+    # On YARN and Kubernetes, Spark takes the zip from its home and sends it to the executors.
     return linked_home(home) if is_local(master) or master.startswith(("spark://", "local-cluster")) else home
 
 

@@ -25,12 +25,12 @@ SHORT: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a Java that does not run for long: nothing in it is worth optimising.
 
 A run of two facts takes half the CPU time with it. In a long run the code that reads, shuffles and stores parcels would
-stay slower than it could be, so only a run of small files (`is_small`), a demonstration or a test is started so.
+stay slower than it could be, so only runs over small files (`is_small`), the demo and the tests use it.
 """
 
 # What Spark's scripts need of its home.
 _PARTS: Final = ("bin", "jars", "sbin", "conf")
-# Bytes of all streams together: a run of so little is over before optimised code would have paid for itself.
+# Bytes of all streams together: a run over less is finished before optimising has paid for itself.
 _SMALL: Final = 4 << 20
 # Archives are large; those that are kept are of the versions that were used last.
 _ARCHIVES_KEPT: Final = 2
@@ -111,7 +111,7 @@ class ClassArchive:
     def options(self) -> str:
         """Options for a Java: to use the archive, or to list what it should hold; none while it is being made."""
         if self.file.exists():
-            # An archive that does not fit, because jars have changed, is passed over without a word.
+            # If jars have changed, Java ignores the archive, and would print a warning.
             return f"{shlex.quote(f'-XX:SharedArchiveFile={self.file}')} -Xlog:cds=off"
         return "" if self._tried else shlex.quote(f"-XX:DumpLoadedClassList={self._draft}")
 
@@ -134,7 +134,8 @@ class ClassArchive:
         options = [f"-XX:SharedClassListFile={self._list}", f"-XX:SharedArchiveFile={unfinished}", "-cp", class_path]
         command = shlex.join(["nice", "-n", "19", str(self.java), "-Xshare:dump", *options])
         move = shlex.join(["mv", str(unfinished), str(self.file)])
-        # The shell ends at once. Nothing is inherited: this is no process of the run, which leaves none behind.
+        # The shell ends at once. The environment is not inherited: by a variable in it the processes of a run are found
+        # and killed when it ends, and this one is to go on.
         subprocess.run(
             ["/bin/sh", "-c", f"({command} && {move}) >/dev/null 2>&1 </dev/null &"],
             env={"PATH": os.defpath},

@@ -43,7 +43,7 @@ def test_where_no_links_can_be_made_the_home_is_used_as_it_is(
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassArchive:
-    """That of a Java which writes down what it is asked for."""
+    """The archive of a script that writes its arguments in place of an archive."""
     java = tmp_path / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(
@@ -61,7 +61,7 @@ def archive_of(folder: Path, build: str) -> ClassArchive:
 
 
 def ran(archive: ClassArchive, classes: str) -> None:
-    """A Java has been told to list its classes, and has."""
+    """Writes the list that Java would write."""
     name, _, file = archive.options.partition("=")
     assert name == "-XX:DumpLoadedClassList"
     Path(file).write_text(classes)
@@ -79,7 +79,7 @@ def test_the_first_run_lists_its_classes_and_later_ones_have_an_archive(archive:
     assert not list(archive.stem.parent.glob("*.draft"))
 
 
-def test_a_run_that_did_not_come_far_is_no_example(archive: ClassArchive) -> None:
+def test_a_list_without_the_classes_of_a_query_is_not_used(archive: ClassArchive) -> None:
     ran(archive, "java/lang/Object\n")
     archive.make("a.jar")
     assert not list(archive.stem.parent.glob("classes-*"))
