@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check bench slow lock
+.PHONY: setup demo quick test check bench slow lock
 
 setup: $(STAMP)
 
@@ -15,6 +15,10 @@ $(STAMP): requirements.lock pyproject.toml
 
 demo: setup
 	$(BIN)/thalweg demo
+
+# All that needs neither Java nor a broker, with a third of the examples of each property.
+quick: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile quick -m "not slow and not spark and not broker"
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal

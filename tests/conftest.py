@@ -1,4 +1,5 @@
-"""How hard the property tests try: the same cases every time in a quick run, thousands of new ones in a slow one.
+"""How hard the property tests try: the same cases every time, a third of them in a quick run, and in a slow one
+thousands of new ones.
 
 `pytest -m slow` runs the property tests too, at length. A failure prints the line that repeats it.
 """
@@ -22,12 +23,14 @@ _LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py
 # For every Java that a test starts: it does not run for long enough to be worth optimising.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-settings.register_profile("quick", settings(max_examples=100, derandomize=True, **_PATIENT))
+settings.register_profile("quick", settings(max_examples=30, derandomize=True, **_PATIENT))
+settings.register_profile("usual", settings(max_examples=100, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("slow" if config.getoption("markexpr") == "slow" else "quick")
+    if not config.getoption("--hypothesis-profile"):
+        settings.load_profile("slow" if config.getoption("markexpr") == "slow" else "usual")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -43,7 +46,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # The longest begin first, so that at the end nobody waits for one of them.
     items.sort(key=lambda item: next((n for n, name in enumerate(_LONGEST) if name in item.nodeid), len(_LONGEST)))
-    if config.getoption("markexpr") == "slow":
-        for item in items:
-            if "tests/properties" in item.nodeid:
-                item.add_marker(pytest.mark.slow)
+    for item in items:
+        if config.getoption("markexpr") == "slow" and "tests/properties" in item.nodeid:
+            item.add_marker(pytest.mark.slow)
+        if {"kafka", "mosquitto"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.broker)

@@ -291,7 +291,6 @@ FACT = st.one_of(
 FACTS = st.lists(FACT, min_size=1, max_size=8, unique=True)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(AXIOM, min_size=1, max_size=7, unique_by=show), FACTS)
 @example(
     [
@@ -337,7 +336,6 @@ def hierarchies(draw: st.DrawFn) -> list[Axiom]:
 EVERY_TWO = [Fact(name, (f"<{one[1]}{other[1]}>",)) for one, other in combinations(CLASSES, 2) for name in (one, other)]
 
 
-@settings(max_examples=150, deadline=None)
 @given(hierarchies())
 @example(STAFF)
 def test_whoever_is_in_two_classes_is_found_by_all_topologies(axioms: list[Axiom]) -> None:
@@ -346,7 +344,6 @@ def test_whoever_is_in_two_classes_is_found_by_all_topologies(axioms: list[Axiom
         assert by_engine(checks, EVERY_TWO) == expected, name
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(AXIOM, min_size=1, max_size=7, unique_by=show))
 def test_the_closure_counts_what_no_individual_can_be_in(axioms: list[Axiom]) -> None:
     meaning = Definition(axioms)

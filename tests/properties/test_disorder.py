@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import api
@@ -27,7 +27,6 @@ EVENTS = st.lists(st.tuples(st.integers(0, 12), FACTS), min_size=1, max_size=9)
 TIMES = st.tuples(st.none() | st.integers(0, 6), st.none() | st.integers(6, 12), st.integers(0, 3))
 
 
-@settings(max_examples=200, deadline=None)
 @given(events=EVENTS, times=TIMES, cuts=st.sets(st.integers(1, 8), max_size=4))
 def test_disorder_is_settled_alike(
     events: list[tuple[int, list[str]]], times: tuple[int | None, int | None, int], cuts: set[int]

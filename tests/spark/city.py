@@ -21,11 +21,13 @@ dim(R)  :- light(R,L), L < 4, not light(R,8).
 SENSORS, ROADS, FACTS_A_TICK, DELAY = 120, 40, 20, 3
 # Sixteen segments are a batch: a hundred ticks.
 SEGMENT = 125
+# The name has characters that stand for others in a pattern.
+CHECKPOINT = "check[p]oint {a}"
 
 
 def batches(folder: Path) -> int:
     """How many have been delivered."""
-    ledger = folder / "checkpoint" / "delivered.json"
+    ledger = folder / CHECKPOINT / "delivered.json"
     return int(json.loads(ledger.read_text())["batch"]) + 1 if ledger.exists() else 0
 
 
@@ -62,7 +64,7 @@ def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
 
 
 def spark_line(folder: Path, master: str, *options: str | Path) -> list[str]:
-    place = ("--runtime", "spark", "--master", master, "--checkpoint", folder / "checkpoint")
+    place = ("--runtime", "spark", "--master", master, "--checkpoint", folder / CHECKPOINT)
     return run_line(folder, "spark", *place, *options)
 
 

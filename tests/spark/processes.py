@@ -17,8 +17,14 @@ from uuid import uuid4
 MARK = "THALWEG_TEST_FAMILY"
 PATIENCE = 300.0
 
-# Small segments, so that a small stream takes many batches.
-_SMALL = "from thalweg.runtimes.spark import spool; spool.SEGMENT = {segment}; from thalweg.cli import main; main()"
+# Small segments, so that a small stream takes many batches; and what Spark remembers of them is dropped soon.
+_SMALL = """
+from thalweg.runtimes.spark import run, session, spool
+spool.SEGMENT, spool._REMEMBERED, run.TRIMMED = {segment}, 70, 1
+session.TUNED["spark.sql.streaming.fileSource.log.compactInterval"] = "2"
+from thalweg.cli import main
+main()
+"""
 
 
 def thalweg(*arguments: str | Path, segment: int = 100_000) -> list[str]:

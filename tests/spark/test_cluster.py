@@ -60,7 +60,7 @@ def spark_class(name: str, *options: str) -> list[str]:
 def surroundings() -> dict[str, str]:
     from thalweg.runtimes.spark.java import find_java
 
-    return {"JAVA_HOME": str(find_java()), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {"JAVA_HOME": str(find_java().home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def free_port() -> int:

@@ -2,14 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from spark.processes import run, thalweg
-
-if TYPE_CHECKING:
-    pass
 
 PROGRAM = "q(X) :- p(X) in [2]."
 # Defined in `__main__`, so that it goes to the workers by value.

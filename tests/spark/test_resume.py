@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark.city import ANSWER_SETS, PROGRAM, assert_same, batches, run_line, spark_line, write_city
+from spark.city import ANSWER_SETS, CHECKPOINT, PROGRAM, assert_same, batches, run_line, spark_line, write_city
 from spark.processes import Family, kill, run, started, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
@@ -17,15 +17,12 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason=
 # Many attempts at a task: workers are killed one after the other, and one task may lose several of them.
 LOCAL = "local[2,50]"
 
-# What can be killed: a Python process of an executor; the command and its Java; each of them alone; a Python process
-# that Spark asks about state or segments.
+# What can be killed: a Python process of an executor; the command and its Java; each of them alone; the Python process
+# that Spark asks about state.
 WORKER, DRIVER, COMMAND, JAVA, ADVISER = "worker", "driver", "command", "java", "adviser"
 WORDS = {
     JAVA: ("org.apache.spark.deploy.SparkSubmit",),
-    ADVISER: (
-        "pyspark.sql.streaming.transform_with_state_driver_worker",
-        "pyspark.sql.streaming.python_streaming_source_runner",
-    ),
+    ADVISER: ("pyspark.sql.streaming.transform_with_state_driver_worker",),
 }
 
 
@@ -92,7 +89,7 @@ def claimed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("claimed")
     write_city(folder, ticks=10)
     with started(spark_line(folder, LOCAL), folder / "said.txt") as family:
-        wait_until(lambda: (folder / "checkpoint" / "program.json").exists() or family.ended, "there is no checkpoint")
+        wait_until(lambda: (folder / CHECKPOINT / "program.json").exists() or family.ended, "there is no checkpoint")
         assert not family.ended
     (folder / "more.facts").write_text("on(s1,r2).")
     return folder
@@ -111,7 +108,7 @@ def test_a_checkpoint_of_something_else_is_refused(
     (claimed / "spark.jsonl").unlink(missing_ok=True)
     said = tmp_path / "said.txt"
     assert run(spark_line(claimed, LOCAL, *options), said) == 1
-    checkpoint = claimed / "checkpoint"
+    checkpoint = claimed / CHECKPOINT
     assert said.read_text().splitlines() == [
         f"error[E408]: the checkpoint `{checkpoint}` belongs to {told}",
         "  help: resume it with the program and options that it was made with, or name a new folder",

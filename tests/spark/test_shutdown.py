@@ -11,7 +11,7 @@ from time import sleep
 
 import pytest
 
-from spark.city import assert_same, batches, run_line, spark_line, write_city
+from spark.city import CHECKPOINT, assert_same, batches, run_line, spark_line, write_city
 from spark.processes import Family, run, started, thalweg, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
@@ -97,7 +97,7 @@ def is_busy(process: int) -> bool:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return False
-    return int(fields[11]) / os.sysconf("SC_CLK_TCK") > 8
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK") > 4
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_between_batches_and_while_finishing_nothing_is_lost_or_told_twice(tmp_p
         with started(line, said) as family:
             wait_until(lambda enough=enough: batches(tmp_path) >= enough or family.ended, "no batch is delivered")
             assert ask_to_end(family, signal.SIGTERM, tmp_path / "spark.jsonl") == 0, said.read_text()
-    ledger = tmp_path / "checkpoint" / "delivered.json"
+    ledger = tmp_path / CHECKPOINT / "delivered.json"
     with started(line, said) as family:
         wait_until(lambda: '"over": true' in ledger.read_text() or family.ended, "it is never over")
         assert ask_to_end(family, signal.SIGINT, tmp_path / "spark.jsonl") == 0, said.read_text()

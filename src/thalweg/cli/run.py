@@ -215,7 +215,7 @@ def _run(
                     parts,
                     streams,
                     timing,
-                    spread.place(),
+                    spread.place(streams),
                     spread.buckets,
                     emit=emit,
                     on_error=delivery.on_error,

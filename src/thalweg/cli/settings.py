@@ -1,7 +1,7 @@
 """What was asked of `run`, in parts: where to run, what becomes of answers, and how answer sets are found."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -43,14 +43,15 @@ class Spread:
             "--verbose": self.verbose,
         }
 
-    def place(self) -> "Place":
-        """The same for a run on Spark."""
+    def place(self, streams: Sequence[object]) -> "Place":
+        """The same for a run on Spark over streams."""
         from thalweg.runtimes.spark.session import need_spark
 
         need_spark()
         from thalweg.runtimes.spark.run import Place
+        from thalweg.runtimes.spark.startup import is_small
 
-        return Place(self.master, self.checkpoint, self.jars, self.verbose)
+        return Place(self.master, self.checkpoint, self.jars, self.verbose, short=is_small(streams))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@ import json
 from itertools import groupby
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.connectors.json_lines import JsonLinesReader
@@ -228,7 +228,6 @@ _LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(_LINES, max_size=80))
 def test_property_a_block_says_what_its_lines_say(lines):
     def merged(items):

@@ -173,6 +173,7 @@ def test_a_missing_broker_is_one_sentence_and_a_failure(tmp_path):
         assert done.stderr == f"error[E404]: no connection to `{nobody}`: Connection refused\n"
 
 
+@pytest.mark.broker
 @pytest.mark.slow
 def test_a_broker_that_stays_away_is_a_failure(monkeypatch):
     monkeypatch.setattr(broker, "PATIENCE", 1)

@@ -128,6 +128,7 @@ def test_without_a_session_the_past_is_past(mosquitto, topic):
     assert read_all(transport) == b"p at 2.\n"
 
 
+@pytest.mark.broker
 def test_a_broker_that_comes_back_is_found_again():
     port, topic = free_port(), "readings"
     with run_mosquitto("allow_anonymous true", port=port) as server:
@@ -144,6 +145,7 @@ def test_a_broker_that_comes_back_is_found_again():
         assert b"".join(blocks) == b"p at 2.\n"
 
 
+@pytest.mark.broker
 def test_a_broker_that_stays_away_is_a_failure(monkeypatch):
     monkeypatch.setattr(broker, "PATIENCE", 0.5)
     with run_mosquitto("allow_anonymous true") as server:
@@ -162,6 +164,7 @@ def test_a_refused_connection_is_a_failure():
         MqttTransport(f"mqtt://127.0.0.1:{free_port()}/readings")
 
 
+@pytest.mark.broker
 def test_only_who_has_the_password_gets_in(tmp_path):
     program = shutil.which("mosquitto_passwd")
     if program is None:
@@ -176,6 +179,7 @@ def test_only_who_has_the_password_gets_in(tmp_path):
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.broker
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_an_encrypted_connection_needs_an_authority_to_trust(tmp_path):
     if shutil.which("openssl") is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.planning.choose_topology import Costs, choices, choose, cost_of, cost_of_sides
@@ -157,7 +157,6 @@ def simulated(topology: Topology, classes: set[str]) -> bool:
     return found
 
 
-@settings(max_examples=200, deadline=None)
 @given(taxonomies())
 def test_no_topology_loses_or_invents_a_clash(known: Taxonomy) -> None:
     count = len(groups(known))
@@ -170,7 +169,6 @@ def test_no_topology_loses_or_invents_a_clash(known: Taxonomy) -> None:
                 assert simulated(topology, {one, other}) == clashes(known, {one, other})
 
 
-@settings(max_examples=100, deadline=None)
 @given(taxonomies())
 def test_the_assignment_is_the_best_there_is(known: Taxonomy) -> None:
     count = len(groups(known))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 RUN = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (1_200_000_000, 1_200_000_000))
+resource.setrlimit(resource.RLIMIT_AS, (750_000_000, 750_000_000))
 sys.argv = ["thalweg", "run", "count.lp", "--stream", "in.facts"]
 from thalweg.cli import main
 main()

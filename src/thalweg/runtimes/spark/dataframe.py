@@ -10,7 +10,7 @@ from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
-from thalweg.runtimes.spark.wire import ANSWERS, FAILED, LATE, Parcel, error_of, unwrap
+from thalweg.runtimes.spark.wire import ANSWERS, FAILED, LATE, error_of, parcels_batch, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import Start
 
@@ -60,20 +60,6 @@ def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
             some, rows = [], 0
     if some or not rows:
         yield some
-
-
-def parcels_batch(parcels: Iterable[Parcel]) -> Any:
-    """Parcels as a record batch."""
-    import pyarrow as pa
-
-    known = list(parcels)
-    return pa.record_batch(
-        {
-            "bucket": pa.array([each.bucket for each in known], type=pa.int32()),
-            "stage": pa.array([each.stage for each in known], type=pa.int32()),
-            "payload": pa.array([each.payload for each in known], type=pa.binary()),
-        }
-    )
 
 
 def chain(job: Job, parcels: "DataFrame", start: Start = Worker) -> "DataFrame":

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -33,10 +33,11 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """An installed Java: where it is, how old, and whether Spark's launcher can start it as it is."""
+    """An installed Java: what to use as JAVA_HOME, its version, and whether Spark's launcher can start it as it is."""
 
     home: Path
     version: int
+    build: str
     complete: bool
 
     @property
@@ -44,17 +45,17 @@ class Java:
         return OLDEST <= self.version <= NEWEST
 
 
-def find_java() -> Path:
-    """The directory to be used as JAVA_HOME.
+def find_java() -> Java:
+    """The Java to start Spark with.
 
-    >>> (find_java() / "bin" / "java").exists()
+    >>> (find_java().home / "bin" / "java").exists()
     True
     """
     refused = []
     for place, executable in _candidates():
         java = probe(executable)
         if java is not None and java.suitable:
-            return java.home if java.complete else wrapped(java)
+            return java if java.complete else wrapped(java)
         refused.append(f"{place} is " + (f"Java {java.version}" if java else f"`{executable}`, which does not run"))
     raise Rejected([_missing(refused)])
 
@@ -72,11 +73,13 @@ def probe(executable: Path) -> Java | None:
     version = re.search(r"^ *java\.specification\.version = (?:1\.)?([0-9]+)$", text, re.MULTILINE)
     if not home or not version:
         return None
-    return Java(Path(home.group(1)), int(version.group(1)), "jdk.incubator.vector" in answer.stdout)
+    build = re.search(r"^ *java\.vm\.version = (.+)$", text, re.MULTILINE)
+    complete = "jdk.incubator.vector" in answer.stdout
+    return Java(Path(home.group(1)), int(version.group(1)), build.group(1) if build else "", complete)
 
 
-def wrapped(java: Java) -> Path:
-    """A directory that stands for a trimmed Java, with the script in front of it."""
+def wrapped(java: Java) -> Java:
+    """A trimmed Java with the script in front of it."""
     real = str(java.home / "bin" / "java")
     home = cache_directory() / f"java-{sha256(real.encode()).hexdigest()[:12]}"
     script = home / "bin" / "java"
@@ -87,19 +90,24 @@ def wrapped(java: Java) -> Path:
         file.write(WRAPPER.format(unwanted=UNWANTED, java=shlex.quote(real)))
     Path(draft).chmod(0o755)
     Path(draft).replace(script)
-    return home
+    return replace(java, home=home, complete=True)
 
 
-@cache
-def cache_directory() -> Path:
-    """Where this user's things are kept between runs; where nothing can be kept, a place for this run."""
+def kept_directory() -> Path | None:
+    """Where this user's things are kept between runs; None where nothing can be kept."""
     place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
             return place
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="thalweg-"))
+        return None
+
+
+@cache
+def cache_directory() -> Path:
+    """Where this user's things are kept; where nothing can be kept, a place for this run."""
+    return kept_directory() or Path(tempfile.mkdtemp(prefix="thalweg-"))
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:

@@ -40,6 +40,8 @@ PAUSE: Final = 0.05
 DEED: Final = "program.json"
 LEDGER: Final = "delivered.json"
 MALFORMED: Final = "malformed.json"
+# After this many batches what Spark remembers of old ones is dropped.
+TRIMMED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def run(
             return _over(folder)
         compile_kernels()
         packer = Packer(job, 0, 0)
-        spool = Spool(folder / "spool")
+        spool = Spool(folder)
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
         try:
             session = open_session(
@@ -111,7 +113,7 @@ def run(
         feeder.start()
         stack.callback(feeder.stop)
         with _failures(interrupt, delivery):
-            query = start_query(session, job, folder, delivery, start)
+            query = start_query(session, job, spool, delivery, start)
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
             beat = watch or _beat(shown, feeder)
@@ -193,19 +195,18 @@ def _refused(message: str) -> Rejected:
 
 
 def start_query(
-    session: "SparkSession", job: Job, folder: Path, delivery: Delivery, start: "Start"
+    session: "SparkSession", job: Job, spool: Spool, delivery: Delivery, start: "Start"
 ) -> "StreamingQuery":
     """Starts the query that reads the spool, reasons and delivers."""
     from thalweg.runtimes.spark.dataframe import chain
-    from thalweg.runtimes.spark.source import SpoolSource
 
     def deliver(answers: Any, batch: int) -> None:
         delivery.deliver(batch, answers.toArrow())
+        if not batch % TRIMMED:
+            spool.progress.trim()
 
-    session.dataSource.register(SpoolSource)
-    parcels = session.readStream.format("thalweg").option("spool", str(folder / "spool")).load()
-    writing = chain(job, parcels, start).writeStream.foreachBatch(deliver)
-    return writing.option("checkpointLocation", str(folder / "spark")).start()
+    writing = chain(job, spool.load(session), start).writeStream.foreachBatch(deliver)
+    return writing.option("checkpointLocation", f"file:{spool.checkpoint.absolute()}").start()
 
 
 def _stop(query: "StreamingQuery") -> None:

@@ -22,11 +22,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 import thalweg
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.runtimes.spark.java import cache_directory, find_java
-from thalweg.runtimes.spark.startup import SHORT, linked_home
+from thalweg.runtimes.spark.startup import SHORT, ClassArchive, linked_home
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -44,6 +45,9 @@ ATTEMPTS: Final = 4
 # In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
 MARK: Final = "THALWEG_SPARK"
 _MINE: Final = token_hex(16)
+
+# The archive that the Java of each session reads, or lists classes for.
+_ARCHIVES: Final[WeakKeyDictionary["SparkSession", ClassArchive]] = WeakKeyDictionary()
 
 _STREAMING: Final = "spark.sql.streaming"
 _STATE: Final = f"{_STREAMING}.stateStore"
@@ -92,7 +96,6 @@ def open_session(
     partitions: int,
     *,
     verbose: bool = False,
-    packages: Sequence[str] = (),
     jars: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
     short: bool = False,
@@ -107,10 +110,18 @@ def open_session(
     place = master or LOCAL
     check_master(place)
     need_spark()
-    chosen = settings(place, partitions, verbose) | _extra("spark.jars.packages", packages) | _extra("spark.jars", jars)
-    if short:
-        chosen["spark.driver.extraJavaOptions"] = SHORT
-    session = _start(chosen | dict(conf or {}), verbose)
+    java, home = find_java(), _spark_home(place)
+    archive = ClassArchive.of(java, home)
+    chosen = settings(place, partitions, verbose)
+    chosen["spark.driver.extraJavaOptions"] = f"{SHORT if short else ''} {archive.options if archive else ''}"
+    if jars:
+        chosen["spark.jars"] = ",".join(jars)
+    if not is_local(place):
+        # On another machine this home does not exist; that serves as well, because all it has to do is lack the zip.
+        chosen["spark.executorEnv.SPARK_HOME"] = str(home)
+    session = _start(chosen | dict(conf or {}), verbose, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
+    if archive is not None:
+        _ARCHIVES[session] = archive
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
     return session
@@ -122,9 +133,15 @@ def stop_session(session: "SparkSession") -> None:
 
     atexit.unregister(stop_session)
     if (gateway := SparkContext._gateway) is not None:
-        with _limited(gateway), suppress(Exception):
-            session.stop()
+        archive, class_path = _ARCHIVES.get(session), ""
+        with _limited(gateway):
+            with suppress(Exception):
+                class_path = gateway.jvm.System.getProperty("java.class.path")
+            with suppress(Exception):
+                session.stop()
         _end(gateway)
+        if archive is not None and class_path:
+            archive.make(class_path)
 
 
 def kill_processes() -> None:
@@ -166,6 +183,14 @@ def settings(master: str, partitions: int, verbose: bool = False) -> dict[str, s
         "spark.sql.warehouse.dir": f"file:{cache_directory() / 'warehouse'}",
         "spark.executorEnv.PYTHONPATH": root,
     }
+
+
+def _spark_home(master: str) -> Path:
+    from pyspark.find_spark_home import _find_spark_home
+
+    home = Path(_find_spark_home())
+    # On YARN and Kubernetes, Spark takes the zip from its home and sends it to the executors.
+    return linked_home(home) if is_local(master) or master.startswith(("spark://", "local-cluster")) else home
 
 
 def is_local(master: str) -> bool:
@@ -216,7 +241,7 @@ def log_file() -> Path:
     return place / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
 
 
-def _start(chosen: dict[str, str], verbose: bool) -> "SparkSession":
+def _start(chosen: dict[str, str], verbose: bool, **places: str) -> "SparkSession":
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -227,9 +252,9 @@ def _start(chosen: dict[str, str], verbose: bool) -> "SparkSession":
     for key, value in chosen.items():
         conf.set(key, value)
     with _own_signals(), _environment(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable):
-        gateway = SparkContext._gateway or _launch(conf, verbose)
+        gateway = SparkContext._gateway or _launch(conf, verbose, places)
         try:
-            # A Java that was just launched has the settings, and with them the jars that it found for the packages.
+            # A Java that was just launched has the settings.
             context = SparkContext(conf=conf if SparkContext._gateway else None, gateway=gateway)
             # It hears that Java is gone, and would print how it heard of it.
             context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -244,21 +269,12 @@ def _start(chosen: dict[str, str], verbose: bool) -> "SparkSession":
             raise
 
 
-def _launch(conf: "SparkConf", verbose: bool) -> Any:
+def _launch(conf: "SparkConf", verbose: bool, places: dict[str, str]) -> Any:
     from pyspark.errors import PySparkRuntimeError
-    from pyspark.find_spark_home import _find_spark_home
     from pyspark.java_gateway import launch_gateway
 
-    home = Path(_find_spark_home())
-    if is_local(conf.get("spark.master") or ""):
-        home = linked_home(home)
-    environment = {
-        MARK: _MINE,
-        "JAVA_HOME": str(find_java()),
-        "SPARK_HOME": str(home),
-        # The process that only puts the command together ends at once.
-        "SPARK_LAUNCHER_OPTS": SHORT,
-    }
+    # The process that only puts the command together ends at once.
+    environment = {MARK: _MINE, **places, "SPARK_LAUNCHER_OPTS": SHORT}
     if not verbose:
         for name in _TALKERS:
             logging.getLogger(name).addFilter(_TO_LOG)
@@ -340,10 +356,6 @@ def _environment(**values: str) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def _extra(name: str, values: Sequence[str]) -> dict[str, str]:
-    return {name: ",".join(values)} if values else {}
 
 
 def _answers(address: str) -> bool:

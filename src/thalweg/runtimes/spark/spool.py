@@ -1,18 +1,21 @@
 """What streams bring waits on disk, packed, until a batch has taken it: so that it can be taken again after a crash.
 
 One process reads the streams, in the same order and with the same words as the embedded runtime; the numbered segments
-it writes are the source that Spark reads. A segment's name says how many events had been read with it, so a run that is
+it writes are the files that Spark reads. A segment's name says how many events had been read with it, so a run that is
 resumed passes over what has been written; and the greatest tick so far, so that what is late stays late.
+
+Which batch took which segments is in the logs of Spark's checkpoint (`Progress`), and nowhere else.
 """
 
+import json
 import os
-import struct
+import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -22,15 +25,21 @@ from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.schema import SchemaWatch
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
-from thalweg.runtimes.spark.wire import Parcel, frame, unframe
+from thalweg.runtimes.spark.wire import Parcel, parcels_batch
 from thalweg.runtimes.watermark import Watermark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 # Facts in a segment, and segments that may wait: more would only fill the disk.
 SEGMENT: Final = 100_000
 MOST_WAITING: Final = 64
+# A batch takes this many segments at most, so that its answers are not long in coming.
+MOST_SEGMENTS: Final = 16
 PAUSE: Final = 0.02
 _NO_WORDS: Final = np.zeros(0, dtype=np.int64)
-_ADDRESS: Final = struct.Struct("<ii")
+# How many segments Spark remembers to have read; those that are still on disk must be among them.
+_REMEMBERED: Final = 600
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,49 +52,111 @@ class Segment:
 
     @property
     def name(self) -> str:
-        return f"{self.number:010}_{self.events}_{self.highest}.parcels"
+        return f"{self.number:010}_{self.events}_{self.highest}.parquet"
 
 
 class Spool:
-    """A folder of segments.
+    """The segments of a run, in its folder beside the checkpoint of the query that reads them.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     spool = Spool(Path(folder))
     ...     spool.write(Segment(0, 3, 7), [Parcel(0, 1, b"ab")])
-    ...     spool.segments(), list(spool.read(0))
-    ([Segment(number=0, events=3, highest=7)], [Parcel(stage=0, bucket=1, payload=b'ab')])
+    ...     spool.segments()
+    [Segment(number=0, events=3, highest=7)]
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self.checkpoint = folder / "spark"
+        self.progress = Progress(self.checkpoint)
+        self._folder = folder / "spool"
+        self._folder.mkdir(parents=True, exist_ok=True)
 
     def segments(self) -> list[Segment]:
         """Those that are there, in order."""
-        names = (path.stem.split("_") for path in self.folder.glob("*.parcels"))
+        names = (path.stem.split("_") for path in self._folder.glob("[0-9]*.parquet"))
         return sorted(Segment(*map(int, parts)) for parts in names)
 
     def write(self, segment: Segment, parcels: Iterable[Parcel]) -> None:
         """Adds a segment, all of it or nothing."""
-        unfinished = self.folder / f"{segment.number}.unfinished"
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        # Spark does not see a file whose name begins with a dot.
+        unfinished = self._folder / f".{segment.number}.unfinished"
         with unfinished.open("wb") as file:
-            file.write(frame(_ADDRESS.pack(each.stage, each.bucket) + each.payload for each in parcels))
+            table = pa.Table.from_batches([parcels_batch(parcels)])
+            # Payloads differ, and there are few of them.
+            pq.write_table(table, file, compression="none", use_dictionary=False, write_statistics=False)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.rename(self.folder / segment.name)
+        # Spark takes the oldest first, and some file systems count in seconds.
+        os.utime(unfinished, (segment.number, segment.number))
+        unfinished.rename(self._folder / segment.name)
 
-    def read(self, number: int) -> Iterator[Parcel]:
-        (path,) = self.folder.glob(f"{number:010}_*.parcels")
-        for data in unframe(path.read_bytes()):
-            stage, bucket = _ADDRESS.unpack_from(data)
-            yield Parcel(stage, bucket, data[_ADDRESS.size :])
-
-    def forget(self, number: int) -> None:
-        """Drops the segments before a number, but never the last: it says how far the streams have been read."""
+    def forget(self) -> None:
+        """Drops what committed batches have taken, but never the last: it says how far the streams have been read."""
+        taken = self.progress.taken()
         for segment in self.segments()[:-1]:
-            if segment.number < number:
-                (self.folder / segment.name).unlink(missing_ok=True)
+            if segment.number <= taken:
+                (self._folder / segment.name).unlink(missing_ok=True)
+
+    def load(self, session: "SparkSession") -> "DataFrame":
+        """The parcels of all segments, as a stream."""
+        from thalweg.runtimes.spark.processor import PARCELS
+
+        reading = session.readStream.schema(PARCELS).option("maxFilesPerTrigger", MOST_SEGMENTS)
+        # Segments are a second apart (see `write`); the path may hold characters that stand for others in a pattern.
+        pattern = re.sub(r"([][{}*?\\])", r"\\\1", str(self._folder.absolute()))
+        return reading.option("maxFileAge", f"{_REMEMBERED}s").parquet(f"file:{pattern}")
+
+
+class Progress:
+    """What the checkpoint of a query says about the segments that it has read.
+
+    For each batch `offsets` has the number of an entry in the log of the source, `sources/0`, which names the files;
+    `commits` has the batches that are done.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._checkpoint = checkpoint
+        self._log = checkpoint / "sources" / "0"
+
+    def taken(self) -> int:
+        """The number of the last segment that a committed batch has read; -1 if there is none."""
+        batch = max((int(path.name) for path in self._checkpoint.glob("commits/[0-9]*")), default=None)
+        if batch is None:
+            return -1
+        offset = json.loads((self._checkpoint / "offsets" / str(batch)).read_text().splitlines()[-1])["logOffset"]
+        entry = self._log / str(offset)
+        log = entry if entry.exists() else entry.with_suffix(".compact")
+        return max(map(_number, log.read_text().splitlines()[1:]))
+
+    def trim(self) -> None:
+        """Drops old entries from the log, which else would name all files that there ever were.
+
+        Only while a batch is being delivered: then Spark neither reads nor writes its log.
+        """
+        merged = max(self._log.glob("*.compact"), key=lambda path: int(path.stem), default=None)
+        if merged is None:
+            return
+        version, *entries = merged.read_text().splitlines()
+        oldest = max(map(_number, entries)) - _REMEMBERED
+        kept = [entry for entry in entries if _number(entry) >= oldest]
+        if len(kept) < len(entries):
+            unfinished = merged.with_name(".unfinished")
+            unfinished.write_text("\n".join([version, *kept]))
+            merged.with_name(f".{merged.name}.crc").unlink(missing_ok=True)
+            unfinished.replace(merged)
+
+
+def _number(entry: str) -> int:
+    """The number of the segment that an entry of the log names.
+
+    >>> _number('{"path":"file:///tmp/spool/0000000041_900_7.parquet","timestamp":41000,"batchId":9}')
+    41
+    """
+    return int(Path(json.loads(entry)["path"]).name.split("_")[0])
 
 
 class Feeder(threading.Thread):
@@ -169,8 +240,10 @@ class Feeder(threading.Thread):
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
 
     def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
+        self._spool.forget()
         while len(self._spool.segments()) > MOST_WAITING and not self._stopped.is_set():
             time.sleep(PAUSE)
+            self._spool.forget()
         with self._writing:
             if not self._stopped.is_set():
                 self._add(items, ended, cut_short)

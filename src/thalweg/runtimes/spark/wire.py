@@ -127,6 +127,20 @@ def unframe(data: bytes) -> Iterator[bytes]:
         yield data[start:place]
 
 
+def parcels_batch(parcels: Iterable[Parcel]) -> Any:
+    """Parcels as they travel between the operators of Spark."""
+    import pyarrow as pa
+
+    known = list(parcels)
+    return pa.record_batch(
+        {
+            "bucket": pa.array([each.bucket for each in known], type=pa.int32()),
+            "stage": pa.array([each.stage for each in known], type=pa.int32()),
+            "payload": pa.array([each.payload for each in known], type=pa.binary()),
+        }
+    )
+
+
 def buckets_of(words: Words, dictionary: Dictionary, buckets: range) -> Words:
     """The bucket of each word's term: the same in every process, whatever its dictionary calls the term.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.languages.owl import axioms as ax
@@ -114,7 +114,6 @@ every_axiom: st.SearchStrategy[Axiom] = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(every_axiom, max_size=6, unique_by=show))
 def test_what_is_written_is_read_again(axioms: list[Axiom]) -> None:
     ontology = Ontology(tuple(axioms), DECLARED)

@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from thalweg.ir.nodes import Program, Rule
@@ -231,7 +231,6 @@ def ontologies(draw: st.DrawFn) -> list[Axiom]:
     return draw(st.lists(axiom, min_size=1, max_size=7))
 
 
-@settings(max_examples=300, deadline=None)
 @given(ontologies(), st.lists(facts, min_size=1, max_size=5))
 @example(
     [ax.DisjointClasses((ex.ObjectSomeValuesFrom("<r>", THING), ex.ObjectSomeValuesFrom("<s>", THING)))],

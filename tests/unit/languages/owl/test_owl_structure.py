@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.languages.owl import axioms as ax
@@ -228,7 +228,6 @@ words = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(nodes, words, st.one_of(nodes, st.just(owl("AllDisjointClasses")))), max_size=14))
 def test_no_graph_is_too_strange_and_no_triple_is_lost(graph: list[Triple]) -> None:
     ontology = structure.read(graph)

