@@ -1,9 +1,12 @@
 """Which predicate needs which, and the strata that follow."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
 
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program
 from thalweg.model.predicate import Predicate
+
+T = TypeVar("T", bound=Hashable)
 
 
 def formulas(body: tuple[Literal, ...], settled: bool = False) -> Iterator[tuple[Formula, bool]]:
@@ -44,3 +47,19 @@ def strata(program: Program) -> dict[Predicate, int] | None:
                 if level[head] > len(level):
                     return None
     return level
+
+
+def reachable(starts: Iterable[T], successors: Callable[[T], Iterable[T]]) -> dict[T, None]:
+    """Everything that some things lead to, themselves included, in the order in which it is found.
+
+    >>> list(reachable([1], lambda number: {1: [2, 3], 3: [4, 1]}.get(number, ())))
+    [1, 2, 3, 4]
+    """
+    found = dict.fromkeys(starts)
+    waiting = list(found)
+    while waiting:
+        for other in successors(waiting.pop()):
+            if other not in found:
+                found[other] = None
+                waiting.append(other)
+    return found

@@ -318,13 +318,14 @@ def mentioned(node: object) -> Iterator[str]:
     >>> list(mentioned(SubClassOf("<A>", ObjectMinCardinality(2, "<r>", "<B>"))))
     ['<A>', '<r>', '<B>']
     """
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from mentioned(part)
-    elif not isinstance(node, int | None):
-        yield from mentioned(_parts(node))
+    return (part for part in within(node) if isinstance(part, str))
+
+
+def within(node: object) -> Iterator[object]:
+    """A construct, and all constructs and terms inside of it, in the order of writing."""
+    yield node
+    for part in node if isinstance(node, tuple) else _parts(node):
+        yield from within(part)
 
 
 def _parts(node: object) -> tuple[object, ...]:

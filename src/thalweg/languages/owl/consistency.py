@@ -23,10 +23,12 @@ from functools import cached_property
 from itertools import combinations
 from typing import Final
 
-from thalweg.diagnostics import NOWHERE, Source, Span
+from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.dl_lite import Role, Some
+from thalweg.languages.owl.knowledge import atoms_of
 from thalweg.languages.owl.negative import SELF, Negative, bits, name_of
+from thalweg.languages.owl.rule_places import line_spans
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
@@ -96,7 +98,7 @@ class Writer:
         axioms = dict.fromkeys((*(group.axiom for group in groups), *found.alone))
         self.lines = {axiom: number for number, axiom in enumerate(axioms)}
         self.source = Source(name, "\n".join(self.lines))
-        self.spans = _spans(self.source)
+        self.spans = line_spans(self.source)
         self.place = {found.name(concept): concept for concept in range(len(found.concepts))}
 
     @cached_property
@@ -127,12 +129,13 @@ class Writer:
         for rule in self.meets():
             makers.setdefault(rule.head.predicate, []).append(rule)
         made: list[Rule] = []
-        asked = dict.fromkeys(name for rule in rules for name in _predicates(rule))
+        asked = dict.fromkeys(atom.predicate for rule in rules for atom in atoms_of(rule))
         waiting = list(asked)
         while waiting:
             found = makers.get(waiting.pop(), [])
             made += found
-            new = dict.fromkeys(name for rule in found for name in _predicates(rule) if name not in asked)
+            needed = (atom.predicate for rule in found for atom in atoms_of(rule))
+            new = dict.fromkeys(name for name in needed if name not in asked)
             asked |= new
             waiting += new
         return (*(self.value(self.place[name]) for name in sorted(asked) if self.is_value(name)), *made)
@@ -345,19 +348,5 @@ def _forwards(role: Role) -> Role:
     return role.flipped() if role.inverse else role
 
 
-def _predicates(rule: Rule) -> Iterator[str]:
-    return (literal.atom.predicate for literal in rule.body if isinstance(literal, Now))
-
-
 def fact(predicate: str, *args: str) -> Fact:
     return Fact(predicate, args)
-
-
-def _spans(source: Source) -> list[Span]:
-    """The place of each line of a text."""
-    spans: list[Span] = []
-    start = 0
-    for line in source.text.split("\n"):
-        spans.append(Span(source, start, start + len(line)) if line else NOWHERE)
-        start += len(line) + 1
-    return spans

@@ -23,24 +23,31 @@ T = TypeVar("T")
 
 CLASS_CONSTRUCTORS: Final = (owl("intersectionOf"), owl("unionOf"), owl("complementOf"), owl("oneOf"))
 _RANGE_CONSTRUCTORS: Final = (*CLASS_CONSTRUCTORS, owl("datatypeComplementOf"), owl("onDatatype"))
-_OBJECT_CARDINALITIES: Final = {
+OBJECT_CARDINALITIES: Final = {
     "min": ex.ObjectMinCardinality,
     "max": ex.ObjectMaxCardinality,
     "": ex.ObjectExactCardinality,
 }
-_DATA_CARDINALITIES: Final = {"min": ex.DataMinCardinality, "max": ex.DataMaxCardinality, "": ex.DataExactCardinality}
+DATA_CARDINALITIES: Final = {"min": ex.DataMinCardinality, "max": ex.DataMaxCardinality, "": ex.DataExactCardinality}
+
+
+def cardinality_word(limit: str, qualified: bool) -> str:
+    """The word for a cardinality, with or without a filler.
+
+    >>> cardinality_word("min", qualified=True), cardinality_word("", qualified=False)
+    ('<http://www.w3.org/2002/07/owl#minQualifiedCardinality>', '<http://www.w3.org/2002/07/owl#cardinality>')
+    """
+    word = f"{limit}{'Qualified' if qualified else ''}Cardinality"
+    return owl(word[0].lower() + word[1:])
+
+
 _CARDINALITIES: Final = {
-    owl("minCardinality"): "min",
-    owl("maxCardinality"): "max",
-    owl("cardinality"): "",
-    owl("minQualifiedCardinality"): "min",
-    owl("maxQualifiedCardinality"): "max",
-    owl("qualifiedCardinality"): "",
+    cardinality_word(limit, qualified): limit for limit in OBJECT_CARDINALITIES for qualified in (False, True)
 }
 _RESTRICTIONS: Final = frozenset(
     {owl("someValuesFrom"), owl("allValuesFrom"), owl("hasValue"), owl("hasSelf"), *_CARDINALITIES}
 )
-_NODE_TYPES: Final = frozenset(
+NODE_TYPES: Final = frozenset(
     {owl("Class"), rdfs("Class"), owl("Restriction"), rdfs("Datatype"), owl("DataRange"), rdf("List")}
     | {owl("ObjectProperty"), owl("NegativePropertyAssertion")}
 )
@@ -106,7 +113,7 @@ class Nodes:
 
     def take_types(self, node: str) -> None:
         kinds = self.kinds.types.get(node, ())
-        self._trail += [(node, RDF_TYPE, kind) for kind in kinds if kind in _NODE_TYPES]
+        self._trail += [(node, RDF_TYPE, kind) for kind in kinds if kind in NODE_TYPES]
 
     def name(self, node: str) -> str:
         if node[0] != "<" or is_reserved(node):
@@ -239,13 +246,13 @@ class Nodes:
         number = _count(value)
         if self.has(node, owl("onDataRange")):
             filler = self.range(self.only(node, owl("onDataRange")))
-            return _DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name), ex.unless(filler, ex.LITERAL))
+            return DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name), ex.unless(filler, ex.LITERAL))
         if self.has(node, owl("onClass")):
             within = self.class_(self.only(node, owl("onClass")))
-            return _OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name), ex.unless(within, ex.THING))
+            return OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name), ex.unless(within, ex.THING))
         if self.kinds.is_data(name):
-            return _DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name))
-        return _OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name))
+            return DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name))
+        return OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name))
 
     def built_range(self, node: str) -> DataRange:
         """The data range that the triples of a node make."""

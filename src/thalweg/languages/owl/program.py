@@ -9,18 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from thalweg.diagnostics import Source, Span
+from thalweg.diagnostics import Source
 from thalweg.ir.annotate_terms import EDGE, EDGES, SUPPLIED, about
+from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
-    Aggregate,
     Atom,
     Comparison,
     Constant,
     Equality,
-    Formula,
     InWindow,
     Literal,
-    Not,
     Now,
     Program,
     Rule,
@@ -31,6 +29,7 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.languages.owl import ql
 from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl.rule_places import line_spans
 from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_told, specialise
 from thalweg.languages.owl.tables import Named, table
 from thalweg.languages.owl.values import Specialised
@@ -147,23 +146,11 @@ def beside(program: Program, others: Iterable[Program]) -> Program:
     rules = [rule for other in others for rule in other.rules]
     # Names that are no IRIs are no business of the ontology's.
     made = {rule.head.signature for rule in rules if rule.head.predicate[0] == "<" and _is_triple(rule.head.signature)}
-    read = {part.atom.signature for rule in rules for part in _formulas(rule.body) if _is_triple(part.atom.signature)}
+    asked = (formula.atom.signature for rule in rules for formula, _ in formulas(rule.body))
+    read = {signature for signature in asked if _is_triple(signature)}
     bridges = [Rule(_named(name), (Now(_as_triple(name)),)) for name in sorted(read)]
     bridges += (Rule(_as_triple(name), (Now(_named(name)),)) for name in sorted(made))
     return replace(program, rules=(*program.rules, *bridges), streamed=program.streamed | read)
-
-
-def _formulas(body: Iterable[Literal]) -> Iterator[Formula]:
-    for literal in body:
-        match literal:
-            case Not(formula):
-                yield formula
-            case Aggregate(body=inner):
-                yield from _formulas(inner)
-            case Comparison():
-                pass
-            case _:
-                yield literal
 
 
 def _is_triple(signature: Predicate) -> bool:
@@ -250,11 +237,8 @@ def _placed(name: str, found: list[Specialised], window: int) -> Iterator[Rule]:
         f"{show(rule)}   % {each.name}{': ' if each.axioms else ''}{', '.join(each.axioms)}"
         for rule, each in zip(rules, found, strict=True)
     ]
-    source = Source(name, "\n".join(lines))
-    start = 0
-    for rule, line in zip(rules, lines, strict=True):
-        yield replace(rule, span=Span(source, start, start + len(line)))
-        start += len(line) + 1
+    spans = line_spans(Source(name, "\n".join(lines)))
+    return (replace(rule, span=span) for rule, span in zip(rules, spans, strict=False))
 
 
 def _windowed(rule: Rule, window: int) -> Rule:

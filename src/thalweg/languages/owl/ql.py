@@ -17,11 +17,14 @@ from itertools import combinations
 from typing import Final
 
 from thalweg.diagnostics import Source, Span
+from thalweg.ir.dependency import reachable
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
 from thalweg.languages.owl.dl_lite import Basic, Disjoint, Role, Some, normal_form
 from thalweg.languages.owl.expressions import THING
-from thalweg.languages.owl.unsatisfiable import Closure, empty_classes, empty_roles
+from thalweg.languages.owl.knowledge import atoms_of
+from thalweg.languages.owl.rule_places import line_spans
+from thalweg.languages.owl.unsatisfiable import Closure, empty_roles
 from thalweg.model.fact import Fact
 from thalweg.model.term import quote
 
@@ -35,17 +38,10 @@ _MANY: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """What an ontology became. Each rule's span is the line of its axiom in `source`.
-
-    `facts` are the assertions, `skipped` the axioms that were left out, wholly or in part, each with the reason, and
-    `unsatisfiable` the classes that nothing can be in, each with an axiom that forbids it.
-    """
+    """The rules of an ontology, each with the line of its axiom as its place; and its assertions."""
 
     rules: tuple[Rule, ...]
     facts: tuple[Fact, ...]
-    source: Source
-    skipped: tuple[tuple[Axiom, str], ...]
-    unsatisfiable: tuple[tuple[str, Axiom], ...]
 
 
 def is_auxiliary(predicate: str) -> bool:
@@ -79,18 +75,7 @@ def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Itera
     written = _wanted([*rules.positive(), *lifted, *rules.negative(), *rules.of_empty_roles(empty)])
     # Where a value has a name, the property above holds itself: nothing needs lifting.
     complete = _wanted([*written, *rules.feeding(rule for rule in written if rule not in lifted)])
-    unsatisfiable = ((found, tbox.axioms[number]) for found, number in empty_classes(closure, empty).items())
-    return Rewriting(complete, tuple(tbox.facts), rules.source, tuple(tbox.skipped), tuple(unsatisfiable))
-
-
-def _spans(source: Source) -> list[Span]:
-    """The place of each line of a text; one for a text without lines, too."""
-    spans: list[Span] = []
-    start = 0
-    for line in source.text.split("\n"):
-        spans.append(Span(source, start, start + len(line)))
-        start += len(line) + 1
-    return spans
+    return Rewriting(complete, tuple(tbox.facts))
 
 
 def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
@@ -98,19 +83,10 @@ def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
     makers: dict[str, list[Rule]] = {}
     for rule in rules:
         makers.setdefault(rule.head.predicate, []).append(rule)
-    asked = {predicate for predicate in makers if not is_auxiliary(predicate)}
-    waiting = list(asked)
-    while waiting:
-        for rule in makers.get(waiting.pop(), ()):
-            new = _predicates(rule) - asked
-            asked |= new
-            waiting += new
+    shown = (predicate for predicate in makers if not is_auxiliary(predicate))
+    asked = reachable(shown, lambda name: [atom.predicate for rule in makers.get(name, ()) for atom in atoms_of(rule)])
     useful = (rule for rule in rules if rule.head.predicate in asked and rule.body != (Now(rule.head),))
     return tuple(dict.fromkeys(useful))
-
-
-def _predicates(rule: Rule) -> set[str]:
-    return {literal.atom.predicate for literal in rule.body if isinstance(literal, Now)}
 
 
 class _Rules:
@@ -119,8 +95,7 @@ class _Rules:
     def __init__(self, closure: Closure, name: str) -> None:
         self.tbox = closure.tbox
         self.lines = [show(axiom) for axiom in self.tbox.axioms]
-        self.source = Source(name, "\n".join(self.lines))
-        self.spans = _spans(self.source)
+        self.spans = line_spans(Source(name, "\n".join(self.lines)))
         # Only these roles need a predicate for having a value, beside the property itself.
         self.nameless = closure.nameless()
         self.roles = {self.predicate(Some(role)): role for role in self.nameless}
@@ -177,7 +152,7 @@ class _Rules:
     def feeding(self, rules: Iterable[Rule]) -> Iterator[Rule]:
         """A value with a name is a value; and everything that is spoken of is an individual."""
         for rule in rules:
-            for predicate in _predicates(rule):
+            for predicate in dict.fromkeys(atom.predicate for atom in atoms_of(rule)):
                 role = self.roles.get(predicate)
                 if role is not None and not role.fresh:
                     yield Rule(Atom(predicate, (_X,)), (self.value(role),), span=rule.span)
