@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
 from thalweg.ir.counting import endless, is_bounded
-from thalweg.ir.dependency import formulas
+from thalweg.ir.dependency import formulas, reachable
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
 from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
-from thalweg.languages.asp.outlines import type_of
+from thalweg.languages.asp.outlines import EVERYWHERE, type_of
 from thalweg.languages.asp.places import Places
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
@@ -34,15 +34,7 @@ if TYPE_CHECKING:
 INCONSISTENT: Final = Fact("'inconsistent")
 """What holds while a constraint is violated; nobody can type it."""
 
-_HARMLESS: Final = (
-    "ShowSignature",
-    "Defined",
-    "Definition",
-    "ProjectSignature",
-    "Heuristic",
-    "ProjectAtom",
-    "Minimize",
-)
+_HARMLESS: Final = {*EVERYWHERE, "Minimize"} - {"TheoryDefinition"}
 _OUTSIDE: Final = {
     "ShowTerm": "`#show` with a condition is left to clingo",
     "TheoryDefinition": "theories are left to clingo",
@@ -233,18 +225,11 @@ class _Lowering(Predicates):
 
     def needed(self, told: frozenset[Predicate]) -> frozenset[Predicate]:
         """What answers rest on: nothing else has to be derived."""
-        needed = set(told)
-        while (
-            more := {
-                formula.atom.signature
-                for rule in self.rules
-                if rule.head.signature in needed
-                for formula, _ in formulas(rule.body)
-            }
-            - needed
-        ):
-            needed |= more
-        return frozenset(needed)
+        needs: dict[Predicate, set[Predicate]] = {}
+        for rule in self.rules:
+            asked = (formula.atom.signature for formula, _ in formulas(rule.body))
+            needs.setdefault(rule.head.signature, set()).update(asked)
+        return frozenset(reachable(told, lambda signature: needs.get(signature, ())))
 
 
 def _variables(signature: Predicate) -> tuple[Variable, ...]:

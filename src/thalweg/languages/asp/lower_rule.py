@@ -25,7 +25,7 @@ from thalweg.ir.nodes import (
     names,
 )
 from thalweg.languages.asp.arithmetic import calculated, in_range, scales
-from thalweg.languages.asp.outlines import type_of
+from thalweg.languages.asp.outlines import type_of, within
 from thalweg.languages.asp.terms import Names, is_integer
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
@@ -60,13 +60,8 @@ class Predicates(Protocol):
 
 
 def variables_in(node: Any) -> set[str]:
-    """The names of the variables in a node, or in a sequence of nodes."""
-    if node is None or isinstance(node, str | int):
-        return set()
-    if not hasattr(node, "child_keys"):
-        return {name for child in node for name in variables_in(child)}
-    found = {node.name} if type_of(node) == "Variable" else set()
-    return found | {name for key in node.child_keys for name in variables_in(getattr(node, key))}
+    """The names of the variables in a node, if there is one."""
+    return set() if node is None else {one.name for one in within(node) if type_of(one) == "Variable"}
 
 
 def _outer_variables(literal: Any) -> set[str]:
@@ -93,10 +88,12 @@ class LoweredRule:
     # A rule -----------------------------------------------------------------------------------------------------
 
     def rules(self) -> Iterator[Rule]:
-        body = [self.plain(literal) for literal in self.node.body]
-        if not self.equate(body):
+        for literal in self.node.body:
+            if type_of(literal) == "ConditionalLiteral":
+                raise Cannot("a conditional literal is left to clingo", literal)
+        if not self.equate():
             return
-        for literal in body:
+        for literal in self.node.body:
             self.literal(literal)
         heads = list(self.heads())
         self.calculate_with(*(arg for head in heads for arg in head.args))
@@ -104,14 +101,9 @@ class LoweredRule:
             for tests in self.alternatives():
                 yield Rule(head, (*self.formulas, *tests))
 
-    def plain(self, literal: Any) -> Any:
-        if type_of(literal) == "ConditionalLiteral":
-            raise Cannot("a conditional literal is left to clingo", literal)
-        return literal
-
-    def equate(self, body: list[Any]) -> bool:
+    def equate(self) -> bool:
         """`X = Y` and `X = c` make one term of two; False where they cannot."""
-        for literal in body:
+        for literal in self.node.body:
             for operator, left, right in self.comparisons(literal):
                 if operator == "=" and self.is_simple(left) and self.is_simple(right):
                     one, other = self.term(left), self.term(right)

@@ -14,7 +14,7 @@ there: with a conjunction on the left, or a filler, paths meet, and this page wo
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
@@ -45,37 +45,23 @@ class Some(NamedTuple):
 Basic = str | Some
 
 
-@dataclass(frozen=True, slots=True)
-class Inclusion:
-    """`sub` ⊑ `sup`, and the number of the axiom that says so."""
+T = TypeVar("T", Basic, Role)
 
-    sub: Basic
-    sup: Basic
+
+@dataclass(frozen=True, slots=True)
+class Inclusion(Generic[T]):
+    """`sub` ⊑ `sup` for concepts or for roles, and the number of the axiom that says so."""
+
+    sub: T
+    sup: T
     axiom: int
 
 
 @dataclass(frozen=True, slots=True)
-class RoleInclusion:
-    """`sub` ⊑ `sup` for roles."""
+class Disjoint(Generic[T]):
+    """Nothing, or no pair, is in two of the members. A concept that nothing is in stands here twice."""
 
-    sub: Role
-    sup: Role
-    axiom: int
-
-
-@dataclass(frozen=True, slots=True)
-class Disjoint:
-    """Nothing is in two of the members. A concept that nothing is in stands here twice."""
-
-    members: tuple[Basic, ...]
-    axiom: int
-
-
-@dataclass(frozen=True, slots=True)
-class DisjointRoles:
-    """No pair is in two of the members."""
-
-    members: tuple[Role, ...]
+    members: tuple[T, ...]
     axiom: int
 
 
@@ -84,10 +70,10 @@ class TBox:
     """An ontology in these shapes; `skipped` has what does not fit in, and why."""
 
     axioms: list[Axiom] = field(default_factory=list)
-    inclusions: list[Inclusion] = field(default_factory=list)
-    role_inclusions: list[RoleInclusion] = field(default_factory=list)
-    disjoint: list[Disjoint] = field(default_factory=list)
-    disjoint_roles: list[DisjointRoles] = field(default_factory=list)
+    inclusions: list[Inclusion[Basic]] = field(default_factory=list)
+    role_inclusions: list[Inclusion[Role]] = field(default_factory=list)
+    disjoint: list[Disjoint[Basic]] = field(default_factory=list)
+    disjoint_roles: list[Disjoint[Role]] = field(default_factory=list)
     reflexive: list[tuple[Role, int]] = field(default_factory=list)
     irreflexive: list[tuple[Role, int]] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -206,7 +192,7 @@ class _Normaliser:
                     self.subrole(first, second)
             case ax.DisjointObjectProperties(names) | ax.DisjointDataProperties(names):
                 self.note_data(axiom, names)
-                self.tbox.disjoint_roles.append(DisjointRoles(tuple(map(self.role, names)), self.number))
+                self.tbox.disjoint_roles.append(Disjoint(tuple(map(self.role, names)), self.number))
 
     def characteristic(self, axiom: ax.Characteristic) -> None:
         role = self.role(axiom.property)
@@ -214,7 +200,7 @@ class _Normaliser:
             case ax.SymmetricObjectProperty():
                 self.subrole(role, role.flipped())
             case ax.AsymmetricObjectProperty():
-                self.tbox.disjoint_roles.append(DisjointRoles((role, role.flipped()), self.number))
+                self.tbox.disjoint_roles.append(Disjoint((role, role.flipped()), self.number))
             case ax.ReflexiveObjectProperty():
                 self.tbox.reflexive.append((role, self.number))
             case ax.IrreflexiveObjectProperty():
@@ -234,7 +220,7 @@ class _Normaliser:
         return Role(name)
 
     def subrole(self, sub: Role, sup: Role) -> None:
-        self.tbox.role_inclusions.append(RoleInclusion(sub, sup, self.number))
+        self.tbox.role_inclusions.append(Inclusion(sub, sup, self.number))
 
     def include(self, sub: ClassExpression, sup: ClassExpression) -> None:
         for basic in self.left(sub):

@@ -186,6 +186,6 @@ class _Writer:
 
 
 def _word(part: object) -> str:
-    """The word for an expression that OWL calls alike for objects and for literals: `ObjectUnionOf` is `owl:unionOf`."""
+    """The word for an expression that RDF names alike for objects and literals: `ObjectUnionOf` is `owl:unionOf`."""
     word = type(part).__name__.removeprefix("Object").removeprefix("Data")
     return owl(word[0].lower() + word[1:])

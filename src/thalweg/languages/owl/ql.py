@@ -136,7 +136,7 @@ class _Rules:
         for role, number in self.tbox.irreflexive:
             yield self.clash(number, _X, _X, Now(Atom(role.name, (_X, _X))))
 
-    def many(self, position: int, group: Disjoint) -> Iterator[Rule]:
+    def many(self, position: int, group: Disjoint[Basic]) -> Iterator[Rule]:
         """A large group of disjoint concepts: in which of them something is, and that it is in two."""
         inside = f"inside'{position}"
         for place, member in enumerate(group.members):

@@ -18,7 +18,7 @@ from itertools import chain, combinations
 from typing import Final
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable
-from thalweg.languages.owl.knowledge import atoms_of, comparisons_of
+from thalweg.languages.owl.knowledge import atoms_of, comparisons_of, with_arguments
 from thalweg.model.literals import describe
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
@@ -137,12 +137,8 @@ def _joined(maker: Rule, user: Rule) -> Rule:
     """What a rule concludes from the conclusion of another, in one rule."""
     (atom,) = atoms_of(user)
     called = dict(zip(atom.args, maker.head.args, strict=True))
-    tests = (
-        Comparison(test.operator, called.get(test.left, test.left), called.get(test.right, test.right))
-        for test in comparisons_of(user)
-    )
-    head = Atom(user.head.predicate, tuple(called.get(arg, arg) for arg in user.head.args))
-    return Rule(head, tuple(dict.fromkeys((*maker.body, *tests))))
+    renamed = with_arguments(Rule(user.head, tuple(comparisons_of(user))), called)
+    return Rule(renamed.head, tuple(dict.fromkeys((*maker.body, *renamed.body))))
 
 
 def _names_someone(head: Atom) -> bool:
