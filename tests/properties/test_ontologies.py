@@ -16,8 +16,8 @@ from thalweg.languages.lars import read
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.knowledge import close
 from thalweg.languages.owl.program import over_triples, rewritten, specialised
+from thalweg.languages.owl.rule_tables import Named, table
 from thalweg.languages.owl.specialise import close_schema, is_told
-from thalweg.languages.owl.tables import Named, table
 from thalweg.model.fact import Fact
 from thalweg.model.literals import describe
 from thalweg.model.predicate import Predicate

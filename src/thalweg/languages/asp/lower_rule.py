@@ -10,6 +10,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final, Protocol
 
+from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.nodes import (
     Aggregate,
     Atom,
@@ -261,7 +262,11 @@ class LoweredRule:
             if operator not in ("=", "!=") and self.is_integer(large) and isinstance(small, Variable):
                 self.demand(small)
         for operator, left, right, node in waiting:
-            self.test(operator, left, right, node, plain, splits)
+            found = self.test(operator, left, right, node)
+            if len(found) == 1:
+                plain += found[0]
+            else:
+                splits.append(found)
         if len(splits) > _MOST_SPLITS:
             raise Cannot("too many comparisons with terms that may or may not be numbers", self.node)
         guards = [Comparison("is", Variable(name), INTEGER) for name in self.integers if name not in self.certain]
@@ -270,9 +275,7 @@ class LoweredRule:
 
     def bind(self, plain: list[Literal]) -> list[tuple[str, Expression, Expression, Any]]:
         """Each `=` that gives a variable its value is settled; what is left compares."""
-        bound = names(*(one for one in self.formulas if not isinstance(one, Not | Aggregate))) | {
-            one.result.name for one in self.formulas if isinstance(one, Aggregate)
-        }
+        bound = bound_by_formulas(self.formulas)
         # What a sum is compared with may be any number; what it gives has 32 bits, and is asked last.
         waiting = sorted(self.tests, key=lambda test: self.is_sum(test[1]))
         while step := next((one for one in waiting if self.binds(one, bound)), None):
@@ -300,27 +303,19 @@ class LoweredRule:
             for free, value in ((left, right), (right, left))
         )
 
-    def test(
-        self,
-        operator: str,
-        left: Expression,
-        right: Expression,
-        node: Any,
-        plain: list[Literal],
-        splits: list[list[tuple[Literal, ...]]],
-    ) -> None:
+    def test(self, operator: str, left: Expression, right: Expression, node: Any) -> list[tuple[Literal, ...]]:
+        """A comparison as rules make it; two ways where a variable may be a number or not."""
         if operator == "=" and (scales(left) or scales(right)):
             raise Cannot("an equation with a multiple is left to clingo", node)
         if operator == "!=":
-            plain.append(Comparison("!==", left, right))
-        elif operator == "=" or (self.is_integer(left) and self.is_integer(right)):
-            plain.append(Comparison(operator, left, right))
-        else:
-            small, large = (left, right) if operator in ("<", "<=") else (right, left)
-            if not (self.is_integer(small) and isinstance(large, Variable)):
-                raise Cannot("an order between terms that may not be numbers is left to clingo", node)
-            whole = (Comparison("is", large, INTEGER), Comparison(operator, left, right))
-            splits.append([whole, (Comparison("is", large, NON_INTEGER),)])
+            return [(Comparison("!==", left, right),)]
+        compared = Comparison(operator, left, right)
+        if operator == "=" or (self.is_integer(left) and self.is_integer(right)):
+            return [(compared,)]
+        small, large = (left, right) if operator in ("<", "<=") else (right, left)
+        if not (self.is_integer(small) and isinstance(large, Variable)):
+            raise Cannot("an order between terms that may not be numbers is left to clingo", node)
+        return [(Comparison("is", large, INTEGER), compared), (Comparison("is", large, NON_INTEGER),)]
 
     def is_integer(self, term: Expression) -> bool:
         match term:

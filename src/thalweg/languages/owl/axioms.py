@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from thalweg.languages.owl.expressions import ClassExpression, DataRange, ObjectProperty, ObjectPropertyChain
 from thalweg.model.rdf import XSD
 from thalweg.model.term import is_literal, is_number
-
-Triple = tuple[str, str, str]
-
+from thalweg.model.vocabulary import Triple
 
 # Axioms about classes
 

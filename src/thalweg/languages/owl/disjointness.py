@@ -16,7 +16,8 @@ from itertools import combinations, combinations_with_replacement
 from typing import Final
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Now, Rule, Variable
-from thalweg.languages.owl.consistency import INCONSISTENT, KIND, Checks, Writer, apart, by_side, fact
+from thalweg.languages.owl.axiom_rules import INCONSISTENT
+from thalweg.languages.owl.consistency_rules import KIND, Checks, Writer, apart, by_side, fact
 from thalweg.languages.owl.dl_lite import Some
 from thalweg.languages.owl.negative import Group, Negative, bits
 from thalweg.model.fact import Fact
@@ -46,11 +47,10 @@ def by_sides(found: Negative, name: str = "ontology") -> Checks:
     inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).
     """
     writer = _Sides(found, name)
-    rules, background = writer.by_kind()
-    bolt = (*writer.alone(), *rules)
-    roles = tuple(writer.roles_upwards())
-    gathered = frozenset({Predicate(KIND, 3)})
-    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=gathered)
+    by_kind, background = writer.by_kind()
+    classes = (*writer.alone(), *by_kind)
+    rules = dict.fromkeys((*writer.front(classes), *classes, *writer.roles_upwards()))
+    return Checks(tuple(rules), background, gathered=frozenset({Predicate(KIND, 3)}))
 
 
 class _Sides(Writer):

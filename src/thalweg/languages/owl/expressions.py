@@ -11,11 +11,10 @@ syntaxes, rely on that.
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from thalweg.model.vocabulary import OWL, RDFS
+
 T = TypeVar("T")
 
-OWL: Final = "http://www.w3.org/2002/07/owl#"
-RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 THING: Final = f"<{OWL}Thing>"
 NOTHING: Final = f"<{OWL}Nothing>"
 LITERAL: Final = f"<{RDFS}Literal>"

@@ -16,11 +16,12 @@ from typing import Final
 
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
-from thalweg.languages.owl.axioms import Axiom, Ontology, Triple
+from thalweg.languages.owl.axioms import Axiom, Ontology
 from thalweg.languages.owl.kinds import owl, rdf, rdfs
-from thalweg.languages.owl.nodes import DATA_CARDINALITIES, OBJECT_CARDINALITIES, cardinality_word
+from thalweg.languages.owl.rdf_nodes import DATA_CARDINALITIES, OBJECT_CARDINALITIES, cardinality_word
 from thalweg.languages.owl.structure import DECLARES, OBJECT_CHARACTERISTICS
 from thalweg.model.rdf import RDF_TYPE, XSD, blank, literal
+from thalweg.model.vocabulary import Triple
 
 _LIMITS: Final = {kind: limit for kinds in (OBJECT_CARDINALITIES, DATA_CARDINALITIES) for limit, kind in kinds.items()}
 # Axioms that are one triple: the first part, this, the second part.

@@ -12,10 +12,10 @@ decides for itself.
 from collections.abc import Iterable
 from typing import Final
 
-from thalweg.languages.owl.axioms import Triple
-from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, OWL, RDF, RDFS, THING, UNIVERSAL
+from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL
 from thalweg.model.rdf import RDF_TYPE, XSD
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import OWL, RDF, RDFS, Triple
 
 OBJECT: Final = "ObjectProperty"
 DATA: Final = "DataProperty"

@@ -57,45 +57,22 @@ _RDFS_AXIOMS: Final[frozenset[type]] = frozenset(
     | {ax.ObjectPropertyRange, ax.DataPropertyRange}
     | {ax.ClassAssertion, ax.ObjectPropertyAssertion, ax.DataPropertyAssertion}
 )
-_PD_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | {
-    ax.EquivalentClasses,
-    ax.EquivalentObjectProperties,
-    ax.EquivalentDataProperties,
-    ax.InverseObjectProperties,
-    ax.FunctionalObjectProperty,
-    ax.FunctionalDataProperty,
-    ax.InverseFunctionalObjectProperty,
-    ax.SymmetricObjectProperty,
-    ax.TransitiveObjectProperty,
-    ax.SameIndividual,
-}
-_RL_AXIOMS: Final[frozenset[type]] = _PD_AXIOMS | {
-    ax.DisjointClasses,
-    ax.DisjointObjectProperties,
-    ax.DisjointDataProperties,
-    ax.IrreflexiveObjectProperty,
-    ax.AsymmetricObjectProperty,
-    ax.HasKey,
-    ax.DatatypeDefinition,
-    ax.DifferentIndividuals,
-    ax.NegativeObjectPropertyAssertion,
-    ax.NegativeDataPropertyAssertion,
-}
-_QL_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | {
-    ax.EquivalentClasses,
-    ax.DisjointClasses,
-    ax.EquivalentObjectProperties,
-    ax.EquivalentDataProperties,
-    ax.InverseObjectProperties,
-    ax.DisjointObjectProperties,
-    ax.DisjointDataProperties,
-    ax.ReflexiveObjectProperty,
-    ax.IrreflexiveObjectProperty,
-    ax.SymmetricObjectProperty,
-    ax.AsymmetricObjectProperty,
-    ax.DatatypeDefinition,
-    ax.DifferentIndividuals,
-}
+_PD_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | (
+    {ax.EquivalentClasses, ax.EquivalentObjectProperties, ax.EquivalentDataProperties, ax.InverseObjectProperties}
+    | {ax.FunctionalObjectProperty, ax.FunctionalDataProperty, ax.InverseFunctionalObjectProperty}
+    | {ax.SymmetricObjectProperty, ax.TransitiveObjectProperty, ax.SameIndividual}
+)
+_RL_AXIOMS: Final[frozenset[type]] = _PD_AXIOMS | (
+    {ax.DisjointClasses, ax.DisjointObjectProperties, ax.DisjointDataProperties, ax.DifferentIndividuals}
+    | {ax.IrreflexiveObjectProperty, ax.AsymmetricObjectProperty, ax.HasKey, ax.DatatypeDefinition}
+    | {ax.NegativeObjectPropertyAssertion, ax.NegativeDataPropertyAssertion}
+)
+_QL_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | (
+    {ax.EquivalentClasses, ax.EquivalentObjectProperties, ax.EquivalentDataProperties, ax.InverseObjectProperties}
+    | {ax.DisjointClasses, ax.DisjointObjectProperties, ax.DisjointDataProperties, ax.DifferentIndividuals}
+    | {ax.ReflexiveObjectProperty, ax.IrreflexiveObjectProperty, ax.SymmetricObjectProperty}
+    | {ax.AsymmetricObjectProperty, ax.DatatypeDefinition}
+)
 _AXIOMS: Final = {"rdfs": _RDFS_AXIOMS, "pd": _PD_AXIOMS, "rl": _RL_AXIOMS, "ql": _QL_AXIOMS}
 
 

@@ -28,11 +28,11 @@ from thalweg.ir.nodes import (
 )
 from thalweg.ir.text import show
 from thalweg.languages.owl import ql
+from thalweg.languages.owl.axiom_rules import line_spans
 from thalweg.languages.owl.axioms import Ontology
-from thalweg.languages.owl.rule_places import line_spans
+from thalweg.languages.owl.literal_subjects import Specialised
+from thalweg.languages.owl.rule_tables import Named, table
 from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_told, specialise
-from thalweg.languages.owl.tables import Named, table
-from thalweg.languages.owl.values import Specialised
 from thalweg.model.fact import Fact
 from thalweg.model.literals import DATATYPES
 from thalweg.model.predicate import Predicate

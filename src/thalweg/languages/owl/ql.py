@@ -19,16 +19,15 @@ from typing import Final
 from thalweg.diagnostics import Source, Span
 from thalweg.ir.dependency import reachable
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
+from thalweg.languages.owl.axiom_rules import clash, line_spans, related
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
 from thalweg.languages.owl.dl_lite import Basic, Disjoint, Role, Some, normal_form
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.knowledge import atoms_of
-from thalweg.languages.owl.rule_places import line_spans
+from thalweg.languages.owl.negative import name_of
 from thalweg.languages.owl.unsatisfiable import Closure, empty_roles
 from thalweg.model.fact import Fact
-from thalweg.model.term import quote
 
-INCONSISTENT: Final = "inconsistent"
 _INDIVIDUAL: Final = "individual'"
 _X: Final = Variable("X")
 _Y: Final = Variable("Y")
@@ -109,7 +108,7 @@ class _Rules:
         for inclusion in self.tbox.role_inclusions:
             sub, sup = inclusion.sub, inclusion.sup
             if not sub.fresh:
-                yield self.rule(inclusion.axiom, self.pair(sup).atom, self.pair(sub))
+                yield self.rule(inclusion.axiom, related(sup, _X, _Y).atom, related(sub, _X, _Y))
         for role, number in self.tbox.reflexive:
             yield self.rule(number, Atom(role.name, (_X, _X)), self.member(THING))
 
@@ -132,7 +131,7 @@ class _Rules:
                 yield from self.many(position, group)
         for roles in self.tbox.disjoint_roles:
             for one, other in combinations(roles.members, 2):
-                yield self.clash(roles.axiom, _X, _Y, self.pair(one), self.pair(other))
+                yield self.clash(roles.axiom, _X, _Y, related(one, _X, _Y), related(other, _X, _Y))
         for role, number in self.tbox.irreflexive:
             yield self.clash(number, _X, _X, Now(Atom(role.name, (_X, _X))))
 
@@ -172,13 +171,10 @@ class _Rules:
         return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[number])
 
     def clash(self, number: int, one: Variable, other: Variable, *body: Literal) -> Rule:
-        """Two break an axiom, or one does, who then stands twice: a predicate has one number of arguments."""
-        return self.rule(number, Atom(INCONSISTENT, (Constant(quote(self.lines[number])), one, other)), *body)
+        return clash(self.lines[number], one, other, body, self.spans[number])
 
     def predicate(self, basic: Basic) -> str:
-        if isinstance(basic, str):
-            return _INDIVIDUAL if basic == THING else basic
-        return f"{'some_inverse' if basic.role.inverse else 'some'}'{basic.role.name}"
+        return _INDIVIDUAL if basic == THING else name_of(basic)
 
     def has_named_members(self, basic: Basic) -> bool:
         """Whether more than the values of a fresh role is in a concept: those have no name."""
@@ -193,9 +189,4 @@ class _Rules:
     def value(self, role: Role) -> Now:
         """`X` has a value with a name."""
         # Two roles of one rule need not have the same value.
-        some = Variable(f"_'{self.predicate(Some(role))}")
-        return Now(Atom(role.name, (some, _X) if role.inverse else (_X, some)))
-
-    def pair(self, role: Role) -> Now:
-        """`X` and `Y` are related."""
-        return Now(Atom(role.name, (_Y, _X) if role.inverse else (_X, _Y)))
+        return related(role, _X, Variable(f"_'{self.predicate(Some(role))}"))

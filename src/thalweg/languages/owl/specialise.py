@@ -31,8 +31,14 @@ from thalweg.languages.owl.knowledge import (
     solve,
     with_arguments,
 )
-from thalweg.languages.owl.tables import TRIPLE, Named, Table
-from thalweg.languages.owl.values import ABOUT_LITERALS, HIDDEN_LITERALS, Specialised, sort_by_kind, without_detours
+from thalweg.languages.owl.literal_subjects import (
+    ABOUT_LITERALS,
+    HIDDEN_LITERALS,
+    Specialised,
+    sort_by_kind,
+    without_detours,
+)
+from thalweg.languages.owl.rule_tables import TRIPLE, Named, Table
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
@@ -251,8 +257,8 @@ def _by_known_names(rule: Rule) -> Rule:
     named = dict.fromkeys(arg for arg in found if isinstance(arg, Constant) and not is_literal(arg.term))
     if not named:
         return rule
-    variables = {arg: Variable(f"N'{number}") for number, arg in enumerate(named)}
-    called: dict[Expression, Expression] = dict(variables)
+    variables: dict[Expression, Expression] = {arg: Variable(f"N'{number}") for number, arg in enumerate(named)}
+    called = dict(variables)
     kept: list[Literal] = []
     for part in rule.body:
         match part:

@@ -15,12 +15,13 @@ from functools import partial
 from typing import Final, TypeVar
 
 from thalweg.languages.owl import axioms as ax
-from thalweg.languages.owl.axioms import Axiom, Declaration, Ontology, Triple
-from thalweg.languages.owl.expressions import ObjectProperty, ObjectPropertyChain
+from thalweg.languages.owl.axioms import Axiom, Declaration, Ontology
+from thalweg.languages.owl.expressions import ObjectPropertyChain
 from thalweg.languages.owl.kinds import ANNOTATION, DATA, FACETS, OBJECT, Kinds, is_reserved, owl, rdf, rdfs
-from thalweg.languages.owl.nodes import CLASS_CONSTRUCTORS, NODE_TYPES, Misread, Nodes
+from thalweg.languages.owl.rdf_nodes import CLASS_CONSTRUCTORS, NODE_TYPES, Misread, Nodes
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import Triple
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ DECLARES: Final = {
     owl("OntologyProperty"): ANNOTATION,
     owl("NamedIndividual"): "NamedIndividual",
 }
-OBJECT_CHARACTERISTICS: Final[dict[str, Callable[[ObjectProperty], Axiom]]] = {
+OBJECT_CHARACTERISTICS: Final[dict[str, type[ax.Characteristic]]] = {
     owl("FunctionalProperty"): ax.FunctionalObjectProperty,
     owl("InverseFunctionalProperty"): ax.InverseFunctionalObjectProperty,
     owl("ReflexiveProperty"): ax.ReflexiveObjectProperty,

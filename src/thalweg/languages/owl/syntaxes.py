@@ -13,12 +13,13 @@ from xml.parsers import expat
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.languages.owl import axioms, expressions
-from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf, Triple
-from thalweg.languages.owl.expressions import RDFS, ObjectInverseOf, ObjectPropertyChain
+from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf
+from thalweg.languages.owl.expressions import ObjectInverseOf, ObjectPropertyChain
 from thalweg.model import rdf
 from thalweg.model.entities import ExpansionError, expand_entities
 from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT
 from thalweg.model.rdf import XSD
+from thalweg.model.vocabulary import RDF, RDFS, Triple
 
 _OURS: Final[dict[str, Callable[..., Any]]] = {
     name: kind
@@ -282,5 +283,5 @@ def _facet(name: str) -> str:
     ('<http://www.w3.org/2001/XMLSchema#minInclusive>', '<http://www.w3.org/1999/02/22-rdf-syntax-ns#langRange>')
     """
     _, _, word = name.partition(".")
-    namespace = expressions.RDF if word == "LangRange" else XSD
+    namespace = RDF if word == "LangRange" else XSD
     return f"<{namespace}{word[0].lower()}{word[1:]}>"

@@ -11,10 +11,11 @@ from thalweg.ir.semantics import evaluate
 from thalweg.ir.text import show as text
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.kinds import OBJECT
-from thalweg.languages.owl.ql import INCONSISTENT, is_auxiliary, rewrite
+from thalweg.languages.owl.ql import is_auxiliary, rewrite
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote, unquote

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from thalweg.languages.owl import expressions as ex
-from thalweg.languages.owl.axioms import Triple
 from thalweg.languages.owl.expressions import ClassExpression, DataRange, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.kinds import DATA, FACETS, Kinds, is_reserved, owl, rdf, rdfs
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import Triple
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@
         in'<Person>(X) :- <Student>(X).    in'<Person>(X) :- <Person>(X).
         inconsistent("Disjoint…",X,X) :- in'<Person>(X), <Work>(X).
 
-    or with one rule for all pairs (`sides`).
+    or with one rule for all pairs (`disjointness`).
 
 All of them derive the same: `inconsistent` for each asserted axiom, and each individual that breaks it (twice) or pair
 that does. An axiom that another one makes superfluous is reported all the same. Where members have become members of
@@ -25,15 +25,14 @@ from typing import Final
 
 from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
+from thalweg.languages.owl.axiom_rules import INCONSISTENT, clash, line_spans, related
 from thalweg.languages.owl.dl_lite import Role, Some
 from thalweg.languages.owl.knowledge import atoms_of
 from thalweg.languages.owl.negative import SELF, Negative, bits, name_of
-from thalweg.languages.owl.rule_places import line_spans
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
 
-INCONSISTENT: Final = "inconsistent"
 KIND: Final = "kind'"
 Pair = tuple[str, str]
 # A bolt: its conjunctions, its inferences, and the classes that it passes on.
@@ -44,25 +43,15 @@ _X, _Y, _K, _L, _A = map(Variable, "XYKLA")
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """Rules that find what is inconsistent.
+    """Rules that find what is inconsistent; the place of a rule that is about one axiom is a line with that axiom.
 
-    `front` makes class assertions of role assertions and conjunctions, `bolts` are the rules of each bolt, `pairs` are
-    about roles, and `back` looks for the axioms that bolts have lost sight of. Each rule that is about one axiom has
-    its line in `source` as its place. `pinned` says which bolt each signature comes about in.
+    `pinned` says in which bolt each signature is derived.
     """
 
-    front: tuple[Rule, ...]
-    bolts: tuple[tuple[Rule, ...], ...]
-    pairs: tuple[Rule, ...]
-    back: tuple[Rule, ...]
+    rules: tuple[Rule, ...]
     background: tuple[Fact, ...]
-    source: Source
     pinned: frozenset[tuple[Predicate, int]] = frozenset()
     gathered: frozenset[Predicate] = frozenset()
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        return tuple(dict.fromkeys((*self.front, *(r for bolt in self.bolts for r in bolt), *self.pairs, *self.back)))
 
 
 def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> Checks:
@@ -97,8 +86,7 @@ class Writer:
         groups = (*found.disjoint, *found.disjoint_roles, *found.irreflexive)
         axioms = dict.fromkeys((*(group.axiom for group in groups), *found.alone))
         self.lines = {axiom: number for number, axiom in enumerate(axioms)}
-        self.source = Source(name, "\n".join(self.lines))
-        self.spans = line_spans(self.source)
+        self.spans = line_spans(Source(name, "\n".join(self.lines)))
         self.place = {found.name(concept): concept for concept in range(len(found.concepts))}
 
     @cached_property
@@ -147,9 +135,7 @@ class Writer:
         """What has a value by a role, or is one."""
         some = self.found.concepts[concept]
         assert isinstance(some, Some)
-        other = Variable("_'1")
-        args = (other, _X) if some.role.inverse else (_X, other)
-        return Rule(Atom(self.found.name(concept), (_X,)), (Now(Atom(some.role.name, args)),))
+        return Rule(Atom(self.found.name(concept), (_X,)), (related(some.role, _X, Variable("_'1")),))
 
     def meets(self) -> Iterator[Rule]:
         """What is in all parts of a conjunction, each by way of any class below."""
@@ -177,9 +163,9 @@ class Writer:
     def disjoint_roles(self, axiom: str, one: Role, other: Role) -> Iterator[Rule]:
         """Two roles share a pair; everything is related to itself by `SELF`."""
         if SELF not in (one, other):
-            yield self.clash(axiom, _X, _Y, _related(one, _X, _Y), _related(other, _X, _Y))
+            yield self.clash(axiom, _X, _Y, related(one, _X, _Y), related(other, _X, _Y))
         elif one != other:
-            yield self.clash(axiom, _X, _X, _related(one if other == SELF else other, _X, _X))
+            yield self.clash(axiom, _X, _X, related(one if other == SELF else other, _X, _X))
 
     def roles_upwards(self) -> Iterator[Rule]:
         """The same by way of the roles that axioms name, which others become."""
@@ -202,7 +188,7 @@ class Writer:
     def subroles(self, role: Role) -> Iterator[Rule]:
         head = Atom(f"pair'{role.name}", (_X, _Y))
         below = self.found.role_order.below[self.found.roles.index(role)]
-        yield from (Rule(head, (_related(sub, _X, _Y),)) for sub in self.roles(below) if sub != SELF)
+        yield from (Rule(head, (related(sub, _X, _Y),)) for sub in self.roles(below) if sub != SELF)
 
     def roles(self, among: int) -> Iterator[Role]:
         """The roles that facts speak of, and `SELF`."""
@@ -214,7 +200,7 @@ class Writer:
 
     def pair(self, role: Role, one: Variable, other: Variable) -> Now:
         forwards = _forwards(role)
-        return _related(Role(f"pair'{forwards.name}", inverse=role != forwards), one, other)
+        return related(Role(f"pair'{forwards.name}", inverse=role != forwards), one, other)
 
     # Single rules
 
@@ -222,9 +208,7 @@ class Writer:
         return Now(Atom(self.found.name(concept), (_X,)))
 
     def clash(self, axiom: str, one: Variable, other: Variable, *body: Literal) -> Rule:
-        """Two break an axiom, or one does, who then stands twice: a predicate has one number of arguments."""
-        head = Atom(INCONSISTENT, (Constant(quote(axiom)), one, other))
-        return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[self.lines[axiom]])
+        return clash(axiom, one, other, body, self.spans[self.lines[axiom]])
 
 
 class _Pipeline(Writer):
@@ -244,11 +228,12 @@ class _Pipeline(Writer):
         bolts[0] = (*self.alone(), *forward, *bolts[0])
         back, background = self.back()
         told = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.told(axioms, name))
-        every = [rule for bolt in bolts for rule in bolt]
+        every = tuple(rule for bolt in bolts for rule in bolt)
         roles = self.roles_pairwise() if len(bolts) == 1 else self.roles_upwards()
-        front = self.front([*every, *back])
+        # What makes concepts comes first, and what looks back at axioms that bolts have lost sight of comes last.
+        rules = (*self.front((*every, *back)), *every, *roles, *told, *back)
         pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[Predicate, int]]()
-        return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source, pinned)
+        return Checks(tuple(dict.fromkeys(rules)), background, pinned)
 
     def pinned(self) -> Iterator[tuple[Predicate, int]]:
         """Classes come about in the last bolt that makes something a member; what is told is told by the last one."""
@@ -338,10 +323,6 @@ def by_side(*kinds: Atom) -> Iterator[Rule]:
     """The sides that each kind is on, and whatever is on two that do not go together."""
     yield from (Rule(Atom("side'", (_X, _L)), (Now(kind), Now(Atom("under'", (_K, _L))))) for kind in kinds)
     yield apart(Atom("side'", (_X, _K)), Atom("side'", (_X, _L)))
-
-
-def _related(role: Role, one: Variable, other: Variable) -> Now:
-    return Now(Atom(role.name, (other, one) if role.inverse else (one, other)))
 
 
 def _forwards(role: Role) -> Role:
