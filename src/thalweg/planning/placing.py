@@ -102,7 +102,7 @@ class Placing:
         if component.fit({}) is None:
             if not (self.carry(component, first) or self.set_apart(component)):
                 self.settle(self.at_or_after(first, split=False), component.whole(), self.why(component))
-        elif gathered and not self.is_told(component):
+        elif gathered and not self.is_output(component):
             self.settle(self.drafts[first], component.whole(), _TOGETHER)
         elif not self.settled(self.split(first), component.fit):
             # One more stage costs more than it spreads where all that the rules read is together already.
@@ -111,7 +111,7 @@ class Placing:
             else:
                 self.settled([self.new()], component.fit)
 
-    def is_told(self, component: Component) -> bool:
+    def is_output(self, component: Component) -> bool:
         """Whether the world hears of any of its conclusions."""
         return self.program.outputs is None or not self.program.outputs.isdisjoint(component.arities)
 
@@ -147,7 +147,7 @@ class Placing:
     def carry(self, component: Component, first: int) -> bool:
         """Splits recursion without a key, where streams bring the facts themselves: there are many of those."""
         streamed = component.arities.keys() & self.program.streamed
-        if not (component.recursive and streamed and self.is_told(component)):
+        if not (component.recursive and streamed and self.is_output(component)):
             return False
         if not self.together.isdisjoint(component.arities):
             return False

@@ -225,13 +225,8 @@ class LoweredRule:
     def measure(self, result: Variable, function: str, element: Any) -> Aggregate:
         outside = self.same
         shared = variables_in(self.node.head) | {name for one in self.node.body for name in _outer_variables(one)}
+        # What is local to the aggregate gets a name of its own.
         self.same = outside | {name: self.variable() for name in sorted(variables_in(element) - shared - {"_"})}
-        found = self._measure(result, function, element)
-        self.same = outside
-        return found
-
-    def _measure(self, result: Variable, function: str, element: Any) -> Aggregate:
-        """The aggregate itself; what is local to it has a name of its own by now."""
         terms = tuple(map(self.term, element.terms))
         if not terms or any(isinstance(term, Operation) for term in terms):
             raise Cannot("arithmetic inside an aggregate is left to clingo", self.node)
@@ -244,6 +239,7 @@ class LoweredRule:
             body.append(self.atom_literal(literal))
         if function == "sum" and isinstance(terms[0], Variable):
             body.append(Comparison("is", terms[0], INTEGER))
+        self.same = outside
         return Aggregate(result, function, terms, tuple(body))
 
     # Comparisons ------------------------------------------------------------------------------------------------
@@ -386,13 +382,12 @@ class LoweredRule:
     @staticmethod
     def calculation(operator: str, left: Expression, right: Expression, node: Any) -> Expression:
         """An expression; its value where that is known."""
-        if not (isinstance(left, Constant) and isinstance(right, Constant)):
-            if any(isinstance(side, Constant) and not is_integer(side.term) for side in (left, right)):
-                raise Cannot("arithmetic on a non-number is left to clingo", node)
-            return calculated(operator, left, right)
-        if not (is_integer(left.term) and is_integer(right.term)):
+        known = [side.term for side in (left, right) if isinstance(side, Constant)]
+        if not all(map(is_integer, known)):
             raise Cannot("arithmetic on a non-number is left to clingo", node)
-        one, other = int(left.term), int(right.term)
+        if len(known) < 2:
+            return calculated(operator, left, right)
+        one, other = map(int, known)
         value = str(one + other if operator == "+" else one - other if operator == "-" else one * other)
         if not is_integer(value):
             raise Cannot("a number that is too large is left to clingo", node)

@@ -1,4 +1,4 @@
-"""What an ontology forbids becomes rules that name the axiom, and who breaks it.
+"""What an ontology forbids becomes rules that name the axiom, and the individuals that break it.
 
     DisjointClasses(<Person> <Work>)    SubClassOf(<Student> <Person>)        becomes, every pair on its own (NTM),
 
@@ -191,7 +191,7 @@ class Writer:
         yield from (Rule(head, (related(sub, _X, _Y),)) for sub in self.roles(below) if sub != SELF)
 
     def roles(self, among: int) -> Iterator[Role]:
-        """The roles that facts speak of, and `SELF`."""
+        """The roles that facts can be about, and `SELF`."""
         found = map(self.found.roles.__getitem__, bits(among))
         return (role for role in found if role == SELF or not role.fresh)
 
@@ -227,16 +227,16 @@ class _Pipeline(Writer):
         forward = (Rule(Atom(f"in'{name}", (_X,)), (Now(Atom(name, (_X,))),)) for name in sorted(self.made))
         bolts[0] = (*self.alone(), *forward, *bolts[0])
         back, background = self.back()
-        told = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.told(axioms, name))
+        clashes = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.clashes(axioms, name))
         every = tuple(rule for bolt in bolts for rule in bolt)
         roles = self.roles_pairwise() if len(bolts) == 1 else self.roles_upwards()
         # What makes concepts comes first, and what looks back at axioms that bolts have lost sight of comes last.
-        rules = (*self.front((*every, *back)), *every, *roles, *told, *back)
+        rules = (*self.front((*every, *back)), *every, *roles, *clashes, *back)
         pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[Predicate, int]]()
         return Checks(tuple(dict.fromkeys(rules)), background, pinned)
 
     def pinned(self) -> Iterator[tuple[Predicate, int]]:
-        """Classes come about in the last bolt that makes something a member; what is told is told by the last one."""
+        """A class is derived in the last bolt that adds members to it; what is output, in the last bolt."""
         yield Predicate(INCONSISTENT, 3), len(self.bolts) - 1
         yield from ((Predicate(name, 1), number) for (number, _), name in self.sets.items())
         last = {sup: number for number, (_, inferences, _) in enumerate(self.bolts) for _, sup in inferences}
@@ -253,7 +253,7 @@ class _Pipeline(Writer):
         return Now(Atom(f"in'{name}" if name in self.made else name, (_X,)))
 
     def conjunction(self, number: int, one: str, other: str) -> Rule:
-        """One check for a pair, whatever the number of axioms that it breaks; where bolts follow, they hear of it."""
+        """One check for a pair, however many axioms it breaks; where bolts follow, the result is passed on to them."""
         axioms = self.broken(self.hits[self.place[one]], self.hits[self.place[other]])
         body = (self.arrived(one), self.arrived(other))
         if len(self.bolts) == len(axioms) == 1 and self.watched.isdisjoint(axioms):
@@ -261,7 +261,8 @@ class _Pipeline(Writer):
         predicate = self.sets.setdefault((number, axioms), f"both'{len(self.sets)}")
         return Rule(Atom(predicate, (_X,)), body, span=self.spans[self.lines[axioms[0]]])
 
-    def told(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
+    def clashes(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
+        """What is found to be in both classes of a pair breaks these axioms."""
         both = Now(Atom(predicate, (_X,)))
         yield from (self.clash(axiom, _X, _X, both) for axiom in axioms)
         if not self.watched.isdisjoint(axioms):

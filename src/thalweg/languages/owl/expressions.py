@@ -158,15 +158,15 @@ class ObjectCardinality:
 
 
 class ObjectMinCardinality(ObjectCardinality):
-    """What has at least so many values."""
+    """What has at least this number of values."""
 
 
 class ObjectMaxCardinality(ObjectCardinality):
-    """What has at most so many values."""
+    """What has at most this number of values."""
 
 
 class ObjectExactCardinality(ObjectCardinality):
-    """What has just so many values."""
+    """What has exactly this number of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,15 +203,15 @@ class DataCardinality:
 
 
 class DataMinCardinality(DataCardinality):
-    """What has at least so many literals."""
+    """What has at least this number of literals."""
 
 
 class DataMaxCardinality(DataCardinality):
-    """What has at most so many literals."""
+    """What has at most this number of literals."""
 
 
 class DataExactCardinality(DataCardinality):
-    """What has just so many literals."""
+    """What has exactly this number of literals."""
 
 
 ClassExpression = (

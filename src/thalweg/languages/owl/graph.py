@@ -56,7 +56,7 @@ _DECLARED: Final = {kind: word for word, kind in reversed(DECLARES.items())}
 
 
 def triples(ontology: Ontology, scope: str = "") -> list[Triple]:
-    """The graph of an ontology; `scope` tells its blank nodes from those of others.
+    """The graph of an ontology; `scope` distinguishes its blank nodes from those of others.
 
     >>> triples(Ontology((ax.DisjointClasses(("<A>", "<B>")),)))
     [('<A>', '<http://www.w3.org/2002/07/owl#disjointWith>', '<B>')]

@@ -1,4 +1,4 @@
-"""What a name in an RDF graph stands for: declarations say so, and where they are missing, the use does.
+"""What a name in an RDF graph stands for: its declaration decides, or its use where that is missing.
 
     :p rdfs:range xsd:string         :p is a data property
     :s :p "x"                        :p is a data property
@@ -49,7 +49,7 @@ BUILT_IN_ANNOTATIONS: Final = frozenset(
     | {owl("versionInfo"), owl("priorVersion"), owl("backwardCompatibleWith"), owl("incompatibleWith")}
     | {owl("deprecated"), owl("versionIRI")}
 )
-# The types that make a property an object property even where nobody says so.
+# The types that make a property an object property without a declaration.
 _OBJECT_TYPES: Final = frozenset(
     {owl(f"{name}Property") for name in ("Object", "InverseFunctional", "Transitive", "Symmetric")}
     | {owl(f"{name}Property") for name in ("Asymmetric", "Reflexive", "Irreflexive")}

@@ -1,12 +1,12 @@
-"""Literals among the things that rules speak of: no subjects where triples are told, and equal by their values.
+"""Literals in rules: never the subjects of triples that are output, and equal where their values are.
 
 The tables conclude triples whose subject is a literal, and go on from them: with `q` inverse to `p` and to `r`,
 
     <a> <r> "x"   makes   "x" <q> <a>   makes   <a> <p> "x"
 
-Nobody is told of the triple in the middle. So each rule that may speak of a literal as a subject is there twice: for
-resources, and for literals, where `value'<q>("x",<a>)` stands for the triple. Where such a fact comes from one rule and
-goes to the next at once, the two are made one: `<p>(X,Y) :- <r>(X,Y), Y is literal`.
+The triple in the middle is not output. So each rule that may have a literal as a subject is there twice: for resources,
+and for literals, where `value'<q>("x",<a>)` stands for the triple. Where such a fact comes from one rule and goes to
+the next at once, the two are made one: `<p>(X,Y) :- <r>(X,Y), Y is literal`.
 
 That things are the same is followed between resources only; two literals are the same where their values are (dt-eq).
 """
@@ -29,7 +29,7 @@ ABOUT_LITERALS: Final = frozenset(
 )
 """What is known about literals by looking at them."""
 HIDDEN_LITERALS: Final = frozenset(each.renamed(f"'{each.name}") for each in ABOUT_LITERALS)
-"""The same under names that nobody can type."""
+"""The same under names that users cannot type."""
 _SAME_LITERAL: Final = "same'literal"
 _OF_VALUE: Final = "value'"
 _IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
@@ -60,7 +60,7 @@ def sort_by_kind(rules: Collection[Specialised], datatypes: frozenset[str], by_v
     value'<q>(Y,X) :- <p>(X,Y), Y is literal.
     """
     kinds = _Kinds(datatypes, _places((each.rule for each in rules), datatypes))
-    naming = {each.rule.head.predicate for each in rules if _names_someone(each.rule.head)}
+    naming = {each.rule.head.predicate for each in rules if _names_individual(each.rule.head)}
     found: dict[Rule, Specialised] = {}
     for each in rules:
         for kind in kinds.sorted(each.rule):
@@ -79,7 +79,7 @@ def sort_by_kind(rules: Collection[Specialised], datatypes: frozenset[str], by_v
 
 
 def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
-    """What is found about a literal and only handed on is not kept: whoever finds it concludes at once what follows.
+    """Facts about a literal that are only handed on are not kept: the rule that finds them draws the conclusion.
 
     >>> from thalweg.ir.text import show
     >>> x, y = Variable("X"), Variable("Y")
@@ -141,7 +141,7 @@ def _joined(maker: Rule, user: Rule) -> Rule:
     return Rule(renamed.head, tuple(dict.fromkeys((*maker.body, *renamed.body))))
 
 
-def _names_someone(head: Atom) -> bool:
+def _names_individual(head: Atom) -> bool:
     """Whether a conclusion is about an individual that the rule names."""
     return any(isinstance(arg, Constant) and not is_literal(arg.term) for arg in head.args)
 
@@ -160,8 +160,8 @@ def _is_idle(rule: Rule) -> bool:
     return rule.head in atoms_of(rule)
 
 
-def _speaks(predicate: str, datatypes: frozenset[str]) -> bool:
-    """Whether a predicate is a class or a property, of which literals are no subjects where it is told."""
+def _takes_resources(predicate: str, datatypes: frozenset[str]) -> bool:
+    """Whether a predicate is a class or a property: only resources are its subjects in what is output."""
     return predicate[0] in "<_" and predicate not in datatypes and predicate != SAME_AS
 
 
@@ -206,7 +206,7 @@ def _is_open(atom: Atom, number: int, datatypes: frozenset[str]) -> bool:
     """Whether data bring literals here: as values, and where they are looked at."""
     if atom.signature in HIDDEN_LITERALS or atom.predicate in datatypes:
         return True
-    return number == 1 and _speaks(atom.predicate, datatypes)
+    return number == 1 and _takes_resources(atom.predicate, datatypes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +216,14 @@ class _Kinds:
 
     def sorted(self, rule: Rule) -> Iterator[Rule]:
         """The rule for each choice of which of its subjects are literals."""
-        spoken = [atom for atom in atoms_of(rule) if _speaks(atom.predicate, self.datatypes)]
-        subjects = dict.fromkeys(atom.args[0] for atom in spoken)
+        asserted = [atom for atom in atoms_of(rule) if _takes_resources(atom.predicate, self.datatypes)]
+        subjects = dict.fromkeys(atom.args[0] for atom in asserted)
         open_ones = [arg for arg in subjects if _may_be_literal(arg, rule, self.places, self.datatypes)]
         for chosen in chain.from_iterable(combinations(open_ones, size) for size in range(len(open_ones) + 1)):
             yield from self._headed(replace(rule, body=tuple(self._of(part, chosen) for part in rule.body)), chosen)
 
     def _of(self, part: Literal, values: Collection[Expression]) -> Literal:
-        if not isinstance(part, Now) or not _speaks(part.atom.predicate, self.datatypes):
+        if not isinstance(part, Now) or not _takes_resources(part.atom.predicate, self.datatypes):
             return part
         return Now(_of_value(part.atom)) if part.atom.args[0] in values else part
 
@@ -239,7 +239,7 @@ class _Kinds:
             if not known(one, rule) and not known(other, rule):
                 tests = [Comparison("is", arg, _IS_LITERAL) for arg in head.args if arg not in values]
                 yield Rule(Atom(_SAME_LITERAL, head.args), (*rule.body, *tests))
-        elif _speaks(head.predicate, self.datatypes):
+        elif _takes_resources(head.predicate, self.datatypes):
             subject = head.args[0]
             is_value = subject in values or (isinstance(subject, Constant) and is_literal(subject.term))
             if not is_value:
@@ -270,7 +270,7 @@ class _Kinds:
 
     def _holds_values(self, atom: Atom, number: int) -> bool:
         """Whether a literal may stand here that is written in another way elsewhere."""
-        if _speaks(atom.predicate, self.datatypes):
+        if _takes_resources(atom.predicate, self.datatypes):
             literal = number == 1
         elif atom.predicate.startswith(_OF_VALUE):
             literal = True
@@ -301,7 +301,7 @@ class _Kinds:
         if isinstance(arg, Constant):
             return not is_literal(arg.term)
         return Comparison("is", arg, _IS_RESOURCE) in rule.body or any(
-            (_speaks(atom.predicate, self.datatypes) and atom.args[0] == arg)
+            (_takes_resources(atom.predicate, self.datatypes) and atom.args[0] == arg)
             or (atom.predicate == SAME_AS and arg in atom.args)
             for atom in atoms_of(rule)
         )

@@ -27,12 +27,12 @@ from thalweg.model.fact import Fact
 
 # Everything is related to itself by a role of its own, which lies below every reflexive one.
 SELF: Final = Role("self'", fresh=True)
-# What OWL says without being told: it is broken by whatever is said to be in the class that has no members.
+# An axiom of every ontology: whatever is asserted to be in the class without members breaks it.
 BUILT_IN: Final = show(ax.DisjointClasses((NOTHING, THING)))
-# So many disjoint pairs are listed; where there are more, only those of axioms with a few members.
+# The most disjoint pairs that are listed; where there are more, only those of axioms with a few members are.
 _LISTED: Final = 100_000
 _FEW: Final = 5
-# So many steps are made to find the pairs that only conjunctions keep apart.
+# The most steps that are made to find the pairs that only conjunctions keep apart.
 _MOST_STEPS: Final = 10_000_000
 _PARTLY: Final = "it is not checked that the union has no other members"
 
@@ -68,9 +68,9 @@ class Taxonomy(NamedTuple):
 class Negative:
     """The negative inclusions of an ontology, closed.
 
-    `streams` are the concepts that facts speak of; `meets` the conjunctions, each with its parts; `alone` the concepts
-    that break an axiom by themselves (bits), by axiom. Of roles `disjoint_roles` and `irreflexive` are what is
-    forbidden to pairs.
+    `streams` are the concepts that facts can be about; `meets` the conjunctions, each with its parts; `alone` the
+    concepts that break an axiom by themselves (bits), by axiom. Of roles `disjoint_roles` and `irreflexive` are what
+    is forbidden to pairs.
     """
 
     concepts: tuple[Basic, ...]

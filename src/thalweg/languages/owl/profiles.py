@@ -1,4 +1,4 @@
-"""Which axioms lie outside a profile, and why: what a profile cannot see is said, never passed over in silence.
+"""Which axioms lie outside a profile, and why: what a profile does not cover is always reported.
 
     rdfs   names only: subclasses, subproperties, domains, ranges, assertions
     pd     what the rules of pD* look at
@@ -176,7 +176,7 @@ def _pd(expression: ClassExpression, side: str) -> Iterator[str]:
         case ex.ObjectHasValue() | ex.DataHasValue():
             return
         case ex.ObjectSomeValuesFrom(_, ex.THING) if side == LEFT:
-            # Nothing is in `owl:Thing` there unless it says so.
+            # Nothing is in `owl:Thing` there unless that is asserted.
             yield "an existential over `owl:Thing` on the left"
         case ex.ObjectSomeValuesFrom(_, filler) if side == LEFT:
             yield from _pd(filler, LEFT)

@@ -1,8 +1,8 @@
 """An ontology as a program: the rules of a profile for its schema, its data as background.
 
 Two ways lead from the same tables to a program. Rules *specialised* to the schema are fast, and what follows about the
-schema itself is not told. Rules *over triples* take everything as data, the schema included: it may come on a stream,
-and what follows about it is told. In those a triple is the fact `'triple(S,P,O)`, a predicate that nobody can type.
+schema itself is not output. Rules *over triples* take everything as data, the schema included: it may come on a stream,
+and what follows about it is output. In those a triple is the fact `'triple(S,P,O)`, a predicate that users cannot type.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ from thalweg.languages.owl.axiom_rules import line_spans
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.literal_subjects import Specialised
 from thalweg.languages.owl.rule_tables import Named, table
-from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_told, specialise
+from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_output, specialise
 from thalweg.model.fact import Fact
 from thalweg.model.literals import DATATYPES
 from thalweg.model.predicate import Predicate
@@ -71,7 +71,7 @@ def specialised(
 ) -> Program:
     """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
 
-    Equal things have `representatives` in `rl`, unless it is asked for all that is said of each of them.
+    Equal things have `representatives` in `rl`, unless all facts about each of them are asked for.
 
     >>> subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     >>> from thalweg.ir.text import show
@@ -91,16 +91,16 @@ def specialised(
     if representatives:
         alike = Predicate(ALIKE, 3) if any(rule.head.predicate == ALIKE for rule in found) else None
         equality = Equality(Predicate(EQUAL, 2), alike, Predicate(SAME_AS, 2), _names_of_axioms(found))
-    told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
-    told |= {equality.links} if equality else set()
+    outputs = {rule.head.signature for rule in found if is_output(rule.head.predicate, schema)}
+    outputs |= {equality.links} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
     annotations = _annotations(triples, options)
     background = (*map(as_fact, data), *_about_data(data, annotations, found), *_names_in(found))
-    streamed = (frozenset(name for name in told if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
+    streamed = (frozenset(name for name in outputs if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
     return Program(
         found,
         tuple(dict.fromkeys(background)),
-        outputs=frozenset(told),
+        outputs=frozenset(outputs),
         streamed=streamed,
         annotations=annotations,
         static_schema=True,
@@ -130,10 +130,10 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     facts = [_hidden_fact(fact) for fact in known.facts]
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
     facts += _about_data(triples, annotations, rules)
-    told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
+    outputs = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
     streamed = frozenset({TRIPLES})
     return Program(
-        rules, tuple(dict.fromkeys(facts)), outputs=frozenset(told), streamed=streamed, annotations=annotations
+        rules, tuple(dict.fromkeys(facts)), outputs=frozenset(outputs), streamed=streamed, annotations=annotations
     )
 
 
@@ -144,7 +144,7 @@ def beside(program: Program, others: Iterable[Program]) -> Program:
     What streams bring reaches both.
     """
     rules = [rule for other in others for rule in other.rules]
-    # Names that are no IRIs are no business of the ontology's.
+    # An ontology is about IRIs only.
     made = {rule.head.signature for rule in rules if rule.head.predicate[0] == "<" and _is_triple(rule.head.signature)}
     asked = (formula.atom.signature for rule in rules for formula, _ in formulas(rule.body))
     read = {signature for signature in asked if _is_triple(signature)}
@@ -171,10 +171,10 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
     rewriting = ql.rewrite(ontology.axioms, name, ontology.declarations)
     rules = tuple(_windowed(rule, window) for rule in rewriting.rules)
     data = tuple(fact_of(*triple) for triple in triples if not is_schema(triple))
-    told = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
-    streamed = frozenset(name for name in told if name[0] == "<")
+    outputs = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
+    streamed = frozenset(name for name in outputs if name[0] == "<")
     return Program(
-        rules, tuple(dict.fromkeys((*data, *rewriting.facts))), outputs=told, streamed=streamed, static_schema=True
+        rules, tuple(dict.fromkeys((*data, *rewriting.facts))), outputs=outputs, streamed=streamed, static_schema=True
     )
 
 
@@ -202,7 +202,7 @@ def _once(triples: Sequence[Triple]) -> list[Triple]:
 
 
 def _annotations(triples: Iterable[Triple], options: Options) -> TermAnnotations:
-    """What terms are asked for: as to datatypes only those that the ontology names."""
+    """What is looked up about terms: of the datatypes only those that the ontology names."""
     terms = {term for triple in triples for term in triple}
     promises = {subject for subject, predicate, _ in triples if predicate == SOME_VALUES_FROM}
     return TermAnnotations(

@@ -5,7 +5,7 @@
     SubObjectPropertyOf(<r> <s>)                            <s>(X,Y) :- <r>(X,Y).     some'<s>(X) :- some'<r>(X).
     DisjointClasses(<A> <B>)                                inconsistent("Disjoint…",X,X) :- <A>(X), <B>(X).
 
-No individual is invented: that something has a value is a predicate of its own, `some'<r>`, in letters that nobody can
+No individual is invented: that something has a value is a predicate of its own, `some'<r>`, a name that users cannot
 type. Such a predicate is left out where nothing asks for it, and where every value has a name the property itself
 stands in its place. For an ontology that is consistent with the data, a name is derived for a named individual if and
 only if it is entailed; for one that is not, `inconsistent` names an axiom and the individuals that break it.
@@ -44,7 +44,7 @@ class Rewriting:
 
 
 def is_auxiliary(predicate: str) -> bool:
-    """Whether a predicate was made up here, so that nobody wants to see it.
+    """Whether a predicate was made up here and is not output.
 
     >>> is_auxiliary("some'<http://example.org/r>"), is_auxiliary("<http://example.org/o'clock>")
     (True, False)
@@ -55,7 +55,7 @@ def is_auxiliary(predicate: str) -> bool:
 def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Iterable[Declaration] = ()) -> Rewriting:
     """The rules of an ontology.
 
-    Declarations matter where an axiom speaks of everything there is: that is what facts of known names speak of.
+    Declarations matter where an axiom is about everything: that is whatever facts of known names are about.
 
     >>> from thalweg.ir.text import show as text
     >>> from thalweg.languages.owl.axioms import ObjectPropertyDomain, SubClassOf
@@ -78,7 +78,7 @@ def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Itera
 
 
 def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
-    """The rules without those that derive what nobody asks for or what is there already, each once."""
+    """The rules without those that derive what is not needed or what is there already, each once."""
     makers: dict[str, list[Rule]] = {}
     for rule in rules:
         makers.setdefault(rule.head.predicate, []).append(rule)
@@ -149,7 +149,7 @@ class _Rules:
             yield self.clash(number, _X, _X, Now(Atom(self.predicate(Some(role)), (_X,))))
 
     def feeding(self, rules: Iterable[Rule]) -> Iterator[Rule]:
-        """A value with a name is a value; and everything that is spoken of is an individual."""
+        """A value with a name is a value; and everything that a fact is about is an individual."""
         for rule in rules:
             for predicate in dict.fromkeys(atom.predicate for atom in atoms_of(rule)):
                 role = self.roles.get(predicate)

@@ -56,7 +56,7 @@ _PARTS: Final = frozenset(
     | {owl(name) for name in ("onProperty", "onProperties", "onClass", "onDataRange", "withRestrictions", "inverseOf")}
     | {owl(name) for name in ("members", "distinctMembers", "sourceIndividual", "targetIndividual", "targetValue")}
 )
-# Nobody nests so deeply, and the stack of Python would not bear much more.
+# Deeper than any ontology known; Python's stack would not bear much more.
 _DEEPEST: Final = 150
 
 
@@ -195,7 +195,7 @@ class Nodes:
         return self.combined_class(constructor, self.only(node, constructor))
 
     def combined_class(self, constructor: str, value: str) -> ClassExpression:
-        """What `owl:unionOf` and its like make of their value."""
+        """The class that a constructor such as `owl:unionOf` makes of its value."""
         if constructor == owl("complementOf"):
             return ex.ObjectComplementOf(self.class_(value))
         members = self.sequence(value)
@@ -265,7 +265,7 @@ class Nodes:
         return self.combined_range(constructor, value)
 
     def combined_range(self, constructor: str, value: str) -> DataRange:
-        """What `owl:unionOf` and its like make of their value, where it is about literals."""
+        """The data range that a constructor such as `owl:unionOf` makes of its value."""
         if constructor in (owl("datatypeComplementOf"), owl("complementOf")):
             return ex.DataComplementOf(self.range(value))
         members = self.sequence(value)

@@ -81,12 +81,12 @@ _EQUALITY: Final = (
 _IS_RESOURCE: Final = Constant("resource")
 
 EQUAL: Final = "equal'to"
-"""Who is equal to whom, as far as it is stated or a rule says so: where representatives stand for equal things."""
+"""Pairs of equal things, stated or derived: used where representatives stand for equal things."""
 ALIKE: Final = "equal'by"
-"""Who is equal to all others of whom the same rule says it with the same key: all values of a functional property."""
+"""Things that are all equal because one rule derives them with one key: the values of a functional property."""
 _SEVERAL: Final = "several'"
 KNOWN: Final = "known'as"
-"""What the individuals that rules name are called by now: themselves, or their representatives."""
+"""The current names of the individuals that rules name: themselves, or their representatives."""
 
 _STATED_EQUALITY: Final = Rule(
     Atom(EQUAL, (_X, _Y)),
@@ -122,7 +122,7 @@ class Schema:
 def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
     """The schema of an ontology with all that follows about it."""
     static = static_predicates(table)
-    # What a table says about the vocabulary itself is no rule about data, except which names are datatypes.
+    # What a table says about the vocabulary itself is not about data, except which names are datatypes.
     facts = [fact for fact in table.facts if fact.signature != TRIPLE or fact.args[1:] == (TYPE, DATATYPE)]
     stated = list(triples)
     about = {term for triple in stated if is_schema(triple) for term in triple}
@@ -165,7 +165,7 @@ def _kind(atom: Atom) -> str:
 
 
 def specialise(table: Table, schema: Schema, representatives: bool = False) -> list[Specialised]:
-    """The rules over data; of equal things they speak of each, or of the `representatives` only."""
+    """The rules over data; they are about each of several equal things, or about their `representatives` only."""
     found: dict[Rule, Specialised] = {}
     for each in table.rules:
         if each.name not in _TRIVIAL and not _is_static(each.rule.head, schema.static):
@@ -194,7 +194,7 @@ def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
 
 
 def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
-    """Rules say who is equal; to which representative that leads is found elsewhere, and told by `owl:sameAs`."""
+    """Rules find what is equal; the engine finds the representatives, and `owl:sameAs` leads to them."""
     for number, each in enumerate(rules):
         rule = each.rule
         made: tuple[Rule, ...] = (rule,)
@@ -242,14 +242,14 @@ def _agree(one: Sequence[Literal], other: Sequence[Literal]) -> bool:
 
 
 def _asks_for_equals(rule: Rule) -> bool:
-    """Whether two things that other atoms speak of must be equal: then they are one, and another rule says so."""
+    """Whether two things that other atoms are about must be equal: then they are one, and another rule covers it."""
     pairs = [set(atom.args) for atom in atoms_of(rule) if atom.predicate == SAME_AS]
     others = {arg for atom in atoms_of(rule) if atom.predicate != SAME_AS for arg in atom.args}
     return any(pair <= others for pair in pairs)
 
 
 def _by_known_names(rule: Rule) -> Rule:
-    """The rule with what its individuals are called by now in their place.
+    """The rule with the current names of its individuals in their place.
 
     `inconsistent(…,<a>,<b>) :- sameAs(<a>,<b>)` becomes `inconsistent(…,A,A) :- known'as(<a>,A), known'as(<b>,A)`.
     """
@@ -405,7 +405,7 @@ def _instances(each: Named, schema: Schema) -> Iterator[Specialised]:
     """The rule for each way in which the schema satisfies what it asks of the schema."""
     atoms = atoms_of(each.rule)
     names = _names_of_predicates(each.rule)
-    # Equality of classes and properties is a matter of the schema, whoever states it.
+    # Equality of classes and properties belongs to the schema, wherever it is stated.
     static = [a for a in atoms if _is_static(a, schema.static) or _relates(a, names)]
     dynamic = [a for a in atoms if not any(a is other for other in static)]
     for binding in solve(static, schema.needed, {}):
@@ -463,7 +463,7 @@ def _completed(rule: Rule, dynamic: list[Atom], binding: Binding, schema: Schema
 
 
 def _lowered(rule: Rule, dynamic: list[Atom], binding: Binding) -> Rule | None:
-    """The rule over data; None where a test on the schema fails, or where it concludes what is no triple."""
+    """The rule over data; None where a test on the schema fails, or where its conclusion is not a triple."""
     tests = []
     for test in comparisons_of(rule):
         match holds(test, binding):
@@ -510,7 +510,7 @@ def _known(arg: Expression, binding: Binding) -> Expression:
 
 
 def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
-    """Without what can never fire, and without what nobody is told and nobody needs."""
+    """The rules without those that can never fire, and those whose conclusions are neither output nor needed."""
     while True:
         made = {each.rule.head.signature for each in rules}
         claimed = {each.rule.head.signature for each in rules if each.name not in _BY_THEMSELVES}
@@ -528,13 +528,13 @@ def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
 
 
 def _wanted(rules: list[Specialised], schema: Schema) -> set[Predicate]:
-    """What users are told, and what is needed for it."""
+    """What is output, and what is needed for it."""
     sources: dict[Predicate, set[Predicate]] = {}
     for each in rules:
         sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
-    # Equality is told, too, whoever finds out what it comes to.
+    # Equality is output, too, whichever predicate it is found by.
     sources.setdefault(Predicate(SAME_AS, 2), set()).update((Predicate(EQUAL, 2), Predicate(ALIKE, 3)))
-    shown = (signature for signature in sources if is_told(signature.name, schema))
+    shown = (signature for signature in sources if is_output(signature.name, schema))
     return set(reachable(shown, lambda signature: sources.get(signature, ())))
 
 
@@ -545,8 +545,8 @@ def _can_come(atom: Atom, made: set[Predicate], schema: Schema) -> bool:
     return atom.predicate[0] == "<" and atom.predicate not in schema.datatypes
 
 
-def is_told(name: str, schema: Schema) -> bool:
-    """Whether users hear of predicates of a name: named classes and properties, and contradictions.
+def is_output(name: str, schema: Schema) -> bool:
+    """Whether predicates of a name are output: named classes and properties, and contradictions.
 
     Classes without a name and what rules use among themselves are left out.
     """

@@ -6,7 +6,7 @@
 
 Each triple that can open an axiom is tried. An attempt takes the triples of all nodes that it needs, and gives them
 back when one of them makes no sense: a list without an end, a restriction on nothing, an expression inside itself.
-What no attempt has taken is left over, and handed back. Graphs of the real world lack declarations and still speak
+What no attempt has taken is left over, and handed back. Real graphs lack declarations and are often written in
 OWL 1, so names are guessed from their use (see `kinds`), and `:A owl:unionOf (…)` is read as an equivalence.
 """
 

@@ -49,7 +49,7 @@ _CONVERT: Final = "convert the ontology to Turtle or RDF/XML, for example with `
 
 
 def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ontology:
-    """The ontology in a text; `Rejected` with the place where it is none. The axioms come sorted by their text.
+    """The ontology in a text; `Rejected` with the place of an error. The axioms come sorted by their text.
 
     >>> from thalweg.languages.owl.axioms import show
     >>> found = read("Prefix(:=<http://example.org/>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)))", "ofn")
@@ -86,7 +86,7 @@ def _opened(text: str, syntax: str, name: str) -> Any:
     except ValueError as error:
         raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
     except BaseException as error:
-        # The library panics at what it did not expect, such as a cardinality of twenty digits; that is no `Exception`.
+        # The library panics at surprises such as a cardinality of twenty digits, and that is not an `Exception`.
         if type(error).__name__ != "PanicException":
             raise
         raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
@@ -163,7 +163,7 @@ def _diagnostic(error: str, source: Source) -> Diagnostic:
 
 
 def _wish(rules: list[str]) -> str:
-    """The rules of the library's grammar in words; a long list of them helps nobody.
+    """The rules of the library's grammar in words; of a long list, only the first.
 
     >>> _wish(["EOI", "RFC3987_Iri", "OrKw", "ClassExpression", "Frame", "Misc"])
     'the end, an IRI, `or`, class expression, …'

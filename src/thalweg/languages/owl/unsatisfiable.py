@@ -1,8 +1,8 @@
-"""What cannot be: the negative inclusions of DL-Lite_R, followed to every concept that they empty.
+"""Roles that are empty: the negative inclusions of DL-Lite_R, followed to every concept that they empty.
 
     A ⊑ ∃r    ∃r⁻ ⊑ B    ∃r⁻ ⊑ C    B, C disjoint        r is empty: its values would be in B and in C, and so is A
 
-Rules see individuals that have a name. That the values of `r` clash, which nobody has named, must be known beforehand.
+Rules see individuals that have a name. That the values of `r` clash, which have none, must be known beforehand.
 """
 
 from collections import Counter
