@@ -88,11 +88,20 @@ DataRange = str | DataRanges | DataComplementOf | DataOneOf | DatatypeRestrictio
 # Class expressions
 
 
+class ClassConstruct:
+    """A class that is put together from others."""
+
+    __slots__ = ()
+
+
+ClassExpression = str | ClassConstruct
+
+
 @dataclass(frozen=True, slots=True)
-class ObjectClasses:
+class ObjectClasses(ClassConstruct):
     """Family: a combination of classes."""
 
-    classes: tuple["ClassExpression", ...]
+    classes: tuple[ClassExpression, ...]
 
 
 class ObjectIntersectionOf(ObjectClasses):
@@ -104,25 +113,25 @@ class ObjectUnionOf(ObjectClasses):
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectComplementOf:
+class ObjectComplementOf(ClassConstruct):
     """What is not in a class."""
 
-    negated: "ClassExpression"
+    negated: ClassExpression
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectOneOf:
+class ObjectOneOf(ClassConstruct):
     """These individuals."""
 
     individuals: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectQuantifier:
+class ObjectQuantifier(ClassConstruct):
     """Family: a property, and the class that its values are in."""
 
     property: ObjectProperty
-    filler: "ClassExpression"
+    filler: ClassExpression
 
 
 class ObjectSomeValuesFrom(ObjectQuantifier):
@@ -134,7 +143,7 @@ class ObjectAllValuesFrom(ObjectQuantifier):
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectHasValue:
+class ObjectHasValue(ClassConstruct):
     """What has this individual as a value."""
 
     property: ObjectProperty
@@ -142,19 +151,19 @@ class ObjectHasValue:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectHasSelf:
+class ObjectHasSelf(ClassConstruct):
     """What has itself as a value."""
 
     property: ObjectProperty
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectCardinality:
+class ObjectCardinality(ClassConstruct):
     """Family: how many values, in the filler if there is one."""
 
     number: int
     property: ObjectProperty
-    filler: "ClassExpression | None" = None
+    filler: ClassExpression | None = None
 
 
 class ObjectMinCardinality(ObjectCardinality):
@@ -170,7 +179,7 @@ class ObjectExactCardinality(ObjectCardinality):
 
 
 @dataclass(frozen=True, slots=True)
-class DataQuantifier:
+class DataQuantifier(ClassConstruct):
     """Family: a data property, and the range that its values are in."""
 
     property: str
@@ -186,7 +195,7 @@ class DataAllValuesFrom(DataQuantifier):
 
 
 @dataclass(frozen=True, slots=True)
-class DataHasValue:
+class DataHasValue(ClassConstruct):
     """What has this literal as a value."""
 
     property: str
@@ -194,7 +203,7 @@ class DataHasValue:
 
 
 @dataclass(frozen=True, slots=True)
-class DataCardinality:
+class DataCardinality(ClassConstruct):
     """Family: how many literals, in the filler if there is one."""
 
     number: int
@@ -212,21 +221,6 @@ class DataMaxCardinality(DataCardinality):
 
 class DataExactCardinality(DataCardinality):
     """What has exactly this number of literals."""
-
-
-ClassExpression = (
-    str
-    | ObjectClasses
-    | ObjectComplementOf
-    | ObjectOneOf
-    | ObjectQuantifier
-    | ObjectHasValue
-    | ObjectHasSelf
-    | ObjectCardinality
-    | DataQuantifier
-    | DataHasValue
-    | DataCardinality
-)
 
 
 def unless(filler: T, everything: str) -> T | None:

@@ -140,7 +140,7 @@ class _Writer:
 
     def write(self, axiom: Axiom) -> None:
         kind = type(axiom)
-        parts = [getattr(axiom, name) for name in kind.__match_args__]
+        parts = ax.parts(axiom)
         if kind in _CHAINED:
             for first, second in pairwise(parts[0]):
                 self.say(first, _CHAINED[kind], second)

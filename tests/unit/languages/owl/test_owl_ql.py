@@ -12,7 +12,7 @@ from thalweg.ir.text import show as text
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
-from thalweg.languages.owl.axioms import Axiom, Declaration, show
+from thalweg.languages.owl.axioms import Axiom, Declaration, show, within
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.kinds import OBJECT
 from thalweg.languages.owl.ql import is_auxiliary, rewrite
@@ -167,11 +167,7 @@ class Chase:
 
 def existentials(axiom: object) -> list[ex.ObjectSomeValuesFrom]:
     """Every existential inside an axiom, on whichever side."""
-    parts = (
-        axiom if isinstance(axiom, tuple) else [getattr(axiom, name) for name in getattr(axiom, "__match_args__", ())]
-    )
-    inside = [found for part in parts for found in existentials(part)]
-    return [axiom, *inside] if isinstance(axiom, ex.ObjectSomeValuesFrom) else inside
+    return [part for part in within(axiom) if isinstance(part, ex.ObjectSomeValuesFrom)]
 
 
 def derived(axioms: list[Axiom], facts: list[Fact]) -> tuple[set[Fact], set[str]]:
