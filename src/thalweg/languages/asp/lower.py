@@ -21,7 +21,7 @@ from thalweg.ir.counting import endless, is_bounded
 from thalweg.ir.dependency import formulas, reachable
 from thalweg.ir.nodes import Atom, Constant, Formula, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
-from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
+from thalweg.languages.asp.lower_rule import LoweredRule, Predicates, UnsupportedError
 from thalweg.languages.asp.outlines import EVERYWHERE, type_of
 from thalweg.languages.asp.places import Places
 from thalweg.model.fact import Fact
@@ -96,7 +96,7 @@ class _Lowering(Predicates):
         for node in self.source.nodes:
             try:
                 self.statement(node)
-            except Cannot as error:
+            except UnsupportedError as error:
                 self.obstacles.append(Obstacle(error.reason, self.places.of(error.node or node)))
         for outline in self.source.outlines:
             if outline.span is NOWHERE and outline.kind == "constraint":
@@ -113,15 +113,15 @@ class _Lowering(Predicates):
         kind = type_of(node)
         if kind == "External":
             if str(node.external_type) != "false":
-                raise Cannot("`#external` with a value is left to clingo", node)
+                raise UnsupportedError("`#external` with a value is left to clingo", node)
         elif kind == "Rule":
             self.rule(node)
         elif kind not in _HARMLESS:
-            raise Cannot(_OUTSIDE.get(kind, "this statement is left to clingo"), node)
+            raise UnsupportedError(_OUTSIDE.get(kind, "this statement is left to clingo"), node)
 
     def rule(self, node: Any) -> None:
         if type_of(node.head) != "Literal":
-            raise Cannot("a choice or a disjunction has several answers", node.head)
+            raise UnsupportedError("a choice or a disjunction has several answers", node.head)
         if not node.body:
             return self.fact(node)
         span = self.places.of(node)

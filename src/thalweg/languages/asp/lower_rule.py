@@ -41,8 +41,8 @@ _MOST_SPLITS: Final = 3
 _MOST_FACTS: Final = 100_000
 
 
-class Cannot(Exception):  # noqa: N818
-    """Something has no counterpart; the node says where."""
+class UnsupportedError(Exception):
+    """A construct has no counterpart in rules; the node has its place."""
 
     def __init__(self, reason: str, node: Any = None) -> None:
         super().__init__(reason)
@@ -91,7 +91,7 @@ class LoweredRule:
     def rules(self) -> Iterator[Rule]:
         for literal in self.node.body:
             if type_of(literal) == "ConditionalLiteral":
-                raise Cannot("a conditional literal is left to clingo", literal)
+                raise UnsupportedError("a conditional literal is left to clingo", literal)
         if not self.equate():
             return
         for literal in self.node.body:
@@ -130,7 +130,7 @@ class LoweredRule:
         operators = [COMPARE[guard.comparison] for guard in literal.atom.guards]
         if literal.sign == 1:
             if len(operators) > 1:
-                raise Cannot("a negated chain of comparisons is left to clingo", literal)
+                raise UnsupportedError("a negated chain of comparisons is left to clingo", literal)
             operators = [OPPOSITE[operators[0]]]
         return list(zip(operators, sides, sides[1:], strict=False))
 
@@ -148,11 +148,11 @@ class LoweredRule:
                 if bool(literal.atom.value) == (literal.sign == 1):
                     self.tests.append(("!=", Constant("0"), Constant("0"), literal))
             case _:
-                raise Cannot("this condition is left to clingo", literal)
+                raise UnsupportedError("this condition is left to clingo", literal)
 
     def atom_literal(self, literal: Any) -> Literal:
         if literal.sign == 2:
-            raise Cannot("`not not` is left to clingo", literal)
+            raise UnsupportedError("`not not` is left to clingo", literal)
         formula = self.program.formula(self.body_atom(literal))
         return Not(formula) if literal.sign else formula
 
@@ -174,12 +174,12 @@ class LoweredRule:
             yield Atom("'inconsistent")
             return
         if literal.sign or type_of(literal.atom) != "SymbolicAtom":
-            raise Cannot("this head is left to clingo", literal)
+            raise UnsupportedError("this head is left to clingo", literal)
         for symbol in self.alternative_atoms(literal.atom.symbol):
             name, terms = self.name_of(symbol)
             alternatives = list(map(self.alternative_terms, terms))
             if prod(map(len, alternatives)) > _MOST_FACTS:
-                raise Cannot(f"more than {_MOST_FACTS:,} facts in one statement are left to clingo", literal)
+                raise UnsupportedError(f"more than {_MOST_FACTS:,} facts in one statement are left to clingo", literal)
             for args in product(*alternatives):
                 yield Atom(self.program.name(interned(name, len(args))), args)
 
@@ -191,12 +191,12 @@ class LoweredRule:
             return [self.term(node)]
         first, last = self.term(node.left), self.term(node.right)
         if not (isinstance(first, Constant) and isinstance(last, Constant)):
-            raise Cannot("this interval is left to clingo", node)
+            raise UnsupportedError("this interval is left to clingo", node)
         if not (is_integer(first.term) and is_integer(last.term)):
             return []
         numbers = range(int(first.term), int(last.term) + 1)
         if len(numbers) > _MOST_FACTS:
-            raise Cannot(f"an interval of more than {_MOST_FACTS:,} numbers is left to clingo", node)
+            raise UnsupportedError(f"an interval of more than {_MOST_FACTS:,} numbers is left to clingo", node)
         return [Constant(str(number)) for number in numbers]
 
     # Aggregates -------------------------------------------------------------------------------------------------
@@ -205,9 +205,9 @@ class LoweredRule:
         atom = literal.atom
         function = AGGREGATES.get(atom.function)
         if function is None:
-            raise Cannot("only `#count` and `#sum` can be evaluated for all terms", literal)
+            raise UnsupportedError("only `#count` and `#sum` can be evaluated for all terms", literal)
         if len(atom.elements) != 1 or literal.sign == 2:
-            raise Cannot("an aggregate with several elements is left to clingo", literal)
+            raise UnsupportedError("an aggregate with several elements is left to clingo", literal)
         result = self.variable()
         self.certain.add(result.name)
         if function == "sum":
@@ -215,7 +215,7 @@ class LoweredRule:
         self.formulas.append(self.measure(result, function, atom.elements[0]))
         bounds = [(atom.left_guard, MIRRORED), (atom.right_guard, dict(zip(COMPARE, COMPARE, strict=True)))]
         if literal.sign and all(guard is not None for guard, _ in bounds):
-            raise Cannot("a negated aggregate with two bounds is left to clingo", literal)
+            raise UnsupportedError("a negated aggregate with two bounds is left to clingo", literal)
         for guard, turned in bounds:
             if guard is not None:
                 operator = turned[COMPARE[guard.comparison]]
@@ -229,13 +229,13 @@ class LoweredRule:
         self.same = outside | {name: self.variable() for name in sorted(variables_in(element) - shared - {"_"})}
         terms = tuple(map(self.term, element.terms))
         if not terms or any(isinstance(term, Operation) for term in terms):
-            raise Cannot("arithmetic inside an aggregate is left to clingo", self.node)
+            raise UnsupportedError("arithmetic inside an aggregate is left to clingo", self.node)
         body = []
         for literal in element.condition:
             if type_of(literal.atom) != "SymbolicAtom":
-                raise Cannot("a comparison inside an aggregate is left to clingo", literal)
+                raise UnsupportedError("a comparison inside an aggregate is left to clingo", literal)
             if any(isinstance(self.term(term), Operation) for term in self.name_of(literal.atom.symbol)[1]):
-                raise Cannot("arithmetic inside an aggregate is left to clingo", literal)
+                raise UnsupportedError("arithmetic inside an aggregate is left to clingo", literal)
             body.append(self.atom_literal(literal))
         if function == "sum" and isinstance(terms[0], Variable):
             body.append(Comparison("is", terms[0], INTEGER))
@@ -264,7 +264,7 @@ class LoweredRule:
             else:
                 splits.append(found)
         if len(splits) > _MOST_SPLITS:
-            raise Cannot("too many comparisons with terms that may or may not be numbers", self.node)
+            raise UnsupportedError("too many comparisons with terms that may or may not be numbers", self.node)
         guards = [Comparison("is", Variable(name), INTEGER) for name in self.integers if name not in self.certain]
         for chosen in product(*splits):
             yield (*guards, *plain, *(test for tests in chosen for test in tests))
@@ -285,7 +285,7 @@ class LoweredRule:
             waiting.remove(step)
         for _, left, right, node in waiting:
             if not names(left, right) <= bound:
-                raise Cannot("an equation that has to be solved is left to clingo", node)
+                raise UnsupportedError("an equation that has to be solved is left to clingo", node)
         return waiting
 
     def is_sum(self, term: Expression) -> bool:
@@ -302,7 +302,7 @@ class LoweredRule:
     def test(self, operator: str, left: Expression, right: Expression, node: Any) -> list[tuple[Literal, ...]]:
         """A comparison as rules make it; two ways where a variable may be a number or not."""
         if operator == "=" and (scales(left) or scales(right)):
-            raise Cannot("an equation with a multiple is left to clingo", node)
+            raise UnsupportedError("an equation with a multiple is left to clingo", node)
         if operator == "!=":
             return [(Comparison("!==", left, right),)]
         compared = Comparison(operator, left, right)
@@ -310,7 +310,7 @@ class LoweredRule:
             return [(compared,)]
         small, large = (left, right) if operator in ("<", "<=") else (right, left)
         if not (self.is_integer(small) and isinstance(large, Variable)):
-            raise Cannot("an order between terms that may not be numbers is left to clingo", node)
+            raise UnsupportedError("an order between terms that may not be numbers is left to clingo", node)
         return [(Comparison("is", large, INTEGER), compared), (Comparison("is", large, NON_INTEGER),)]
 
     def is_integer(self, term: Expression) -> bool:
@@ -345,7 +345,7 @@ class LoweredRule:
                 return symbol.name, list(symbol.arguments)
             case "SymbolicTerm":
                 return str(symbol.symbol), []
-        raise Cannot("alternatives in an atom are left to clingo", symbol)
+        raise UnsupportedError("alternatives in an atom are left to clingo", symbol)
 
     def is_simple(self, node: Any) -> bool:
         return type_of(node) in ("Variable", "SymbolicTerm") or (type_of(node) == "Function" and not node.arguments)
@@ -363,7 +363,7 @@ class LoweredRule:
             case "BinaryOperation" if node.operator_type in CALCULATE:
                 left, right = self.term(node.left), self.term(node.right)
                 return self.calculation(CALCULATE[node.operator_type], left, right, node)
-        raise Cannot(f"`{node}` is left to clingo", node)
+        raise UnsupportedError(f"`{node}` is left to clingo", node)
 
     def constant(self, text: str, node: Any) -> Constant:
         if text in self.program.constants:
@@ -372,11 +372,11 @@ class LoweredRule:
                 return Constant(text)
             found = self.term(known)
             if not isinstance(found, Constant):
-                raise Cannot(f"the value of `{text}` is left to clingo", known)
+                raise UnsupportedError(f"the value of `{text}` is left to clingo", known)
             return found
         term = self.program.names.as_term(text)
         if not is_term(term):
-            raise Cannot(f"`{text}` is left to clingo", node)
+            raise UnsupportedError(f"`{text}` is left to clingo", node)
         return Constant(term)
 
     @staticmethod
@@ -384,11 +384,11 @@ class LoweredRule:
         """An expression; its value where that is known."""
         known = [side.term for side in (left, right) if isinstance(side, Constant)]
         if not all(map(is_integer, known)):
-            raise Cannot("arithmetic on a non-number is left to clingo", node)
+            raise UnsupportedError("arithmetic on a non-number is left to clingo", node)
         if len(known) < 2:
             return calculated(operator, left, right)
         one, other = map(int, known)
         value = str(one + other if operator == "+" else one - other if operator == "-" else one * other)
         if not is_integer(value):
-            raise Cannot("a number that is too large is left to clingo", node)
+            raise UnsupportedError("a number that is too large is left to clingo", node)
         return Constant(value)

@@ -104,7 +104,7 @@ class TBox:
         return dict.fromkeys([*(role.name for role in roles if not role.fresh), *asserted, *declared])
 
 
-class _Unsupported(Exception):  # noqa: N818
+class _UnsupportedError(Exception):
     """An axiom, or a part of it, does not fit in."""
 
 
@@ -139,7 +139,7 @@ class _Normaliser:
         self.number = len(self.tbox.axioms) - 1
         try:
             self.dispatch(axiom)
-        except _Unsupported as reason:
+        except _UnsupportedError as reason:
             self.tbox.skipped.append((axiom, str(reason)))
 
     def dispatch(self, axiom: Axiom) -> None:
@@ -170,19 +170,19 @@ class _Normaliser:
                 self.tbox.facts.append(Fact(role.name, (value, subject) if role.inverse else (subject, value)))
             case ax.DifferentIndividuals(individuals):
                 if len(set(individuals)) < len(individuals):
-                    raise _Unsupported(_TWICE)
+                    raise _UnsupportedError(_TWICE)
             case ax.DataPropertyRange(_, ex.LITERAL):
                 pass
             case ax.DataPropertyRange() | ax.DatatypeDefinition():
-                raise _Unsupported(_UNCHECKED)
+                raise _UnsupportedError(_UNCHECKED)
             case _:
-                raise _Unsupported(f"`{type(axiom).__name__}` is not supported here")
+                raise _UnsupportedError(f"`{type(axiom).__name__}` is not supported here")
 
     def properties(self, axiom: Axiom) -> None:
         match axiom:
             case ax.SubObjectPropertyOf(sub, sup) | ax.SubDataPropertyOf(sub, sup):
                 if isinstance(sub, ex.ObjectPropertyChain):
-                    raise _Unsupported("a property chain is not supported here")
+                    raise _UnsupportedError("a property chain is not supported here")
                 self.note_data(axiom, (sub, sup))
                 if sub not in ex.EMPTY and sup not in ex.UNIVERSAL:
                     self.subrole(self.role(sub), self.role(sup))
@@ -206,7 +206,7 @@ class _Normaliser:
             case ax.IrreflexiveObjectProperty():
                 self.tbox.irreflexive.append((role, self.number))
             case _:
-                raise _Unsupported(f"`{type(axiom).__name__}` is not supported here")
+                raise _UnsupportedError(f"`{type(axiom).__name__}` is not supported here")
 
     def note_data(self, axiom: Axiom, names: Iterable[object]) -> None:
         if "Data" in type(axiom).__name__:
@@ -216,7 +216,7 @@ class _Normaliser:
         if isinstance(name, ex.ObjectInverseOf):
             return self.role(name.property).flipped()
         if name in ex.UNIVERSAL | ex.EMPTY:
-            raise _Unsupported("a property that is built in is not supported here")
+            raise _UnsupportedError("a property that is built in is not supported here")
         return Role(name)
 
     def subrole(self, sub: Role, sup: Role) -> None:
@@ -228,11 +228,11 @@ class _Normaliser:
 
     def all_of(self, pairs: Iterable[tuple[ClassExpression, ClassExpression]]) -> None:
         """Every inclusion that fits in, and then the first reason why another does not."""
-        reasons: list[_Unsupported] = []
+        reasons: list[_UnsupportedError] = []
         for sub, sup in pairs:
             try:
                 self.include(sub, sup)
-            except _Unsupported as reason:
+            except _UnsupportedError as reason:
                 reasons.append(reason)
         if reasons:
             raise reasons[0]
@@ -260,9 +260,9 @@ class _Normaliser:
                 self.tbox.data_properties.add(name)
                 yield Some(self.role(name))
             case ex.DataSomeValuesFrom():
-                raise _Unsupported(_UNCHECKED)
+                raise _UnsupportedError(_UNCHECKED)
             case _:
-                raise _Unsupported(f"`{type(expression).__name__}` on the left is not supported here")
+                raise _UnsupportedError(f"`{type(expression).__name__}` on the left is not supported here")
 
     def right(self, sub: Basic, expression: ClassExpression) -> None:
         """`sub` ⊑ `expression`."""
@@ -284,7 +284,7 @@ class _Normaliser:
                 self.tbox.data_properties.add(name)
                 self.exists(sub, self.role(name), ex.THING)
             case _:
-                raise _Unsupported(f"`{type(expression).__name__}` on the right is not supported here")
+                raise _UnsupportedError(f"`{type(expression).__name__}` on the right is not supported here")
 
     def exists(self, sub: Basic, role: Role, filler: ClassExpression) -> None:
         """`sub` ⊑ ∃`role`.`filler`, by way of a role of its own where there is a filler."""

@@ -38,15 +38,7 @@ from thalweg.model.literals import DATATYPES
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
-from thalweg.model.vocabulary import (
-    FILLERS,
-    ON_PROPERTY,
-    RESTRICTION,
-    SAME_AS,
-    SOME_VALUES_FROM,
-    Triple,
-    is_schema,
-)
+from thalweg.model.vocabulary import FILLERS, ON_PROPERTY, RESTRICTION, SAME_AS, SOME_VALUES_FROM, Triple, is_schema
 
 _KEPT: Final = ("inconsistent",)
 

@@ -60,7 +60,7 @@ _PARTS: Final = frozenset(
 _DEEPEST: Final = 150
 
 
-class Misread(Exception):  # noqa: N818
+class MisreadError(Exception):
     """These triples do not make what was expected of them."""
 
 
@@ -85,7 +85,7 @@ class Nodes:
         self._trail, self._fresh = [triple], []
         try:
             made = build()
-        except Misread:
+        except MisreadError:
             for key in self._fresh:
                 self._built.pop(key, None)
             return None
@@ -107,7 +107,7 @@ class Nodes:
         """The one value of a node's predicate."""
         values = self.parts.get(node, {}).get(predicate, ())
         if len(values) != 1:
-            raise Misread
+            raise MisreadError
         self._trail.append((node, predicate, values[0]))
         return values[0]
 
@@ -117,12 +117,12 @@ class Nodes:
 
     def name(self, node: str) -> str:
         if node[0] != "<" or is_reserved(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def individual(self, node: str) -> str:
         if is_literal(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def property(self, node: str) -> ObjectProperty:
@@ -137,7 +137,7 @@ class Nodes:
         seen: set[str] = set()
         while head != rdf("nil"):
             if head in seen:
-                raise Misread
+                raise MisreadError
             seen.add(head)
             self.take_types(head)
             members.append(self.only(head, rdf("first")))
@@ -158,14 +158,14 @@ class Nodes:
         if node[0] == "_":
             return self._once(node, self.built_class, False)
         if is_literal(node) or self.kinds.is_range(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def range(self, node: str) -> DataRange:
         if node[0] == "_":
             return self._once(node, self.built_range, True)
         if is_literal(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def _once(self, node: str, build: Callable[[str], T], is_range: bool) -> T:
@@ -173,11 +173,11 @@ class Nodes:
         if key in self._built:
             return self._built[key]  # type: ignore[return-value]
         if key in self._hopeless or key in self._open or len(self._open) > _DEEPEST:
-            raise Misread
+            raise MisreadError
         self._open.append(key)
         try:
             made = build(node)
-        except Misread:
+        except MisreadError:
             self._hopeless.add(key)
             raise
         finally:
@@ -211,7 +211,7 @@ class Nodes:
     def _constructor(self, node: str, among: tuple[str, ...]) -> str:
         found = [predicate for predicate in self.parts.get(node, ()) if predicate in among]
         if len(found) != 1:
-            raise Misread
+            raise MisreadError
         return found[0]
 
     def _restriction(self, node: str) -> ClassExpression:
@@ -222,7 +222,7 @@ class Nodes:
             return self._cardinality(node, name, kind, value)
         if kind == owl("hasSelf"):
             if _lexical(value) not in ("true", "1"):
-                raise Misread
+                raise MisreadError
             return ex.ObjectHasSelf(self.property(name))
         if kind == owl("hasValue"):
             if is_literal(value):
@@ -239,7 +239,7 @@ class Nodes:
             return self.only(node, owl("onProperty"))
         names = self.sequence(self.only(node, owl("onProperties")))
         if len(names) != 1:
-            raise Misread
+            raise MisreadError
         return names[0]
 
     def _cardinality(self, node: str, name: str, kind: str, value: str) -> ClassExpression:
@@ -271,7 +271,7 @@ class Nodes:
         members = self.sequence(value)
         if constructor == owl("oneOf"):
             if not all(map(is_literal, members)):
-                raise Misread
+                raise MisreadError
             return ex.DataOneOf(members)
         ranges = tuple(map(self.range, members))
         if len(ranges) == 1:
@@ -283,14 +283,14 @@ class Nodes:
     def _facet(self, node: str) -> tuple[str, str]:
         found = [predicate for predicate in self.parts.get(node, ()) if predicate.startswith(FACETS)]
         if len(found) != 1 or not is_literal(value := self.only(node, found[0])):
-            raise Misread
+            raise MisreadError
         return found[0], value
 
 
 def _count(term: str) -> int:
     digits = _lexical(term)
     if not (digits.isascii() and digits.isdigit()):
-        raise Misread
+        raise MisreadError
     return int(digits)
 
 

@@ -18,7 +18,7 @@ from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl.axioms import Axiom, Declaration, Ontology
 from thalweg.languages.owl.expressions import ObjectPropertyChain
 from thalweg.languages.owl.kinds import ANNOTATION, DATA, FACETS, OBJECT, Kinds, is_reserved, owl, rdf, rdfs
-from thalweg.languages.owl.rdf_nodes import CLASS_CONSTRUCTORS, NODE_TYPES, Misread, Nodes
+from thalweg.languages.owl.rdf_nodes import CLASS_CONSTRUCTORS, NODE_TYPES, MisreadError, Nodes
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import Triple
@@ -233,10 +233,10 @@ class _Reader:
         kinds = self.kinds.of(predicate)
         if is_literal(value):
             if DATA not in kinds:
-                raise Misread
+                raise MisreadError
             return ax.DataPropertyAssertion(predicate, subject, value)
         if OBJECT not in kinds:
-            raise Misread
+            raise MisreadError
         return ax.ObjectPropertyAssertion(predicate, subject, self.nodes.individual(value))
 
     def negative_assertion(self, subject: str, predicate: str) -> Axiom:
