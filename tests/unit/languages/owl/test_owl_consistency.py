@@ -92,8 +92,8 @@ def test_rules_look_back_at_nobody_who_does_not_clash() -> None:
 
 
 def test_nothing_is_looked_back_at_where_no_axiom_is_superfluous() -> None:
-    looking_back = {rule.head.predicate for rule in checks_of(UNIVERSITY[:-1], "ltm").back}
-    assert looking_back == {INCONSISTENT}
+    derived = {rule.head.predicate for rule in checks_of(UNIVERSITY[:-1], "ltm").rules}
+    assert derived.isdisjoint({"clashing'", "kind'", "side'"})
 
 
 @pytest.mark.parametrize("method", METHODS)
