@@ -17,8 +17,9 @@ from thalweg.ir.nodes import Interface, Program
 from thalweg.ir.semantics import output
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
-from thalweg.languages.owl.consistency import INCONSISTENT, Checks, by_bolts
+from thalweg.languages.owl.consistency_rules import Checks, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.negative import close

@@ -16,8 +16,8 @@ from thalweg.languages.lars import read
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.knowledge import close
 from thalweg.languages.owl.program import over_triples, rewritten, specialised
-from thalweg.languages.owl.specialise import close_schema, is_told
-from thalweg.languages.owl.tables import Named, table
+from thalweg.languages.owl.rule_tables import Named, table
+from thalweg.languages.owl.specialise import close_schema, is_output
 from thalweg.model.fact import Fact
 from thalweg.model.literals import describe
 from thalweg.model.predicate import Predicate
@@ -385,7 +385,7 @@ BY_VALUE = read(
 
 def is_news(fact: Fact, schema) -> bool:
     """Whether a specialised program tells of it: not what is true of everything, nor of what has no name."""
-    if not is_told(fact.predicate, schema) or fact.predicate == TYPE:
+    if not is_output(fact.predicate, schema) or fact.predicate == TYPE:
         return False
     if fact.predicate == "inconsistent":
         return True

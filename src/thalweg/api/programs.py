@@ -27,7 +27,7 @@ from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
-    from thalweg.languages.owl.consistency import Bolt
+    from thalweg.languages.owl.consistency_rules import Bolt
     from thalweg.languages.owl.negative import Taxonomy
 
 

@@ -1,12 +1,13 @@
 """Which predicate needs which, and the strata that follow."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program
 from thalweg.model.predicate import Predicate
 
 N = TypeVar("N", Predicate, int, str)
+T = TypeVar("T", bound=Hashable)
 
 
 def formulas(body: tuple[Literal, ...], settled: bool = False) -> Iterator[tuple[Formula, bool]]:
@@ -71,12 +72,23 @@ def resting_on(start: Iterable[N], needs: Iterable[tuple[N, N, int]]) -> frozens
     >>> sorted(resting_on("c", [("a", "b", 0), ("b", "c", 1), ("c", "d", 0)]))
     ['a', 'b', 'c']
     """
-    found, above = set(start), dict[N, set[N]]()
+    above: dict[N, set[N]] = {}
     for node, needed, _ in needs:
         above.setdefault(needed, set()).add(node)
+    return frozenset(reachable(start, lambda node: above.get(node, ())))
+
+
+def reachable(starts: Iterable[T], successors: Callable[[T], Iterable[T]]) -> dict[T, None]:
+    """Everything that some things lead to, themselves included, in the order in which it is found.
+
+    >>> list(reachable([1], lambda number: {1: [2, 3], 3: [4, 1]}.get(number, ())))
+    [1, 2, 3, 4]
+    """
+    found = dict.fromkeys(starts)
     waiting = list(found)
     while waiting:
-        fresh = above.get(waiting.pop(), set()) - found
-        found |= fresh
-        waiting += fresh
-    return frozenset(found)
+        for other in successors(waiting.pop()):
+            if other not in found:
+                found[other] = None
+                waiting.append(other)
+    return found

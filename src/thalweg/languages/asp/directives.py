@@ -7,7 +7,7 @@
     #include "more.lp".                          another file, beside the one that includes it
 
 What is taken out leaves spaces behind, so that every place in the text stays where it was. No `#include` is left for
-clingo, which would read any file: so comments are taken out as well, and strings are told apart exactly as it does.
+clingo, which would read any file: so comments are taken out as well, and strings are recognised exactly as it does.
 """
 
 import re
@@ -120,7 +120,7 @@ def contradictions(directives: Iterable[Directives]) -> Iterator[Diagnostic]:
 
 
 def signatures(text: str) -> list[Predicate]:
-    """The signatures of a list; `ValueError` where it is none.
+    """The signatures of a list; `ValueError` where it is not a list of signatures.
 
     >>> signatures("speed/2, light/1")
     ['speed/2', 'light/1']

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import NOWHERE, Span
 from thalweg.ir.counting import endless, is_bounded
-from thalweg.ir.dependency import formulas
+from thalweg.ir.dependency import formulas, reachable
 from thalweg.ir.nodes import Atom, Constant, Formula, Interface, InWindow, Now, Program, Rule, TimeWindow, Variable
 from thalweg.ir.outline import Outline, strata_of
-from thalweg.languages.asp.lower_rule import Cannot, LoweredRule, Predicates
-from thalweg.languages.asp.outlines import type_of
+from thalweg.languages.asp.lower_rule import LoweredRule, Predicates, UnsupportedError
+from thalweg.languages.asp.outlines import EVERYWHERE, type_of
 from thalweg.languages.asp.places import Places
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
@@ -32,17 +32,9 @@ if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
 
 INCONSISTENT: Final = Fact("'inconsistent")
-"""What holds while a constraint is violated; nobody can type it."""
+"""What holds while a constraint is violated; users cannot type it."""
 
-_HARMLESS: Final = (
-    "ShowSignature",
-    "Defined",
-    "Definition",
-    "ProjectSignature",
-    "Heuristic",
-    "ProjectAtom",
-    "Minimize",
-)
+_HARMLESS: Final = {*EVERYWHERE, "Minimize"} - {"TheoryDefinition"}
 _OUTSIDE: Final = {
     "ShowTerm": "`#show` with a condition is left to clingo",
     "TheoryDefinition": "theories are left to clingo",
@@ -68,7 +60,7 @@ class Obstacle:
 
 
 def lower(program: "AspProgram", window: int) -> Program | tuple[Obstacle, ...]:
-    """The rules of a program over windows of so many ticks, or all that stands against it."""
+    """The rules of a program over windows of a number of ticks, or all that prevents it."""
     lowering = _Lowering(program, window)
     lowering.run()
     return tuple(lowering.obstacles) or lowering.program()
@@ -89,7 +81,7 @@ class _Lowering(Predicates):
         facts = {head for one in source.outlines if one.is_fact for head in one.heads}
         derived = {head for one in source.outlines if not one.is_fact for head in one.heads}
         inputs = set(source.inputs)
-        # An input that is also derived, told or spelled in two ways is copied: then one relation has all of it.
+        # An input that is also derived, output or spelled in two ways is copied: then one relation has all of it.
         self.copied = {name for name in inputs if name in derived | facts | source.shown or self._is_named(name)}
         self.streamed = inputs - self.copied
         self.known = inputs | derived | facts
@@ -104,7 +96,7 @@ class _Lowering(Predicates):
         for node in self.source.nodes:
             try:
                 self.statement(node)
-            except Cannot as error:
+            except UnsupportedError as error:
                 self.obstacles.append(Obstacle(error.reason, self.places.of(error.node or node)))
         for outline in self.source.outlines:
             if outline.span is NOWHERE and outline.kind == "constraint":
@@ -121,15 +113,15 @@ class _Lowering(Predicates):
         kind = type_of(node)
         if kind == "External":
             if str(node.external_type) != "false":
-                raise Cannot("`#external` with a value is left to clingo", node)
+                raise UnsupportedError("`#external` with a value is left to clingo", node)
         elif kind == "Rule":
             self.rule(node)
         elif kind not in _HARMLESS:
-            raise Cannot(_OUTSIDE.get(kind, "this statement is left to clingo"), node)
+            raise UnsupportedError(_OUTSIDE.get(kind, "this statement is left to clingo"), node)
 
     def rule(self, node: Any) -> None:
         if type_of(node.head) != "Literal":
-            raise Cannot("a choice or a disjunction has several answers", node.head)
+            raise UnsupportedError("a choice or a disjunction has several answers", node.head)
         if not node.body:
             return self.fact(node)
         span = self.places.of(node)
@@ -138,13 +130,13 @@ class _Lowering(Predicates):
     def fact(self, node: Any) -> None:
         for head in LoweredRule(self, node).heads():
             signature = head.signature
-            if signature in self.told:
+            if signature in self.outputs:
                 self.rules.append(Rule(head, (), span=self.places.of(node)))
             else:
                 self.facts.append(Fact(head.predicate, tuple(arg.term for arg in head.args)))  # type: ignore[union-attr]
 
     def knowledge(self) -> None:
-        """The background of what is derived has relations of its own, so that it can be told with the rest."""
+        """The background of what is derived has relations of its own, so that it can be output with the rest."""
         for name, terms in self.source.known:
             self.facts.append(Fact(f"'known {name}", terms))
         for signature in dict.fromkeys(interned(name, len(terms)) for name, terms in self.source.known):
@@ -158,8 +150,8 @@ class _Lowering(Predicates):
         return Rule(Atom(INCONSISTENT.predicate), tuple(map(self.formula, atoms)))
 
     @cached_property
-    def told(self) -> frozenset[Predicate]:
-        """The signatures that answers tell, in our spelling."""
+    def outputs(self) -> frozenset[Predicate]:
+        """The signatures that answers contain, in our spelling."""
         return frozenset(map(self.spelled, self.source.shown))
 
     # What rules ask for ---------------------------------------------------------------------------------------------
@@ -167,8 +159,8 @@ class _Lowering(Predicates):
     def name(self, signature: Predicate) -> str:
         """Our spelling of the name of a predicate.
 
-        Nobody can type the name of one that is neither an input nor derived, which stays empty whatever streams bring;
-        nor that of a copy, unless answers tell it: what is derived is then apart from what is streamed.
+        Users cannot type the name of one that is neither an input nor derived, which stays empty whatever streams
+        bring; nor that of a copy, unless answers contain it: what is derived is then apart from what is streamed.
         """
         name = signature.name
         if signature not in self.known or signature in self.copied - self.source.shown:
@@ -193,7 +185,7 @@ class _Lowering(Predicates):
         """`C(s)` is also `rdf_type(s,C)`, for every class that the program asks for."""
         for signature in filter(self.is_type, sorted(self.source.shown)):
             reason = f"`{signature}` is output, and its classes are separate predicates; `#show` other predicates only"
-            self.obstacles.append(Obstacle(reason, self.place_told(signature)))
+            self.obstacles.append(Obstacle(reason, self.place_of_output(signature)))
         name = self.names.type_name
         if name is None or Predicate(name, 2) not in self.source.inputs:
             return
@@ -214,37 +206,30 @@ class _Lowering(Predicates):
     def is_type(self, signature: Predicate) -> bool:
         return signature.arity == 2 and self.names.iri(signature.name.removeprefix("-")) == RDF_TYPE
 
-    def place_told(self, signature: Predicate) -> Span:
-        """Where it is said that something is told: by `#show`, or by the first rule for it."""
+    def place_of_output(self, signature: Predicate) -> Span:
+        """Where a predicate becomes an output: at `#show`, or at the first rule for it."""
         shows = (node for node in self.source.nodes if type_of(node) == "ShowSignature")
         said = (self.places.of(node) for node in shows if signature.endswith(Predicate(node.name, node.arity)))
         rules = (outline.span for outline in self.source.outlines if signature in outline.heads)
         return next(chain(said, rules), NOWHERE)
 
     def program(self) -> Program:
-        told = self.told
+        outputs = self.outputs
         if any(rule.head.predicate == INCONSISTENT.predicate for rule in self.rules):
-            told |= {INCONSISTENT.signature}
+            outputs |= {INCONSISTENT.signature}
         streamed = frozenset(map(self.spelled, self.copied & self.source.shown))
-        needed = self.needed(told)
+        needed = self.needed(outputs)
         rules = tuple(rule for rule in self.rules if rule.head.signature in needed)
         facts = tuple(fact for fact in self.facts if fact.signature in needed)
-        return Program(rules, facts, Interface(inputs=streamed & needed, outputs=told))
+        return Program(rules, facts, Interface(inputs=streamed & needed, outputs=outputs))
 
-    def needed(self, told: frozenset[Predicate]) -> frozenset[Predicate]:
+    def needed(self, outputs: frozenset[Predicate]) -> frozenset[Predicate]:
         """What answers rest on: nothing else has to be derived."""
-        needed = set(told)
-        while (
-            more := {
-                formula.atom.signature
-                for rule in self.rules
-                if rule.head.signature in needed
-                for formula, _ in formulas(rule.body)
-            }
-            - needed
-        ):
-            needed |= more
-        return frozenset(needed)
+        needs: dict[Predicate, set[Predicate]] = {}
+        for rule in self.rules:
+            asked = (formula.atom.signature for formula, _ in formulas(rule.body))
+            needs.setdefault(rule.head.signature, set()).update(asked)
+        return frozenset(reachable(outputs, lambda signature: needs.get(signature, ())))
 
 
 def _variables(signature: Predicate) -> tuple[Variable, ...]:

@@ -10,6 +10,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final, Protocol
 
+from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.nodes import (
     Aggregate,
     Atom,
@@ -25,7 +26,7 @@ from thalweg.ir.nodes import (
     names,
 )
 from thalweg.languages.asp.arithmetic import calculated, in_range, scales
-from thalweg.languages.asp.outlines import type_of
+from thalweg.languages.asp.outlines import type_of, within
 from thalweg.languages.asp.terms import Names, is_integer
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
@@ -40,8 +41,8 @@ _MOST_SPLITS: Final = 3
 _MOST_FACTS: Final = 100_000
 
 
-class Cannot(Exception):  # noqa: N818
-    """Something has no counterpart; the node says where."""
+class UnsupportedError(Exception):
+    """A construct has no counterpart in rules; the node has its place."""
 
     def __init__(self, reason: str, node: Any = None) -> None:
         super().__init__(reason)
@@ -60,13 +61,8 @@ class Predicates(Protocol):
 
 
 def variables_in(node: Any) -> set[str]:
-    """The names of the variables in a node, or in a sequence of nodes."""
-    if node is None or isinstance(node, str | int):
-        return set()
-    if not hasattr(node, "child_keys"):
-        return {name for child in node for name in variables_in(child)}
-    found = {node.name} if type_of(node) == "Variable" else set()
-    return found | {name for key in node.child_keys for name in variables_in(getattr(node, key))}
+    """The names of the variables in a node, if there is one."""
+    return set() if node is None else {one.name for one in within(node) if type_of(one) == "Variable"}
 
 
 def _outer_variables(literal: Any) -> set[str]:
@@ -93,10 +89,12 @@ class LoweredRule:
     # A rule -----------------------------------------------------------------------------------------------------
 
     def rules(self) -> Iterator[Rule]:
-        body = [self.plain(literal) for literal in self.node.body]
-        if not self.equate(body):
+        for literal in self.node.body:
+            if type_of(literal) == "ConditionalLiteral":
+                raise UnsupportedError("a conditional literal is left to clingo", literal)
+        if not self.equate():
             return
-        for literal in body:
+        for literal in self.node.body:
             self.literal(literal)
         heads = list(self.heads())
         self.calculate_with(*(arg for head in heads for arg in head.args))
@@ -104,14 +102,9 @@ class LoweredRule:
             for tests in self.alternatives():
                 yield Rule(head, (*self.formulas, *tests))
 
-    def plain(self, literal: Any) -> Any:
-        if type_of(literal) == "ConditionalLiteral":
-            raise Cannot("a conditional literal is left to clingo", literal)
-        return literal
-
-    def equate(self, body: list[Any]) -> bool:
+    def equate(self) -> bool:
         """`X = Y` and `X = c` make one term of two; False where they cannot."""
-        for literal in body:
+        for literal in self.node.body:
             for operator, left, right in self.comparisons(literal):
                 if operator == "=" and self.is_simple(left) and self.is_simple(right):
                     one, other = self.term(left), self.term(right)
@@ -137,7 +130,7 @@ class LoweredRule:
         operators = [COMPARE[guard.comparison] for guard in literal.atom.guards]
         if literal.sign == 1:
             if len(operators) > 1:
-                raise Cannot("a negated chain of comparisons is left to clingo", literal)
+                raise UnsupportedError("a negated chain of comparisons is left to clingo", literal)
             operators = [OPPOSITE[operators[0]]]
         return list(zip(operators, sides, sides[1:], strict=False))
 
@@ -155,11 +148,11 @@ class LoweredRule:
                 if bool(literal.atom.value) == (literal.sign == 1):
                     self.tests.append(("!=", Constant("0"), Constant("0"), literal))
             case _:
-                raise Cannot("this condition is left to clingo", literal)
+                raise UnsupportedError("this condition is left to clingo", literal)
 
     def atom_literal(self, literal: Any) -> Literal:
         if literal.sign == 2:
-            raise Cannot("`not not` is left to clingo", literal)
+            raise UnsupportedError("`not not` is left to clingo", literal)
         formula = self.program.formula(self.body_atom(literal))
         return Not(formula) if literal.sign else formula
 
@@ -181,12 +174,12 @@ class LoweredRule:
             yield Atom("'inconsistent")
             return
         if literal.sign or type_of(literal.atom) != "SymbolicAtom":
-            raise Cannot("this head is left to clingo", literal)
+            raise UnsupportedError("this head is left to clingo", literal)
         for symbol in self.alternative_atoms(literal.atom.symbol):
             name, terms = self.name_of(symbol)
             alternatives = list(map(self.alternative_terms, terms))
             if prod(map(len, alternatives)) > _MOST_FACTS:
-                raise Cannot(f"more than {_MOST_FACTS:,} facts in one statement are left to clingo", literal)
+                raise UnsupportedError(f"more than {_MOST_FACTS:,} facts in one statement are left to clingo", literal)
             for args in product(*alternatives):
                 yield Atom(self.program.name(interned(name, len(args))), args)
 
@@ -198,12 +191,12 @@ class LoweredRule:
             return [self.term(node)]
         first, last = self.term(node.left), self.term(node.right)
         if not (isinstance(first, Constant) and isinstance(last, Constant)):
-            raise Cannot("this interval is left to clingo", node)
+            raise UnsupportedError("this interval is left to clingo", node)
         if not (is_integer(first.term) and is_integer(last.term)):
             return []
         numbers = range(int(first.term), int(last.term) + 1)
         if len(numbers) > _MOST_FACTS:
-            raise Cannot(f"an interval of more than {_MOST_FACTS:,} numbers is left to clingo", node)
+            raise UnsupportedError(f"an interval of more than {_MOST_FACTS:,} numbers is left to clingo", node)
         return [Constant(str(number)) for number in numbers]
 
     # Aggregates -------------------------------------------------------------------------------------------------
@@ -212,9 +205,9 @@ class LoweredRule:
         atom = literal.atom
         function = AGGREGATES.get(atom.function)
         if function is None:
-            raise Cannot("only `#count` and `#sum` can be evaluated for all terms", literal)
+            raise UnsupportedError("only `#count` and `#sum` can be evaluated for all terms", literal)
         if len(atom.elements) != 1 or literal.sign == 2:
-            raise Cannot("an aggregate with several elements is left to clingo", literal)
+            raise UnsupportedError("an aggregate with several elements is left to clingo", literal)
         result = self.variable()
         self.certain.add(result.name)
         if function == "sum":
@@ -222,7 +215,7 @@ class LoweredRule:
         self.formulas.append(self.measure(result, function, atom.elements[0]))
         bounds = [(atom.left_guard, MIRRORED), (atom.right_guard, dict(zip(COMPARE, COMPARE, strict=True)))]
         if literal.sign and all(guard is not None for guard, _ in bounds):
-            raise Cannot("a negated aggregate with two bounds is left to clingo", literal)
+            raise UnsupportedError("a negated aggregate with two bounds is left to clingo", literal)
         for guard, turned in bounds:
             if guard is not None:
                 operator = turned[COMPARE[guard.comparison]]
@@ -232,25 +225,21 @@ class LoweredRule:
     def measure(self, result: Variable, function: str, element: Any) -> Aggregate:
         outside = self.same
         shared = variables_in(self.node.head) | {name for one in self.node.body for name in _outer_variables(one)}
+        # What is local to the aggregate gets a name of its own.
         self.same = outside | {name: self.variable() for name in sorted(variables_in(element) - shared - {"_"})}
-        found = self._measure(result, function, element)
-        self.same = outside
-        return found
-
-    def _measure(self, result: Variable, function: str, element: Any) -> Aggregate:
-        """The aggregate itself; what is local to it has a name of its own by now."""
         terms = tuple(map(self.term, element.terms))
         if not terms or any(isinstance(term, Operation) for term in terms):
-            raise Cannot("arithmetic inside an aggregate is left to clingo", self.node)
+            raise UnsupportedError("arithmetic inside an aggregate is left to clingo", self.node)
         body = []
         for literal in element.condition:
             if type_of(literal.atom) != "SymbolicAtom":
-                raise Cannot("a comparison inside an aggregate is left to clingo", literal)
+                raise UnsupportedError("a comparison inside an aggregate is left to clingo", literal)
             if any(isinstance(self.term(term), Operation) for term in self.name_of(literal.atom.symbol)[1]):
-                raise Cannot("arithmetic inside an aggregate is left to clingo", literal)
+                raise UnsupportedError("arithmetic inside an aggregate is left to clingo", literal)
             body.append(self.atom_literal(literal))
         if function == "sum" and isinstance(terms[0], Variable):
             body.append(Comparison("is", terms[0], INTEGER))
+        self.same = outside
         return Aggregate(result, function, terms, tuple(body))
 
     # Comparisons ------------------------------------------------------------------------------------------------
@@ -269,18 +258,20 @@ class LoweredRule:
             if operator not in ("=", "!=") and self.is_integer(large) and isinstance(small, Variable):
                 self.demand(small)
         for operator, left, right, node in waiting:
-            self.test(operator, left, right, node, plain, splits)
+            found = self.test(operator, left, right, node)
+            if len(found) == 1:
+                plain += found[0]
+            else:
+                splits.append(found)
         if len(splits) > _MOST_SPLITS:
-            raise Cannot("too many comparisons with terms that may or may not be numbers", self.node)
+            raise UnsupportedError("too many comparisons with terms that may or may not be numbers", self.node)
         guards = [Comparison("is", Variable(name), INTEGER) for name in self.integers if name not in self.certain]
         for chosen in product(*splits):
             yield (*guards, *plain, *(test for tests in chosen for test in tests))
 
     def bind(self, plain: list[Literal]) -> list[tuple[str, Expression, Expression, Any]]:
         """Each `=` that gives a variable its value is settled; what is left compares."""
-        bound = names(*(one for one in self.formulas if not isinstance(one, Not | Aggregate))) | {
-            one.result.name for one in self.formulas if isinstance(one, Aggregate)
-        }
+        bound = bound_by_formulas(self.formulas)
         # What a sum is compared with may be any number; what it gives has 32 bits, and is asked last.
         waiting = sorted(self.tests, key=lambda test: self.is_sum(test[1]))
         while step := next((one for one in waiting if self.binds(one, bound)), None):
@@ -294,7 +285,7 @@ class LoweredRule:
             waiting.remove(step)
         for _, left, right, node in waiting:
             if not names(left, right) <= bound:
-                raise Cannot("an equation that has to be solved is left to clingo", node)
+                raise UnsupportedError("an equation that has to be solved is left to clingo", node)
         return waiting
 
     def is_sum(self, term: Expression) -> bool:
@@ -308,27 +299,19 @@ class LoweredRule:
             for free, value in ((left, right), (right, left))
         )
 
-    def test(
-        self,
-        operator: str,
-        left: Expression,
-        right: Expression,
-        node: Any,
-        plain: list[Literal],
-        splits: list[list[tuple[Literal, ...]]],
-    ) -> None:
+    def test(self, operator: str, left: Expression, right: Expression, node: Any) -> list[tuple[Literal, ...]]:
+        """A comparison as rules make it; two ways where a variable may be a number or not."""
         if operator == "=" and (scales(left) or scales(right)):
-            raise Cannot("an equation with a multiple is left to clingo", node)
+            raise UnsupportedError("an equation with a multiple is left to clingo", node)
         if operator == "!=":
-            plain.append(Comparison("!==", left, right))
-        elif operator == "=" or (self.is_integer(left) and self.is_integer(right)):
-            plain.append(Comparison(operator, left, right))
-        else:
-            small, large = (left, right) if operator in ("<", "<=") else (right, left)
-            if not (self.is_integer(small) and isinstance(large, Variable)):
-                raise Cannot("an order between terms that may not be numbers is left to clingo", node)
-            whole = (Comparison("is", large, INTEGER), Comparison(operator, left, right))
-            splits.append([whole, (Comparison("is", large, NON_INTEGER),)])
+            return [(Comparison("!==", left, right),)]
+        compared = Comparison(operator, left, right)
+        if operator == "=" or (self.is_integer(left) and self.is_integer(right)):
+            return [(compared,)]
+        small, large = (left, right) if operator in ("<", "<=") else (right, left)
+        if not (self.is_integer(small) and isinstance(large, Variable)):
+            raise UnsupportedError("an order between terms that may not be numbers is left to clingo", node)
+        return [(Comparison("is", large, INTEGER), compared), (Comparison("is", large, NON_INTEGER),)]
 
     def is_integer(self, term: Expression) -> bool:
         match term:
@@ -362,7 +345,7 @@ class LoweredRule:
                 return symbol.name, list(symbol.arguments)
             case "SymbolicTerm":
                 return str(symbol.symbol), []
-        raise Cannot("alternatives in an atom are left to clingo", symbol)
+        raise UnsupportedError("alternatives in an atom are left to clingo", symbol)
 
     def is_simple(self, node: Any) -> bool:
         return type_of(node) in ("Variable", "SymbolicTerm") or (type_of(node) == "Function" and not node.arguments)
@@ -380,7 +363,7 @@ class LoweredRule:
             case "BinaryOperation" if node.operator_type in CALCULATE:
                 left, right = self.term(node.left), self.term(node.right)
                 return self.calculation(CALCULATE[node.operator_type], left, right, node)
-        raise Cannot(f"`{node}` is left to clingo", node)
+        raise UnsupportedError(f"`{node}` is left to clingo", node)
 
     def constant(self, text: str, node: Any) -> Constant:
         if text in self.program.constants:
@@ -389,24 +372,23 @@ class LoweredRule:
                 return Constant(text)
             found = self.term(known)
             if not isinstance(found, Constant):
-                raise Cannot(f"the value of `{text}` is left to clingo", known)
+                raise UnsupportedError(f"the value of `{text}` is left to clingo", known)
             return found
         term = self.program.names.as_term(text)
         if not is_term(term):
-            raise Cannot(f"`{text}` is left to clingo", node)
+            raise UnsupportedError(f"`{text}` is left to clingo", node)
         return Constant(term)
 
     @staticmethod
     def calculation(operator: str, left: Expression, right: Expression, node: Any) -> Expression:
         """An expression; its value where that is known."""
-        if not (isinstance(left, Constant) and isinstance(right, Constant)):
-            if any(isinstance(side, Constant) and not is_integer(side.term) for side in (left, right)):
-                raise Cannot("arithmetic on a non-number is left to clingo", node)
+        known = [side.term for side in (left, right) if isinstance(side, Constant)]
+        if not all(map(is_integer, known)):
+            raise UnsupportedError("arithmetic on a non-number is left to clingo", node)
+        if len(known) < 2:
             return calculated(operator, left, right)
-        if not (is_integer(left.term) and is_integer(right.term)):
-            raise Cannot("arithmetic on a non-number is left to clingo", node)
-        one, other = int(left.term), int(right.term)
+        one, other = map(int, known)
         value = str(one + other if operator == "+" else one - other if operator == "-" else one * other)
         if not is_integer(value):
-            raise Cannot("a number that is too large is left to clingo", node)
+            raise UnsupportedError("a number that is too large is left to clingo", node)
         return Constant(value)

@@ -98,28 +98,26 @@ def _rule(node: Any, text: str, places: Places) -> Outline:
 
 
 def _heads(head: Any) -> Iterator[tuple[Predicate, tuple[str | None, ...]]]:
+    if type_of(head) != "Literal":
+        for element in _elements(head):
+            yield from _heads(element.literal)
+    elif head.sign == 0 and type_of(head.atom) == "SymbolicAtom":
+        yield from signatures(head.atom.symbol).items()
+
+
+def _elements(head: Any) -> list[Any]:
+    """The conditional literals of a choice or disjunction."""
     match type_of(head):
-        case "Literal":
-            if head.sign == 0 and type_of(head.atom) == "SymbolicAtom":
-                yield from signatures(head.atom.symbol).items()
         case "Aggregate" | "Disjunction":
-            for element in head.elements:
-                yield from _heads(element.literal)
+            return list(head.elements)
         case "HeadAggregate":
-            for element in head.elements:
-                yield from _heads(element.condition.literal)
+            return [element.condition for element in head.elements]
+    return []
 
 
 def _conditions(head: Any) -> Iterator[Occurrence]:
     """What a head depends on: conditions of its elements, and negated literals among them."""
-    match type_of(head):
-        case "Aggregate" | "Disjunction":
-            elements = list(head.elements)
-        case "HeadAggregate":
-            elements = [element.condition for element in head.elements]
-        case _:
-            elements = []
-    for element in elements:
+    for element in _elements(head):
         yield from _occurrences(element.condition, "aggregate")
         if element.literal.sign:
             yield from _literal(element.literal, "aggregate")

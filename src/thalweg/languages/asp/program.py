@@ -23,7 +23,7 @@ class AspProgram:
 
     `outlines` are its statements that derive or forbid something, each with its text; `everywhere` the others, which
     belong to every part that is solved. `inputs` are the signatures that streams bring; `shown` those that answers
-    tell. `window` is what the program itself says about it. `nodes` are the statements as clingo's parser read them.
+    contain. `window` is what the program itself says about it. `nodes` are the statements as clingo's parser read them.
     `known` are the names and terms of background facts that are facts of the program.
     """
 
@@ -43,20 +43,20 @@ class AspProgram:
 
     @cached_property
     def mentioned(self) -> frozenset[Predicate]:
-        """The signatures that the program speaks of."""
+        """The signatures that the program mentions."""
         return self.shown.union(self.inputs, *(one.predicates for one in self.outlines))
 
     @cached_property
-    def _spoken(self) -> Names:
+    def _names_of_all(self) -> Names:
         return replace(self.names, signatures=self.mentioned)
 
     def reads(self, predicate: Predicate) -> bool:
         """Whether facts of a predicate are input, under one of the names that the program has for it."""
-        return not self._spoken.known_as(predicate).isdisjoint(self.inputs)
+        return not self._names_of_all.known_as(predicate).isdisjoint(self.inputs)
 
     def writes(self, predicate: Predicate) -> bool:
         """Whether answers can hold facts of a predicate."""
-        return not self._spoken.known_as(predicate).isdisjoint(self.shown)
+        return not self._names_of_all.known_as(predicate).isdisjoint(self.shown)
 
     def readers(self) -> Program:
         """Rules that read the inputs under the names that other programs have for them."""
@@ -69,7 +69,7 @@ class AspProgram:
 
     def knowing(self, background: Iterable[Fact]) -> "AspProgram":
         """The program with what always holds as its own facts; that of inputs comes with every window."""
-        names = replace(self.names, signatures=self.mentioned)
+        names = self._names_of_all
         atoms = (atom for fact in background for atom in names.atoms(fact))
         known = tuple(dict.fromkeys(atom for atom in atoms if _signature(*atom) not in self.inputs))
         texts: dict[Predicate, list[str]] = {}
@@ -109,7 +109,7 @@ class AspProgram:
         return "\n".join([*self.everywhere, *(one.text for one in chosen)])
 
     def lowered(self, window: int) -> Program | None:
-        """The same as rules over windows of so many ticks; None where `obstacles` say why not."""
+        """The same as rules over windows of a number of ticks; None where `obstacles` say why not."""
         found = lower(self, window)
         return found if isinstance(found, Program) else None
 
@@ -170,7 +170,7 @@ def undefined(outlines: Iterable[Outline]) -> set[Predicate]:
 
 
 def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[Predicate]:
-    """What answers tell: what `#show` says; without it whatever the program has rules or facts for."""
+    """What answers contain: what `#show` names; without it, whatever the program has rules or facts for."""
     said = [node for node in nodes if type_of(node) == "ShowSignature"]
     if not said:
         return frozenset(head for one in outlines for head in one.heads)

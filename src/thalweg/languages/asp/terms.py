@@ -10,7 +10,7 @@ r"""Terms and predicates as clingo spells them, and back.
 
 clingo knows numbers, constants and strings, so everything else is a string that holds our spelling. A string that only
 looks like one of those has a backslash in front. A name that begins with a declared prefix stands for an IRI, whether
-it is a predicate or a constant; and where a program speaks about `rdf_type`, the fact `C(s)` also comes as
+it is a predicate or a constant; and where a program mentions `rdf_type`, the fact `C(s)` also comes as
 `rdf_type(s,C)`.
 """
 
@@ -173,7 +173,7 @@ class Names:
         return self.as_term(term) if BARE.match(term) else term
 
     def atoms(self, fact: Fact) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The names and terms under which a fact of a stream comes to the program; none where it is no input.
+        """The names and terms under which a fact of a stream comes to the program; none where it is not an input.
 
         >>> names = Names({"ub": "http://ub#"}, frozenset({Predicate("ub_Dean", 1), Predicate("near", 2)}))
         >>> list(names.atoms(Fact("<http://ub#Dean>", ("<x>",)))), list(names.atoms(Fact("far", ("a", "b"))))

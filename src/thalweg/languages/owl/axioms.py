@@ -12,19 +12,25 @@ of the same fields, which stand in the order of the functional syntax.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from thalweg.languages.owl.expressions import ClassExpression, DataRange, ObjectProperty, ObjectPropertyChain
 from thalweg.model.rdf import XSD
 from thalweg.model.term import is_literal, is_number
+from thalweg.model.vocabulary import Triple
 
-Triple = tuple[str, str, str]
+
+class Axiom:
+    """What an ontology states."""
+
+    __slots__ = ()
 
 
 # Axioms about classes
 
 
 @dataclass(frozen=True, slots=True)
-class SubClassOf:
+class SubClassOf(Axiom):
     """Whatever is in the first is in the second."""
 
     sub: ClassExpression
@@ -32,7 +38,7 @@ class SubClassOf:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassesAxiom:
+class ClassesAxiom(Axiom):
     """Family: something about several classes."""
 
     classes: tuple[ClassExpression, ...]
@@ -47,7 +53,7 @@ class DisjointClasses(ClassesAxiom):
 
 
 @dataclass(frozen=True, slots=True)
-class DisjointUnion:
+class DisjointUnion(Axiom):
     """The class is made up of the others, which share no member."""
 
     name: str
@@ -55,7 +61,7 @@ class DisjointUnion:
 
 
 @dataclass(frozen=True, slots=True)
-class HasKey:
+class HasKey(Axiom):
     """Members of the class that agree on these properties are one individual."""
 
     of: ClassExpression
@@ -64,7 +70,7 @@ class HasKey:
 
 
 @dataclass(frozen=True, slots=True)
-class DatatypeDefinition:
+class DatatypeDefinition(Axiom):
     """The datatype is another name for the range."""
 
     datatype: str
@@ -75,7 +81,7 @@ class DatatypeDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class SubObjectPropertyOf:
+class SubObjectPropertyOf(Axiom):
     """What the first relates, the second relates."""
 
     sub: ObjectProperty | ObjectPropertyChain
@@ -83,7 +89,7 @@ class SubObjectPropertyOf:
 
 
 @dataclass(frozen=True, slots=True)
-class SubDataPropertyOf:
+class SubDataPropertyOf(Axiom):
     """What the first relates, the second relates."""
 
     sub: str
@@ -91,7 +97,7 @@ class SubDataPropertyOf:
 
 
 @dataclass(frozen=True, slots=True)
-class PropertiesAxiom:
+class PropertiesAxiom(Axiom):
     """Family: something about several properties."""
 
     properties: tuple[ObjectProperty, ...]
@@ -114,7 +120,7 @@ class DisjointDataProperties(PropertiesAxiom):
 
 
 @dataclass(frozen=True, slots=True)
-class InverseObjectProperties:
+class InverseObjectProperties(Axiom):
     """Each is the other one read backwards."""
 
     first: ObjectProperty
@@ -122,7 +128,7 @@ class InverseObjectProperties:
 
 
 @dataclass(frozen=True, slots=True)
-class PropertyDomain:
+class PropertyDomain(Axiom):
     """Family: what has a value is in the class."""
 
     property: ObjectProperty
@@ -138,7 +144,7 @@ class DataPropertyDomain(PropertyDomain):
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectPropertyRange:
+class ObjectPropertyRange(Axiom):
     """What is a value is in the class."""
 
     property: ObjectProperty
@@ -146,7 +152,7 @@ class ObjectPropertyRange:
 
 
 @dataclass(frozen=True, slots=True)
-class DataPropertyRange:
+class DataPropertyRange(Axiom):
     """Its literals are in the range."""
 
     property: str
@@ -154,7 +160,7 @@ class DataPropertyRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Characteristic:
+class Characteristic(Axiom):
     """Family: something about one property."""
 
     property: ObjectProperty
@@ -196,7 +202,7 @@ class FunctionalDataProperty(Characteristic):
 
 
 @dataclass(frozen=True, slots=True)
-class IndividualsAxiom:
+class IndividualsAxiom(Axiom):
     """Family: something about several individuals."""
 
     individuals: tuple[str, ...]
@@ -211,7 +217,7 @@ class DifferentIndividuals(IndividualsAxiom):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassAssertion:
+class ClassAssertion(Axiom):
     """The individual is in the class."""
 
     of: ClassExpression
@@ -219,7 +225,7 @@ class ClassAssertion:
 
 
 @dataclass(frozen=True, slots=True)
-class PropertyAssertion:
+class PropertyAssertion(Axiom):
     """Family: a property between two."""
 
     property: ObjectProperty
@@ -241,26 +247,6 @@ class DataPropertyAssertion(PropertyAssertion):
 
 class NegativeDataPropertyAssertion(PropertyAssertion):
     """The individual does not have the literal as a value."""
-
-
-Axiom = (
-    SubClassOf
-    | ClassesAxiom
-    | DisjointUnion
-    | HasKey
-    | DatatypeDefinition
-    | SubObjectPropertyOf
-    | SubDataPropertyOf
-    | PropertiesAxiom
-    | InverseObjectProperties
-    | PropertyDomain
-    | ObjectPropertyRange
-    | DataPropertyRange
-    | Characteristic
-    | IndividualsAxiom
-    | ClassAssertion
-    | PropertyAssertion
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +293,8 @@ def show(node: object) -> str:
             return f"HasKey({show(of)} ({show(object_properties)}) ({show(data_properties)}))"
         case Declaration(kind, name):
             return f"Declaration({kind}({name}))"
-    parts = (show(part) for part in _parts(node) if part is not None)
-    return f"{type(node).__name__}({' '.join(part for part in parts if part)})"
+    shown = (show(part) for part in parts(node) if part is not None)
+    return f"{type(node).__name__}({' '.join(part for part in shown if part)})"
 
 
 def mentioned(node: object) -> Iterator[str]:
@@ -318,16 +304,18 @@ def mentioned(node: object) -> Iterator[str]:
     >>> list(mentioned(SubClassOf("<A>", ObjectMinCardinality(2, "<r>", "<B>"))))
     ['<A>', '<r>', '<B>']
     """
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from mentioned(part)
-    elif not isinstance(node, int | None):
-        yield from mentioned(_parts(node))
+    return (part for part in within(node) if isinstance(part, str))
 
 
-def _parts(node: object) -> tuple[object, ...]:
+def within(node: object) -> Iterator[object]:
+    """A construct, and all constructs and terms inside of it, in the order of writing."""
+    yield node
+    for part in node if isinstance(node, tuple) else parts(node):
+        yield from within(part)
+
+
+def parts(node: object) -> tuple[Any, ...]:
+    """The fields of a construct, in the order of the functional syntax."""
     names: tuple[str, ...] = getattr(node, "__match_args__", ())
     return tuple(getattr(node, name) for name in names)
 

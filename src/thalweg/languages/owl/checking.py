@@ -1,7 +1,8 @@
 """An ontology as a program that finds what contradicts it.
 
-Rules come from `consistency`, laid out as somebody decides who knows about costs. Here they get the window in which
-facts of the stream count, the ontology's own data, and the rules that say whether some facts suffice for a clash.
+Rules come from `consistency_rules`, laid out as the caller decides, who knows about costs. Here they get the window
+in which facts of the stream count, the ontology's own data, and the rules that say whether some facts suffice for a
+clash.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,9 +11,10 @@ from dataclasses import dataclass, replace
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Hints, Interface, InWindow, Literal, Now, Program, Rule, TimeWindow
 from thalweg.languages.owl import structure
+from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
-from thalweg.languages.owl.consistency import INCONSISTENT, Bolt, Checks, by_bolts
+from thalweg.languages.owl.consistency_rules import Bolt, Checks, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.negative import Negative, Taxonomy, close

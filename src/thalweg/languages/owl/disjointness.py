@@ -3,11 +3,11 @@
     kind'(X,0,0) :- <Person>(X).    kind'(X,0,1) :- <Student>(X).    kind'(X,1,2) :- <Work>(X).
     inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).        apart'(0,1,"Disjoint…").
 
-Classes on the same sides are of one kind; each has a number of its own as well, which tells what a fact said. Which
+Classes on the same sides are of one kind; each has a number of its own as well, which shows what was asserted. Which
 kinds do not go together is a table, small where a hierarchy is deep; where it would be large, kinds become the sides
 that they are on.
 
-Kinds that streams tell are kept apart from those that follow: they need not be derived (see `gather`).
+Kinds of streamed facts are kept apart from derived ones: they need not be derived (see `fuse_input_copies`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,8 @@ from itertools import combinations, combinations_with_replacement
 from typing import Final
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Now, Rule, Variable
-from thalweg.languages.owl.consistency import INCONSISTENT, KIND, Checks, Writer, apart, by_side, fact
+from thalweg.languages.owl.axiom_rules import INCONSISTENT
+from thalweg.languages.owl.consistency_rules import KIND, Checks, Writer, apart, by_side, fact
 from thalweg.languages.owl.dl_lite import Some
 from thalweg.languages.owl.negative import Group, Negative, bits
 from thalweg.model.fact import Fact
@@ -25,7 +26,7 @@ from thalweg.model.term import quote
 
 _MADE: Final = "made'"
 _X, _K, _L, _A, _G = map(Variable, "XKLAG")
-# So many pairs of kinds are kept as a table; for more, sides are looked at one by one.
+# The most pairs of kinds that are kept as a table; for more, sides are looked at one by one.
 _TABLE: Final = 100_000
 # From here on the members of a group are numbered instead of paired.
 _MANY: Final = 6
@@ -46,11 +47,10 @@ def by_sides(found: Negative, name: str = "ontology") -> Checks:
     inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).
     """
     writer = _Sides(found, name)
-    rules, background = writer.by_kind()
-    bolt = (*writer.alone(), *rules)
-    roles = tuple(writer.roles_upwards())
-    gathered = frozenset({Predicate(KIND, 3)})
-    return Checks(writer.front(bolt), (bolt,), roles, (), background, writer.source, gathered=gathered)
+    by_kind, background = writer.by_kind()
+    classes = (*writer.alone(), *by_kind)
+    rules = dict.fromkeys((*writer.front(classes), *classes, *writer.roles_upwards()))
+    return Checks(tuple(rules), background, gathered=frozenset({Predicate(KIND, 3)}))
 
 
 class _Sides(Writer):
@@ -160,5 +160,5 @@ def _by_place(predicates: Iterable[str]) -> Iterator[Rule]:
 
 
 def _sort(predicate: str, kind: Variable, any_concept: str = "_'1") -> Atom:
-    """X is of a kind, whatever the concept that tells."""
+    """X is of a kind, whatever concept shows it."""
     return Atom(predicate, (_X, kind, Variable(any_concept)))

@@ -14,7 +14,7 @@ there: with a conjunction on the left, or a filler, paths meet, and this page wo
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
@@ -45,37 +45,23 @@ class Some(NamedTuple):
 Basic = str | Some
 
 
-@dataclass(frozen=True, slots=True)
-class Inclusion:
-    """`sub` ⊑ `sup`, and the number of the axiom that says so."""
+T = TypeVar("T", Basic, Role)
 
-    sub: Basic
-    sup: Basic
+
+@dataclass(frozen=True, slots=True)
+class Inclusion(Generic[T]):
+    """`sub` ⊑ `sup` for concepts or for roles, and the number of the axiom that says so."""
+
+    sub: T
+    sup: T
     axiom: int
 
 
 @dataclass(frozen=True, slots=True)
-class RoleInclusion:
-    """`sub` ⊑ `sup` for roles."""
+class Disjoint(Generic[T]):
+    """Nothing, or no pair, is in two of the members. A concept that nothing is in stands here twice."""
 
-    sub: Role
-    sup: Role
-    axiom: int
-
-
-@dataclass(frozen=True, slots=True)
-class Disjoint:
-    """Nothing is in two of the members. A concept that nothing is in stands here twice."""
-
-    members: tuple[Basic, ...]
-    axiom: int
-
-
-@dataclass(frozen=True, slots=True)
-class DisjointRoles:
-    """No pair is in two of the members."""
-
-    members: tuple[Role, ...]
+    members: tuple[T, ...]
     axiom: int
 
 
@@ -84,10 +70,10 @@ class TBox:
     """An ontology in these shapes; `skipped` has what does not fit in, and why."""
 
     axioms: list[Axiom] = field(default_factory=list)
-    inclusions: list[Inclusion] = field(default_factory=list)
-    role_inclusions: list[RoleInclusion] = field(default_factory=list)
-    disjoint: list[Disjoint] = field(default_factory=list)
-    disjoint_roles: list[DisjointRoles] = field(default_factory=list)
+    inclusions: list[Inclusion[Basic]] = field(default_factory=list)
+    role_inclusions: list[Inclusion[Role]] = field(default_factory=list)
+    disjoint: list[Disjoint[Basic]] = field(default_factory=list)
+    disjoint_roles: list[Disjoint[Role]] = field(default_factory=list)
     reflexive: list[tuple[Role, int]] = field(default_factory=list)
     irreflexive: list[tuple[Role, int]] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -118,7 +104,7 @@ class TBox:
         return dict.fromkeys([*(role.name for role in roles if not role.fresh), *asserted, *declared])
 
 
-class _Unsupported(Exception):  # noqa: N818
+class _UnsupportedError(Exception):
     """An axiom, or a part of it, does not fit in."""
 
 
@@ -153,7 +139,7 @@ class _Normaliser:
         self.number = len(self.tbox.axioms) - 1
         try:
             self.dispatch(axiom)
-        except _Unsupported as reason:
+        except _UnsupportedError as reason:
             self.tbox.skipped.append((axiom, str(reason)))
 
     def dispatch(self, axiom: Axiom) -> None:
@@ -184,19 +170,19 @@ class _Normaliser:
                 self.tbox.facts.append(Fact(role.name, (value, subject) if role.inverse else (subject, value)))
             case ax.DifferentIndividuals(individuals):
                 if len(set(individuals)) < len(individuals):
-                    raise _Unsupported(_TWICE)
+                    raise _UnsupportedError(_TWICE)
             case ax.DataPropertyRange(_, ex.LITERAL):
                 pass
             case ax.DataPropertyRange() | ax.DatatypeDefinition():
-                raise _Unsupported(_UNCHECKED)
+                raise _UnsupportedError(_UNCHECKED)
             case _:
-                raise _Unsupported(f"`{type(axiom).__name__}` is not supported here")
+                raise _UnsupportedError(f"`{type(axiom).__name__}` is not supported here")
 
     def properties(self, axiom: Axiom) -> None:
         match axiom:
             case ax.SubObjectPropertyOf(sub, sup) | ax.SubDataPropertyOf(sub, sup):
                 if isinstance(sub, ex.ObjectPropertyChain):
-                    raise _Unsupported("a property chain is not supported here")
+                    raise _UnsupportedError("a property chain is not supported here")
                 self.note_data(axiom, (sub, sup))
                 if sub not in ex.EMPTY and sup not in ex.UNIVERSAL:
                     self.subrole(self.role(sub), self.role(sup))
@@ -206,7 +192,7 @@ class _Normaliser:
                     self.subrole(first, second)
             case ax.DisjointObjectProperties(names) | ax.DisjointDataProperties(names):
                 self.note_data(axiom, names)
-                self.tbox.disjoint_roles.append(DisjointRoles(tuple(map(self.role, names)), self.number))
+                self.tbox.disjoint_roles.append(Disjoint(tuple(map(self.role, names)), self.number))
 
     def characteristic(self, axiom: ax.Characteristic) -> None:
         role = self.role(axiom.property)
@@ -214,13 +200,13 @@ class _Normaliser:
             case ax.SymmetricObjectProperty():
                 self.subrole(role, role.flipped())
             case ax.AsymmetricObjectProperty():
-                self.tbox.disjoint_roles.append(DisjointRoles((role, role.flipped()), self.number))
+                self.tbox.disjoint_roles.append(Disjoint((role, role.flipped()), self.number))
             case ax.ReflexiveObjectProperty():
                 self.tbox.reflexive.append((role, self.number))
             case ax.IrreflexiveObjectProperty():
                 self.tbox.irreflexive.append((role, self.number))
             case _:
-                raise _Unsupported(f"`{type(axiom).__name__}` is not supported here")
+                raise _UnsupportedError(f"`{type(axiom).__name__}` is not supported here")
 
     def note_data(self, axiom: Axiom, names: Iterable[object]) -> None:
         if "Data" in type(axiom).__name__:
@@ -230,11 +216,11 @@ class _Normaliser:
         if isinstance(name, ex.ObjectInverseOf):
             return self.role(name.property).flipped()
         if name in ex.UNIVERSAL | ex.EMPTY:
-            raise _Unsupported("a property that is built in is not supported here")
+            raise _UnsupportedError("a property that is built in is not supported here")
         return Role(name)
 
     def subrole(self, sub: Role, sup: Role) -> None:
-        self.tbox.role_inclusions.append(RoleInclusion(sub, sup, self.number))
+        self.tbox.role_inclusions.append(Inclusion(sub, sup, self.number))
 
     def include(self, sub: ClassExpression, sup: ClassExpression) -> None:
         for basic in self.left(sub):
@@ -242,11 +228,11 @@ class _Normaliser:
 
     def all_of(self, pairs: Iterable[tuple[ClassExpression, ClassExpression]]) -> None:
         """Every inclusion that fits in, and then the first reason why another does not."""
-        reasons: list[_Unsupported] = []
+        reasons: list[_UnsupportedError] = []
         for sub, sup in pairs:
             try:
                 self.include(sub, sup)
-            except _Unsupported as reason:
+            except _UnsupportedError as reason:
                 reasons.append(reason)
         if reasons:
             raise reasons[0]
@@ -274,9 +260,9 @@ class _Normaliser:
                 self.tbox.data_properties.add(name)
                 yield Some(self.role(name))
             case ex.DataSomeValuesFrom():
-                raise _Unsupported(_UNCHECKED)
+                raise _UnsupportedError(_UNCHECKED)
             case _:
-                raise _Unsupported(f"`{type(expression).__name__}` on the left is not supported here")
+                raise _UnsupportedError(f"`{type(expression).__name__}` on the left is not supported here")
 
     def right(self, sub: Basic, expression: ClassExpression) -> None:
         """`sub` ⊑ `expression`."""
@@ -298,7 +284,7 @@ class _Normaliser:
                 self.tbox.data_properties.add(name)
                 self.exists(sub, self.role(name), ex.THING)
             case _:
-                raise _Unsupported(f"`{type(expression).__name__}` on the right is not supported here")
+                raise _UnsupportedError(f"`{type(expression).__name__}` on the right is not supported here")
 
     def exists(self, sub: Basic, role: Role, filler: ClassExpression) -> None:
         """`sub` ⊑ ∃`role`.`filler`, by way of a role of its own where there is a filler."""

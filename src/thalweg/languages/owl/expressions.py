@@ -11,11 +11,10 @@ syntaxes, rely on that.
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from thalweg.model.vocabulary import OWL, RDFS
+
 T = TypeVar("T")
 
-OWL: Final = "http://www.w3.org/2002/07/owl#"
-RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
 THING: Final = f"<{OWL}Thing>"
 NOTHING: Final = f"<{OWL}Nothing>"
 LITERAL: Final = f"<{RDFS}Literal>"
@@ -89,11 +88,20 @@ DataRange = str | DataRanges | DataComplementOf | DataOneOf | DatatypeRestrictio
 # Class expressions
 
 
+class ClassConstruct:
+    """A class that is put together from others."""
+
+    __slots__ = ()
+
+
+ClassExpression = str | ClassConstruct
+
+
 @dataclass(frozen=True, slots=True)
-class ObjectClasses:
+class ObjectClasses(ClassConstruct):
     """Family: a combination of classes."""
 
-    classes: tuple["ClassExpression", ...]
+    classes: tuple[ClassExpression, ...]
 
 
 class ObjectIntersectionOf(ObjectClasses):
@@ -105,25 +113,25 @@ class ObjectUnionOf(ObjectClasses):
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectComplementOf:
+class ObjectComplementOf(ClassConstruct):
     """What is not in a class."""
 
-    negated: "ClassExpression"
+    negated: ClassExpression
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectOneOf:
+class ObjectOneOf(ClassConstruct):
     """These individuals."""
 
     individuals: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectQuantifier:
+class ObjectQuantifier(ClassConstruct):
     """Family: a property, and the class that its values are in."""
 
     property: ObjectProperty
-    filler: "ClassExpression"
+    filler: ClassExpression
 
 
 class ObjectSomeValuesFrom(ObjectQuantifier):
@@ -135,7 +143,7 @@ class ObjectAllValuesFrom(ObjectQuantifier):
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectHasValue:
+class ObjectHasValue(ClassConstruct):
     """What has this individual as a value."""
 
     property: ObjectProperty
@@ -143,35 +151,35 @@ class ObjectHasValue:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectHasSelf:
+class ObjectHasSelf(ClassConstruct):
     """What has itself as a value."""
 
     property: ObjectProperty
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectCardinality:
+class ObjectCardinality(ClassConstruct):
     """Family: how many values, in the filler if there is one."""
 
     number: int
     property: ObjectProperty
-    filler: "ClassExpression | None" = None
+    filler: ClassExpression | None = None
 
 
 class ObjectMinCardinality(ObjectCardinality):
-    """What has at least so many values."""
+    """What has at least this number of values."""
 
 
 class ObjectMaxCardinality(ObjectCardinality):
-    """What has at most so many values."""
+    """What has at most this number of values."""
 
 
 class ObjectExactCardinality(ObjectCardinality):
-    """What has just so many values."""
+    """What has exactly this number of values."""
 
 
 @dataclass(frozen=True, slots=True)
-class DataQuantifier:
+class DataQuantifier(ClassConstruct):
     """Family: a data property, and the range that its values are in."""
 
     property: str
@@ -187,7 +195,7 @@ class DataAllValuesFrom(DataQuantifier):
 
 
 @dataclass(frozen=True, slots=True)
-class DataHasValue:
+class DataHasValue(ClassConstruct):
     """What has this literal as a value."""
 
     property: str
@@ -195,7 +203,7 @@ class DataHasValue:
 
 
 @dataclass(frozen=True, slots=True)
-class DataCardinality:
+class DataCardinality(ClassConstruct):
     """Family: how many literals, in the filler if there is one."""
 
     number: int
@@ -204,30 +212,15 @@ class DataCardinality:
 
 
 class DataMinCardinality(DataCardinality):
-    """What has at least so many literals."""
+    """What has at least this number of literals."""
 
 
 class DataMaxCardinality(DataCardinality):
-    """What has at most so many literals."""
+    """What has at most this number of literals."""
 
 
 class DataExactCardinality(DataCardinality):
-    """What has just so many literals."""
-
-
-ClassExpression = (
-    str
-    | ObjectClasses
-    | ObjectComplementOf
-    | ObjectOneOf
-    | ObjectQuantifier
-    | ObjectHasValue
-    | ObjectHasSelf
-    | ObjectCardinality
-    | DataQuantifier
-    | DataHasValue
-    | DataCardinality
-)
+    """What has exactly this number of literals."""
 
 
 def unless(filler: T, everything: str) -> T | None:

@@ -16,34 +16,14 @@ from typing import Final
 
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
-from thalweg.languages.owl.axioms import Axiom, Ontology, Triple
+from thalweg.languages.owl.axioms import Axiom, Ontology
 from thalweg.languages.owl.kinds import owl, rdf, rdfs
+from thalweg.languages.owl.rdf_nodes import DATA_CARDINALITIES, OBJECT_CARDINALITIES, cardinality_word
+from thalweg.languages.owl.structure import DECLARES, OBJECT_CHARACTERISTICS
 from thalweg.model.rdf import RDF_TYPE, XSD, blank, literal
+from thalweg.model.vocabulary import Triple
 
-_LISTS: Final[dict[type, tuple[str, str]]] = {
-    ex.ObjectIntersectionOf: (owl("Class"), owl("intersectionOf")),
-    ex.ObjectUnionOf: (owl("Class"), owl("unionOf")),
-    ex.ObjectOneOf: (owl("Class"), owl("oneOf")),
-    ex.DataIntersectionOf: (rdfs("Datatype"), owl("intersectionOf")),
-    ex.DataUnionOf: (rdfs("Datatype"), owl("unionOf")),
-    ex.DataOneOf: (rdfs("Datatype"), owl("oneOf")),
-}
-_RESTRICTIONS: Final[dict[type, str]] = {
-    ex.ObjectSomeValuesFrom: owl("someValuesFrom"),
-    ex.ObjectAllValuesFrom: owl("allValuesFrom"),
-    ex.ObjectHasValue: owl("hasValue"),
-    ex.DataSomeValuesFrom: owl("someValuesFrom"),
-    ex.DataAllValuesFrom: owl("allValuesFrom"),
-    ex.DataHasValue: owl("hasValue"),
-}
-_CARDINALITIES: Final[dict[type, tuple[str, str]]] = {
-    ex.ObjectMinCardinality: (owl("minCardinality"), owl("minQualifiedCardinality")),
-    ex.ObjectMaxCardinality: (owl("maxCardinality"), owl("maxQualifiedCardinality")),
-    ex.ObjectExactCardinality: (owl("cardinality"), owl("qualifiedCardinality")),
-    ex.DataMinCardinality: (owl("minCardinality"), owl("minQualifiedCardinality")),
-    ex.DataMaxCardinality: (owl("maxCardinality"), owl("maxQualifiedCardinality")),
-    ex.DataExactCardinality: (owl("cardinality"), owl("qualifiedCardinality")),
-}
+_LIMITS: Final = {kind: limit for kinds in (OBJECT_CARDINALITIES, DATA_CARDINALITIES) for limit, kind in kinds.items()}
 # Axioms that are one triple: the first part, this, the second part.
 _TRIPLES: Final[dict[type, str]] = {
     ax.SubClassOf: rdfs("subClassOf"),
@@ -68,28 +48,15 @@ _APART: Final[dict[type, tuple[str, str]]] = {
     ax.DisjointDataProperties: (owl("propertyDisjointWith"), owl("AllDisjointProperties")),
     ax.DifferentIndividuals: (owl("differentFrom"), owl("AllDifferent")),
 }
-_TYPES: Final[dict[type, str]] = {
-    ax.FunctionalObjectProperty: owl("FunctionalProperty"),
-    ax.FunctionalDataProperty: owl("FunctionalProperty"),
-    ax.InverseFunctionalObjectProperty: owl("InverseFunctionalProperty"),
-    ax.ReflexiveObjectProperty: owl("ReflexiveProperty"),
-    ax.IrreflexiveObjectProperty: owl("IrreflexiveProperty"),
-    ax.SymmetricObjectProperty: owl("SymmetricProperty"),
-    ax.AsymmetricObjectProperty: owl("AsymmetricProperty"),
-    ax.TransitiveObjectProperty: owl("TransitiveProperty"),
+_TYPES: Final[dict[type, str]] = {ax.FunctionalDataProperty: owl("FunctionalProperty")} | {
+    kind: word for word, kind in OBJECT_CHARACTERISTICS.items()
 }
-_DECLARED: Final = {
-    "Class": owl("Class"),
-    "Datatype": rdfs("Datatype"),
-    "ObjectProperty": owl("ObjectProperty"),
-    "DataProperty": owl("DatatypeProperty"),
-    "AnnotationProperty": owl("AnnotationProperty"),
-    "NamedIndividual": owl("NamedIndividual"),
-}
+# Of several words that declare the same, the first is OWL 2's.
+_DECLARED: Final = {kind: word for word, kind in reversed(DECLARES.items())}
 
 
 def triples(ontology: Ontology, scope: str = "") -> list[Triple]:
-    """The graph of an ontology; `scope` tells its blank nodes from those of others.
+    """The graph of an ontology; `scope` distinguishes its blank nodes from those of others.
 
     >>> triples(Ontology((ax.DisjointClasses(("<A>", "<B>")),)))
     [('<A>', '<http://www.w3.org/2002/07/owl#disjointWith>', '<B>')]
@@ -129,53 +96,51 @@ class _Writer:
 
     def term(self, part: object) -> str:
         """The term or node that an expression is in RDF."""
-        kind = type(part)
-        if isinstance(part, str):
-            return part
-        if kind in _LISTS:
-            type_, predicate = _LISTS[kind]
-            (members,) = (getattr(part, name) for name in kind.__match_args__)  # type: ignore[attr-defined]
-            return self.node((RDF_TYPE, type_), (predicate, self.sequence(members)))
-        if kind in _RESTRICTIONS:
-            name, value = (getattr(part, name) for name in kind.__match_args__)  # type: ignore[attr-defined]
-            return self.restriction(name, (_RESTRICTIONS[kind], self.term(value)))
-        if isinstance(part, ex.ObjectCardinality | ex.DataCardinality):
-            return self.cardinality(part)
-        return self.single(part)
-
-    def single(self, part: object) -> str:
         match part:
+            case str():
+                return part
+            case ex.ObjectClasses(members) | ex.ObjectOneOf(members) | ex.DataRanges(members) | ex.DataOneOf(members):
+                return self.described(part, (_word(part), self.sequence(members)))
+            case ex.ObjectQuantifier(name, value) | ex.DataQuantifier(name, value):
+                return self.restriction(name, (_word(part), self.term(value)))
+            case ex.ObjectHasValue(name, value) | ex.DataHasValue(name, value):
+                return self.restriction(name, (_word(part), value))
+            case ex.ObjectCardinality() | ex.DataCardinality():
+                return self.cardinality(part)
             case ex.ObjectInverseOf(name):
                 return self.node((owl("inverseOf"), name))
             case ex.ObjectComplementOf(negated):
-                return self.node((RDF_TYPE, owl("Class")), (owl("complementOf"), self.term(negated)))
+                return self.described(part, (owl("complementOf"), self.term(negated)))
             case ex.ObjectHasSelf(name):
                 return self.restriction(name, (owl("hasSelf"), literal("true", f"<{XSD}boolean>")))
             case ex.DataComplementOf(found):
-                return self.node((RDF_TYPE, rdfs("Datatype")), (owl("datatypeComplementOf"), self.term(found)))
+                return self.described(part, (owl("datatypeComplementOf"), self.term(found)))
             case ex.DatatypeRestriction(datatype, facets):
                 listed = self.sequence([self.node(facet) for facet in facets])
-                about = ((owl("onDatatype"), datatype), (owl("withRestrictions"), listed))
-                return self.node((RDF_TYPE, rdfs("Datatype")), *about)
-        raise TypeError(f"{type(part).__name__} is no expression")
+                return self.described(part, (owl("onDatatype"), datatype), (owl("withRestrictions"), listed))
+        raise TypeError(f"{type(part).__name__} is not an expression")
+
+    def described(self, part: object, *about: tuple[str, str]) -> str:
+        kind = rdfs("Datatype") if type(part).__name__.startswith("Data") else owl("Class")
+        return self.node((RDF_TYPE, kind), *about)
 
     def restriction(self, name: object, *about: tuple[str, str]) -> str:
         return self.node((RDF_TYPE, owl("Restriction")), (owl("onProperty"), self.term(name)), *about)
 
     def cardinality(self, part: ex.ObjectCardinality | ex.DataCardinality) -> str:
-        plain, qualified = _CARDINALITIES[type(part)]
         number = literal(str(part.number), f"<{XSD}nonNegativeInteger>")
+        about = (cardinality_word(_LIMITS[type(part)], part.filler is not None), number)
         if part.filler is None:
-            return self.restriction(part.property, (plain, number))
+            return self.restriction(part.property, about)
         within = owl("onClass") if isinstance(part, ex.ObjectCardinality) else owl("onDataRange")
-        return self.restriction(part.property, (qualified, number), (within, self.term(part.filler)))
+        return self.restriction(part.property, about, (within, self.term(part.filler)))
 
     def say(self, subject: object, predicate: str, value: object) -> None:
         self.written.append((self.term(subject), predicate, self.term(value)))
 
     def write(self, axiom: Axiom) -> None:
         kind = type(axiom)
-        parts = [getattr(axiom, name) for name in kind.__match_args__]
+        parts = ax.parts(axiom)
         if kind in _CHAINED:
             for first, second in pairwise(parts[0]):
                 self.say(first, _CHAINED[kind], second)
@@ -219,3 +184,9 @@ class _Writer:
             (owl("assertionProperty"), self.term(axiom.property)),
             (target, axiom.value),
         )
+
+
+def _word(part: object) -> str:
+    """The word for an expression that RDF names alike for objects and literals: `ObjectUnionOf` is `owl:unionOf`."""
+    word = type(part).__name__.removeprefix("Object").removeprefix("Data")
+    return owl(word[0].lower() + word[1:])

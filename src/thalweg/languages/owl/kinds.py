@@ -1,4 +1,4 @@
-"""What a name in an RDF graph stands for: declarations say so, and where they are missing, the use does.
+"""What a name in an RDF graph stands for: its declaration decides, or its use where that is missing.
 
     :p rdfs:range xsd:string         :p is a data property
     :s :p "x"                        :p is a data property
@@ -12,10 +12,10 @@ decides for itself.
 from collections.abc import Iterable
 from typing import Final
 
-from thalweg.languages.owl.axioms import Triple
-from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, OWL, RDF, RDFS, THING, UNIVERSAL
+from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL
 from thalweg.model.rdf import RDF_TYPE, XSD
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import OWL, RDF, RDFS, Triple
 
 OBJECT: Final = "ObjectProperty"
 DATA: Final = "DataProperty"
@@ -49,7 +49,7 @@ BUILT_IN_ANNOTATIONS: Final = frozenset(
     | {owl("versionInfo"), owl("priorVersion"), owl("backwardCompatibleWith"), owl("incompatibleWith")}
     | {owl("deprecated"), owl("versionIRI")}
 )
-# The types that make a property an object property even where nobody says so.
+# The types that make a property an object property without a declaration.
 _OBJECT_TYPES: Final = frozenset(
     {owl(f"{name}Property") for name in ("Object", "InverseFunctional", "Transitive", "Symmetric")}
     | {owl(f"{name}Property") for name in ("Asymmetric", "Reflexive", "Irreflexive")}

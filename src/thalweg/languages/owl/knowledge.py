@@ -1,9 +1,9 @@
 """Facts that rules are matched against while an ontology is compiled: indexed sets, and the joins over them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Rule, Variable
+from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
@@ -145,3 +145,19 @@ def atoms_of(rule: Rule) -> list[Atom]:
 def comparisons_of(rule: Rule) -> list[Comparison]:
     """The tests of a rule's body."""
     return [literal for literal in rule.body if isinstance(literal, Comparison)]
+
+
+def with_arguments(rule: Rule, arguments: Mapping[Expression, Expression]) -> Rule:
+    """The rule with other arguments in the place of these, in its head, atoms and tests."""
+
+    def replaced(part: Literal) -> Literal:
+        if isinstance(part, Comparison):
+            left, right = (arguments.get(side, side) for side in (part.left, part.right))
+            return Comparison(part.operator, left, right)
+        assert isinstance(part, Now)
+        return Now(in_atom(part.atom))
+
+    def in_atom(atom: Atom) -> Atom:
+        return Atom(atom.predicate, tuple(arguments.get(arg, arg) for arg in atom.args))
+
+    return Rule(in_atom(rule.head), tuple(map(replaced, rule.body)))

@@ -27,12 +27,12 @@ from thalweg.model.fact import Fact
 
 # Everything is related to itself by a role of its own, which lies below every reflexive one.
 SELF: Final = Role("self'", fresh=True)
-# What OWL says without being told: it is broken by whatever is said to be in the class that has no members.
+# An axiom of every ontology: whatever is asserted to be in the class without members breaks it.
 BUILT_IN: Final = show(ax.DisjointClasses((NOTHING, THING)))
-# So many disjoint pairs are listed; where there are more, only those of axioms with a few members.
+# The most disjoint pairs that are listed; where there are more, only those of axioms with a few members are.
 _LISTED: Final = 100_000
 _FEW: Final = 5
-# So many steps are made to find the pairs that only conjunctions keep apart.
+# The most steps that are made to find the pairs that only conjunctions keep apart.
 _MOST_STEPS: Final = 10_000_000
 _PARTLY: Final = "it is not checked that the union has no other members"
 
@@ -68,9 +68,9 @@ class Taxonomy(NamedTuple):
 class Negative:
     """The negative inclusions of an ontology, closed.
 
-    `streams` are the concepts that facts speak of; `meets` the conjunctions, each with its parts; `alone` the concepts
-    that break an axiom by themselves (bits), by axiom. Of roles `disjoint_roles` and `irreflexive` are what is
-    forbidden to pairs.
+    `streams` are the concepts that facts can be about; `meets` the conjunctions, each with its parts; `alone` the
+    concepts that break an axiom by themselves (bits), by axiom. Of roles `disjoint_roles` and `irreflexive` are what
+    is forbidden to pairs.
     """
 
     concepts: tuple[Basic, ...]
@@ -114,9 +114,10 @@ class Negative:
         for member, others in self._partners().items():
             for concept in bits(self.order.below[member]):
                 found[concept] |= others
-        void, everything = self._void(), (1 << len(found)) - 1
+        void, everything = reduce(or_, self.alone.values(), 0), (1 << len(found)) - 1
         found = [everything if void >> concept & 1 else others | void for concept, others in enumerate(found)]
-        for one, other in self._meeting() if self.counts_conjunctions else ():
+        meeting = ((one, other) for one, others in self._joined() for other in bits(others))
+        for one, other in meeting if self.counts_conjunctions else ():
             if not found[one] >> other & 1 and self._clash(one, other, found, void):
                 found[one] |= 1 << other
                 found[other] |= 1 << one
@@ -158,9 +159,6 @@ class Negative:
         named = (n for n, concept in enumerate(self.concepts) if isinstance(concept, str) and concept[0] == "<")
         return sum(1 << n for n in named if self.concepts[n] not in (THING, NOTHING))
 
-    def _void(self) -> int:
-        return reduce(or_, self.alone.values(), 0)
-
     def _partners(self) -> dict[int, int]:
         """For each member of a group everything that is in another member."""
         found: dict[int, int] = {}
@@ -174,11 +172,8 @@ class Negative:
                 found[member] = found.get(member, 0) | before[place] | after[len(below) - place - 1]
         return found
 
-    def _meeting(self) -> Iterator[tuple[int, int]]:
-        """Pairs of concepts that are together in a conjunction that neither is in by itself."""
-        return ((one, other) for one, others in self._joined() for other in bits(others))
-
     def _joined(self) -> Iterator[tuple[int, int]]:
+        """Concepts, each with those (bits) that it is together with in a conjunction that neither is in by itself."""
         for _, parts in self.meets:
             for one in bits(reduce(or_, (self.order.below[part] for part in parts))):
                 missing = [part for part in parts if not self.order.above[one] >> part & 1]

@@ -1,4 +1,4 @@
-"""Which axioms lie outside a profile, and why: what a profile cannot see is said, never passed over in silence.
+"""Which axioms lie outside a profile, and why: what a profile does not cover is always reported.
 
     rdfs   names only: subclasses, subproperties, domains, ranges, assertions
     pd     what the rules of pD* look at
@@ -12,13 +12,13 @@ Two readings of the W3C's text: an anonymous individual is inside `ql`, since ru
 irreflexive property, which the text of the profile allows and its grammar forgets.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
-from thalweg.languages.owl.axioms import Axiom, mentioned, show
-from thalweg.languages.owl.expressions import ClassExpression, DataRange
+from thalweg.languages.owl.axioms import Axiom, mentioned, show, within
+from thalweg.languages.owl.expressions import ClassExpression
 from thalweg.languages.owl.kinds import DATATYPES, owl
 from thalweg.model.rdf import XSD
 from thalweg.model.term import is_literal, is_number
@@ -57,45 +57,22 @@ _RDFS_AXIOMS: Final[frozenset[type]] = frozenset(
     | {ax.ObjectPropertyRange, ax.DataPropertyRange}
     | {ax.ClassAssertion, ax.ObjectPropertyAssertion, ax.DataPropertyAssertion}
 )
-_PD_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | {
-    ax.EquivalentClasses,
-    ax.EquivalentObjectProperties,
-    ax.EquivalentDataProperties,
-    ax.InverseObjectProperties,
-    ax.FunctionalObjectProperty,
-    ax.FunctionalDataProperty,
-    ax.InverseFunctionalObjectProperty,
-    ax.SymmetricObjectProperty,
-    ax.TransitiveObjectProperty,
-    ax.SameIndividual,
-}
-_RL_AXIOMS: Final[frozenset[type]] = _PD_AXIOMS | {
-    ax.DisjointClasses,
-    ax.DisjointObjectProperties,
-    ax.DisjointDataProperties,
-    ax.IrreflexiveObjectProperty,
-    ax.AsymmetricObjectProperty,
-    ax.HasKey,
-    ax.DatatypeDefinition,
-    ax.DifferentIndividuals,
-    ax.NegativeObjectPropertyAssertion,
-    ax.NegativeDataPropertyAssertion,
-}
-_QL_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | {
-    ax.EquivalentClasses,
-    ax.DisjointClasses,
-    ax.EquivalentObjectProperties,
-    ax.EquivalentDataProperties,
-    ax.InverseObjectProperties,
-    ax.DisjointObjectProperties,
-    ax.DisjointDataProperties,
-    ax.ReflexiveObjectProperty,
-    ax.IrreflexiveObjectProperty,
-    ax.SymmetricObjectProperty,
-    ax.AsymmetricObjectProperty,
-    ax.DatatypeDefinition,
-    ax.DifferentIndividuals,
-}
+_PD_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | (
+    {ax.EquivalentClasses, ax.EquivalentObjectProperties, ax.EquivalentDataProperties, ax.InverseObjectProperties}
+    | {ax.FunctionalObjectProperty, ax.FunctionalDataProperty, ax.InverseFunctionalObjectProperty}
+    | {ax.SymmetricObjectProperty, ax.TransitiveObjectProperty, ax.SameIndividual}
+)
+_RL_AXIOMS: Final[frozenset[type]] = _PD_AXIOMS | (
+    {ax.DisjointClasses, ax.DisjointObjectProperties, ax.DisjointDataProperties, ax.DifferentIndividuals}
+    | {ax.IrreflexiveObjectProperty, ax.AsymmetricObjectProperty, ax.HasKey, ax.DatatypeDefinition}
+    | {ax.NegativeObjectPropertyAssertion, ax.NegativeDataPropertyAssertion}
+)
+_QL_AXIOMS: Final[frozenset[type]] = _RDFS_AXIOMS | (
+    {ax.EquivalentClasses, ax.EquivalentObjectProperties, ax.EquivalentDataProperties, ax.InverseObjectProperties}
+    | {ax.DisjointClasses, ax.DisjointObjectProperties, ax.DisjointDataProperties, ax.DifferentIndividuals}
+    | {ax.ReflexiveObjectProperty, ax.IrreflexiveObjectProperty, ax.SymmetricObjectProperty}
+    | {ax.AsymmetricObjectProperty, ax.DatatypeDefinition}
+)
 _AXIOMS: Final = {"rdfs": _RDFS_AXIOMS, "pd": _PD_AXIOMS, "rl": _RL_AXIOMS, "ql": _QL_AXIOMS}
 
 
@@ -163,33 +140,18 @@ def _about_properties(axiom: Axiom, profile: str) -> Iterator[str]:
             yield "a property chain"
     if profile != "ql" and any(term in ex.UNIVERSAL | ex.EMPTY for term in mentioned(axiom)):
         yield "a property that is built in"
-    if profile in ("rdfs", "pd") and _has_inverse(axiom):
+    if profile in ("rdfs", "pd") and any(isinstance(part, ex.ObjectInverseOf) for part in within(axiom)):
         yield "an inverse property without a name"
 
 
-def _has_inverse(node: object) -> bool:
-    if isinstance(node, tuple):
-        return any(map(_has_inverse, node))
-    parts = getattr(node, "__match_args__", ())
-    return isinstance(node, ex.ObjectInverseOf) or any(_has_inverse(getattr(node, part)) for part in parts)
-
-
 def _about_literals(axiom: Axiom, profile: str) -> Iterator[str]:
-    for found in _ranges(axiom):
+    for found in within(axiom):
         if isinstance(found, ex.DataUnionOf | ex.DataComplementOf | ex.DataOneOf | ex.DatatypeRestriction):
             yield _WORDS[type(found)]
     for term in mentioned(axiom):
         datatype = _datatype(term)
         if datatype is not None and datatype not in _DATATYPES[profile]:
             yield f"the datatype `{datatype}`"
-
-
-def _ranges(node: object) -> Iterator[DataRange]:
-    """The data ranges inside an axiom or expression."""
-    if isinstance(node, ex.DataRanges | ex.DataComplementOf | ex.DataOneOf | ex.DatatypeRestriction):
-        yield node
-    for part in node if isinstance(node, tuple) else getattr(node, "__match_args__", ()):
-        yield from _ranges(part if isinstance(node, tuple) else getattr(node, part))
 
 
 def _datatype(term: str) -> str | None:
@@ -214,7 +176,7 @@ def _pd(expression: ClassExpression, side: str) -> Iterator[str]:
         case ex.ObjectHasValue() | ex.DataHasValue():
             return
         case ex.ObjectSomeValuesFrom(_, ex.THING) if side == LEFT:
-            # Nothing is in `owl:Thing` there unless it says so.
+            # Nothing is in `owl:Thing` there unless that is asserted.
             yield "an existential over `owl:Thing` on the left"
         case ex.ObjectSomeValuesFrom(_, filler) if side == LEFT:
             yield from _pd(filler, LEFT)
@@ -235,9 +197,11 @@ def _rl(expression: ClassExpression, side: str) -> Iterator[str]:
         case str() | ex.ObjectHasValue() | ex.DataHasValue():
             return
         case ex.ObjectIntersectionOf(classes):
-            yield from _each(_rl, classes, side)
+            for found in classes:
+                yield from _rl(found, side)
         case ex.ObjectUnionOf(classes) if side == LEFT:
-            yield from _each(_rl, classes, LEFT)
+            for found in classes:
+                yield from _rl(found, LEFT)
         case ex.ObjectOneOf() | ex.DataSomeValuesFrom() if side == LEFT:
             return
         case ex.ObjectSomeValuesFrom(_, filler) if side == LEFT:
@@ -265,7 +229,8 @@ def _ql(expression: ClassExpression, side: str) -> Iterator[str]:
         case ex.ObjectSomeValuesFrom(_, str(filler)) if side == RIGHT or filler == ex.THING:
             return
         case ex.ObjectIntersectionOf(classes) if side == RIGHT:
-            yield from _each(_ql, classes, RIGHT)
+            for found in classes:
+                yield from _ql(found, RIGHT)
         case ex.ObjectComplementOf(negated) if side == RIGHT:
             yield from _ql(negated, LEFT)
         case ex.ObjectSomeValuesFrom():
@@ -275,10 +240,3 @@ def _ql(expression: ClassExpression, side: str) -> Iterator[str]:
 
 
 _CLASSES: Final = {"rdfs": _rdfs, "pd": _pd, "rl": _rl, "ql": _ql}
-
-
-def _each(
-    check: Callable[[ClassExpression, str], Iterator[str]], classes: tuple[ClassExpression, ...], side: str
-) -> Iterator[str]:
-    for expression in classes:
-        yield from check(expression, side)

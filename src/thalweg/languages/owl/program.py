@@ -1,28 +1,26 @@
 """An ontology as a program: the rules of a profile for its schema, its data as background.
 
 Two ways lead from the same tables to a program. Rules *specialised* to the schema are fast, and what follows about the
-schema itself is not told. Rules *over triples* take everything as data, the schema included: it may come on a stream,
-and what follows about it is told. In those a triple is the fact `'triple(S,P,O)`, a predicate that nobody can type.
+schema itself is not output. Rules *over triples* take everything as data, the schema included: it may come on a stream,
+and what follows about it is output. In those a triple is the fact `'triple(S,P,O)`, a predicate that users cannot type.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from thalweg.diagnostics import Source, Span
+from thalweg.diagnostics import Source
 from thalweg.ir.annotate_terms import EDGE, EDGES, SUPPLIED, about
+from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
-    Aggregate,
     Atom,
     Comparison,
     Constant,
     Equality,
-    Formula,
     Hints,
     Interface,
     InWindow,
     Literal,
-    Not,
     Now,
     Program,
     Rule,
@@ -32,24 +30,17 @@ from thalweg.ir.nodes import (
 )
 from thalweg.ir.text import show
 from thalweg.languages.owl import ql
+from thalweg.languages.owl.axiom_rules import line_spans
 from thalweg.languages.owl.axioms import Ontology
-from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_told, specialise
-from thalweg.languages.owl.tables import Named, table
-from thalweg.languages.owl.values import Specialised
+from thalweg.languages.owl.literal_subjects import Specialised
+from thalweg.languages.owl.rule_tables import Named, table
+from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_output, specialise
 from thalweg.model.fact import Fact
 from thalweg.model.literals import DATATYPES
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
-from thalweg.model.vocabulary import (
-    FILLERS,
-    ON_PROPERTY,
-    RESTRICTION,
-    SAME_AS,
-    SOME_VALUES_FROM,
-    Triple,
-    is_schema,
-)
+from thalweg.model.vocabulary import FILLERS, ON_PROPERTY, RESTRICTION, SAME_AS, SOME_VALUES_FROM, Triple, is_schema
 
 _KEPT: Final = ("inconsistent",)
 
@@ -74,7 +65,7 @@ def specialised(
 ) -> Program:
     """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
 
-    Equal things have `representatives` in `rl`, unless it is asked for all that is said of each of them.
+    Equal things have `representatives` in `rl`, unless all facts about each of them are asked for.
 
     >>> subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     >>> from thalweg.ir.text import show
@@ -94,16 +85,16 @@ def specialised(
     if representatives:
         alike = Predicate(ALIKE, 3) if any(rule.head.predicate == ALIKE for rule in found) else None
         equality = Equality(Predicate(EQUAL, 2), alike, Predicate(SAME_AS, 2), _names_of_axioms(found))
-    told = {rule.head.signature for rule in found if is_told(rule.head.predicate, schema)}
-    told |= {equality.representative} if equality else set()
+    outputs = {rule.head.signature for rule in found if is_output(rule.head.predicate, schema)}
+    outputs |= {equality.representative} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
     annotations = _annotations(triples, options)
     background = (*map(as_fact, data), *_about_data(data, annotations, found), *_names_in(found))
-    streamed = (frozenset(name for name in told if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
+    streamed = (frozenset(name for name in outputs if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
     return Program(
         found,
         tuple(dict.fromkeys(background)),
-        Interface(inputs=streamed, outputs=frozenset(told)),
+        Interface(inputs=streamed, outputs=frozenset(outputs)),
         annotations,
         equality,
         Hints(static_schema=True),
@@ -132,8 +123,8 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     facts = [_hidden_fact(fact) for fact in known.facts]
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
     facts += _about_data(triples, annotations, rules)
-    told = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
-    interface = Interface(inputs=frozenset({TRIPLES}), outputs=frozenset(told))
+    outputs = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
+    interface = Interface(inputs=frozenset({TRIPLES}), outputs=frozenset(outputs))
     return Program(rules, tuple(dict.fromkeys(facts)), interface, annotations)
 
 
@@ -144,26 +135,14 @@ def beside(program: Program, others: Iterable[Program]) -> Program:
     What streams bring reaches both.
     """
     rules = [rule for other in others for rule in other.rules]
-    # Names that are no IRIs are no business of the ontology's.
+    # An ontology is about IRIs only.
     made = {rule.head.signature for rule in rules if rule.head.predicate[0] == "<" and _is_triple(rule.head.signature)}
-    read = {part.atom.signature for rule in rules for part in _formulas(rule.body) if _is_triple(part.atom.signature)}
+    asked = (formula.atom.signature for rule in rules for formula, _ in formulas(rule.body))
+    read = {signature for signature in asked if _is_triple(signature)}
     bridges = [Rule(_named(name), (Now(_as_triple(name)),)) for name in sorted(read)]
     bridges += (Rule(_as_triple(name), (Now(_named(name)),)) for name in sorted(made))
     interface = replace(program.interface, inputs=program.interface.inputs | read)
     return replace(program, rules=(*program.rules, *bridges), interface=interface)
-
-
-def _formulas(body: Iterable[Literal]) -> Iterator[Formula]:
-    for literal in body:
-        match literal:
-            case Not(formula):
-                yield formula
-            case Aggregate(body=inner):
-                yield from _formulas(inner)
-            case Comparison():
-                pass
-            case _:
-                yield literal
 
 
 def _is_triple(signature: Predicate) -> bool:
@@ -184,8 +163,8 @@ def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: 
     rewriting = ql.rewrite(ontology.axioms, name, ontology.declarations)
     rules = tuple(_windowed(rule, window) for rule in rewriting.rules)
     data = tuple(fact_of(*triple) for triple in triples if not is_schema(triple))
-    told = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
-    interface = Interface(inputs=frozenset(name for name in told if name[0] == "<"), outputs=told)
+    outputs = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
+    interface = Interface(inputs=frozenset(name for name in outputs if name[0] == "<"), outputs=outputs)
     background = tuple(dict.fromkeys((*data, *rewriting.facts)))
     return Program(rules, background, interface, hints=Hints(static_schema=True))
 
@@ -214,7 +193,7 @@ def _once(triples: Sequence[Triple]) -> list[Triple]:
 
 
 def _annotations(triples: Iterable[Triple], options: Options) -> TermAnnotations:
-    """What terms are asked for: as to datatypes only those that the ontology names."""
+    """What is looked up about terms: of the datatypes only those that the ontology names."""
     terms = {term for triple in triples for term in triple}
     promises = {subject for subject, predicate, _ in triples if predicate == SOME_VALUES_FROM}
     return TermAnnotations(
@@ -249,11 +228,8 @@ def _placed(name: str, found: list[Specialised], window: int) -> Iterator[Rule]:
         f"{show(rule)}   % {each.name}{': ' if each.axioms else ''}{', '.join(each.axioms)}"
         for rule, each in zip(rules, found, strict=True)
     ]
-    source = Source(name, "\n".join(lines))
-    start = 0
-    for rule, line in zip(rules, lines, strict=True):
-        yield replace(rule, span=Span(source, start, start + len(line)))
-        start += len(line) + 1
+    spans = line_spans(Source(name, "\n".join(lines)))
+    return (replace(rule, span=span) for rule, span in zip(rules, spans, strict=False))
 
 
 def _windowed(rule: Rule, window: int) -> Rule:

@@ -5,7 +5,7 @@
     SubObjectPropertyOf(<r> <s>)                            <s>(X,Y) :- <r>(X,Y).     some'<s>(X) :- some'<r>(X).
     DisjointClasses(<A> <B>)                                inconsistent("Disjoint…",X,X) :- <A>(X), <B>(X).
 
-No individual is invented: that something has a value is a predicate of its own, `some'<r>`, in letters that nobody can
+No individual is invented: that something has a value is a predicate of its own, `some'<r>`, a name that users cannot
 type. Such a predicate is left out where nothing asks for it, and where every value has a name the property itself
 stands in its place. For an ontology that is consistent with the data, a name is derived for a named individual if and
 only if it is entailed; for one that is not, `inconsistent` names an axiom and the individuals that break it.
@@ -17,15 +17,17 @@ from itertools import combinations
 from typing import Final
 
 from thalweg.diagnostics import Source, Span
+from thalweg.ir.dependency import reachable
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
+from thalweg.languages.owl.axiom_rules import clash, line_spans, related
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
 from thalweg.languages.owl.dl_lite import Basic, Disjoint, Role, Some, normal_form
 from thalweg.languages.owl.expressions import THING
-from thalweg.languages.owl.unsatisfiable import Closure, empty_classes, empty_roles
+from thalweg.languages.owl.knowledge import atoms_of
+from thalweg.languages.owl.negative import name_of
+from thalweg.languages.owl.unsatisfiable import Closure, empty_roles
 from thalweg.model.fact import Fact
-from thalweg.model.term import quote
 
-INCONSISTENT: Final = "inconsistent"
 _INDIVIDUAL: Final = "individual'"
 _X: Final = Variable("X")
 _Y: Final = Variable("Y")
@@ -35,21 +37,14 @@ _MANY: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """What an ontology became. Each rule's span is the line of its axiom in `source`.
-
-    `facts` are the assertions, `skipped` the axioms that were left out, wholly or in part, each with the reason, and
-    `unsatisfiable` the classes that nothing can be in, each with an axiom that forbids it.
-    """
+    """The rules of an ontology, each with the line of its axiom as its place; and its assertions."""
 
     rules: tuple[Rule, ...]
     facts: tuple[Fact, ...]
-    source: Source
-    skipped: tuple[tuple[Axiom, str], ...]
-    unsatisfiable: tuple[tuple[str, Axiom], ...]
 
 
 def is_auxiliary(predicate: str) -> bool:
-    """Whether a predicate was made up here, so that nobody wants to see it.
+    """Whether a predicate was made up here and is not output.
 
     >>> is_auxiliary("some'<http://example.org/r>"), is_auxiliary("<http://example.org/o'clock>")
     (True, False)
@@ -60,7 +55,7 @@ def is_auxiliary(predicate: str) -> bool:
 def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Iterable[Declaration] = ()) -> Rewriting:
     """The rules of an ontology.
 
-    Declarations matter where an axiom speaks of everything there is: that is what facts of known names speak of.
+    Declarations matter where an axiom is about everything: that is whatever facts of known names are about.
 
     >>> from thalweg.ir.text import show as text
     >>> from thalweg.languages.owl.axioms import ObjectPropertyDomain, SubClassOf
@@ -79,38 +74,18 @@ def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Itera
     written = _wanted([*rules.positive(), *lifted, *rules.negative(), *rules.of_empty_roles(empty)])
     # Where a value has a name, the property above holds itself: nothing needs lifting.
     complete = _wanted([*written, *rules.feeding(rule for rule in written if rule not in lifted)])
-    unsatisfiable = ((found, tbox.axioms[number]) for found, number in empty_classes(closure, empty).items())
-    return Rewriting(complete, tuple(tbox.facts), rules.source, tuple(tbox.skipped), tuple(unsatisfiable))
-
-
-def _spans(source: Source) -> list[Span]:
-    """The place of each line of a text; one for a text without lines, too."""
-    spans: list[Span] = []
-    start = 0
-    for line in source.text.split("\n"):
-        spans.append(Span(source, start, start + len(line)))
-        start += len(line) + 1
-    return spans
+    return Rewriting(complete, tuple(tbox.facts))
 
 
 def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
-    """The rules without those that derive what nobody asks for or what is there already, each once."""
+    """The rules without those that derive what is not needed or what is there already, each once."""
     makers: dict[str, list[Rule]] = {}
     for rule in rules:
         makers.setdefault(rule.head.predicate, []).append(rule)
-    asked = {predicate for predicate in makers if not is_auxiliary(predicate)}
-    waiting = list(asked)
-    while waiting:
-        for rule in makers.get(waiting.pop(), ()):
-            new = _predicates(rule) - asked
-            asked |= new
-            waiting += new
+    shown = (predicate for predicate in makers if not is_auxiliary(predicate))
+    asked = reachable(shown, lambda name: [atom.predicate for rule in makers.get(name, ()) for atom in atoms_of(rule)])
     useful = (rule for rule in rules if rule.head.predicate in asked and rule.body != (Now(rule.head),))
     return tuple(dict.fromkeys(useful))
-
-
-def _predicates(rule: Rule) -> set[str]:
-    return {literal.atom.predicate for literal in rule.body if isinstance(literal, Now)}
 
 
 class _Rules:
@@ -119,8 +94,7 @@ class _Rules:
     def __init__(self, closure: Closure, name: str) -> None:
         self.tbox = closure.tbox
         self.lines = [show(axiom) for axiom in self.tbox.axioms]
-        self.source = Source(name, "\n".join(self.lines))
-        self.spans = _spans(self.source)
+        self.spans = line_spans(Source(name, "\n".join(self.lines)))
         # Only these roles need a predicate for having a value, beside the property itself.
         self.nameless = closure.nameless()
         self.roles = {self.predicate(Some(role)): role for role in self.nameless}
@@ -134,7 +108,7 @@ class _Rules:
         for inclusion in self.tbox.role_inclusions:
             sub, sup = inclusion.sub, inclusion.sup
             if not sub.fresh:
-                yield self.rule(inclusion.axiom, self.pair(sup).atom, self.pair(sub))
+                yield self.rule(inclusion.axiom, related(sup, _X, _Y).atom, related(sub, _X, _Y))
         for role, number in self.tbox.reflexive:
             yield self.rule(number, Atom(role.name, (_X, _X)), self.member(THING))
 
@@ -157,11 +131,11 @@ class _Rules:
                 yield from self.many(position, group)
         for roles in self.tbox.disjoint_roles:
             for one, other in combinations(roles.members, 2):
-                yield self.clash(roles.axiom, _X, _Y, self.pair(one), self.pair(other))
+                yield self.clash(roles.axiom, _X, _Y, related(one, _X, _Y), related(other, _X, _Y))
         for role, number in self.tbox.irreflexive:
             yield self.clash(number, _X, _X, Now(Atom(role.name, (_X, _X))))
 
-    def many(self, position: int, group: Disjoint) -> Iterator[Rule]:
+    def many(self, position: int, group: Disjoint[Basic]) -> Iterator[Rule]:
         """A large group of disjoint concepts: in which of them something is, and that it is in two."""
         inside = f"inside'{position}"
         for place, member in enumerate(group.members):
@@ -175,9 +149,9 @@ class _Rules:
             yield self.clash(number, _X, _X, Now(Atom(self.predicate(Some(role)), (_X,))))
 
     def feeding(self, rules: Iterable[Rule]) -> Iterator[Rule]:
-        """A value with a name is a value; and everything that is spoken of is an individual."""
+        """A value with a name is a value; and everything that a fact is about is an individual."""
         for rule in rules:
-            for predicate in _predicates(rule):
+            for predicate in dict.fromkeys(atom.predicate for atom in atoms_of(rule)):
                 role = self.roles.get(predicate)
                 if role is not None and not role.fresh:
                     yield Rule(Atom(predicate, (_X,)), (self.value(role),), span=rule.span)
@@ -197,13 +171,10 @@ class _Rules:
         return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[number])
 
     def clash(self, number: int, one: Variable, other: Variable, *body: Literal) -> Rule:
-        """Two break an axiom, or one does, who then stands twice: a predicate has one number of arguments."""
-        return self.rule(number, Atom(INCONSISTENT, (Constant(quote(self.lines[number])), one, other)), *body)
+        return clash(self.lines[number], one, other, body, self.spans[number])
 
     def predicate(self, basic: Basic) -> str:
-        if isinstance(basic, str):
-            return _INDIVIDUAL if basic == THING else basic
-        return f"{'some_inverse' if basic.role.inverse else 'some'}'{basic.role.name}"
+        return _INDIVIDUAL if basic == THING else name_of(basic)
 
     def has_named_members(self, basic: Basic) -> bool:
         """Whether more than the values of a fresh role is in a concept: those have no name."""
@@ -218,9 +189,4 @@ class _Rules:
     def value(self, role: Role) -> Now:
         """`X` has a value with a name."""
         # Two roles of one rule need not have the same value.
-        some = Variable(f"_'{self.predicate(Some(role))}")
-        return Now(Atom(role.name, (some, _X) if role.inverse else (_X, some)))
-
-    def pair(self, role: Role) -> Now:
-        """`X` and `Y` are related."""
-        return Now(Atom(role.name, (_Y, _X) if role.inverse else (_X, _Y)))
+        return related(role, _X, Variable(f"_'{self.predicate(Some(role))}"))

@@ -18,10 +18,27 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from thalweg.ir.annotate_terms import EDGE
+from thalweg.ir.dependency import reachable
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable, names, variables
-from thalweg.languages.owl.knowledge import Binding, Knowledge, atoms_of, close, comparisons_of, ground, holds, solve
-from thalweg.languages.owl.tables import TRIPLE, Named, Table
-from thalweg.languages.owl.values import ABOUT_LITERALS, HIDDEN_LITERALS, Specialised, sort_by_kind, without_detours
+from thalweg.languages.owl.knowledge import (
+    Binding,
+    Knowledge,
+    atoms_of,
+    close,
+    comparisons_of,
+    ground,
+    holds,
+    solve,
+    with_arguments,
+)
+from thalweg.languages.owl.literal_subjects import (
+    ABOUT_LITERALS,
+    HIDDEN_LITERALS,
+    Specialised,
+    sort_by_kind,
+    without_detours,
+)
+from thalweg.languages.owl.rule_tables import TRIPLE, Named, Table
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
@@ -42,30 +59,9 @@ from thalweg.model.vocabulary import (
 
 # Rules whose conclusions about the schema the rules for data reach by themselves, step by step.
 _SHORTCUTS: Final = frozenset(
-    [
-        "rdfs5",
-        "rdfs6",
-        "rdfs8",
-        "rdfs10",
-        "rdfs11",
-        "rdfp12c",
-        "rdfp13c",
-        "scm-cls",
-        "scm-sco",
-        "scm-eqc1",
-        "scm-eqc2",
-        "scm-op",
-        "scm-dp",
-        "scm-spo",
-        "scm-eqp1",
-        "scm-eqp2",
-        "scm-dom1",
-        "scm-dom2",
-        "scm-rng1",
-        "scm-rng2",
-        "scm-int",
-        "scm-uni",
-    ]
+    {"rdfs5", "rdfs6", "rdfs8", "rdfs10", "rdfs11", "rdfp12c", "rdfp13c", "scm-cls", "scm-sco", "scm-eqc1", "scm-eqc2"}
+    | {"scm-op", "scm-dp", "scm-spo", "scm-eqp1", "scm-eqp2", "scm-dom1", "scm-dom2", "scm-rng1", "scm-rng2"}
+    | {"scm-int", "scm-uni"}
 )
 # Equivalences that follow from inclusions say nothing new about inclusions.
 _STATED_ONLY: Final = frozenset({"rdfp12a", "rdfp12b", "rdfp13a", "rdfp13b"})
@@ -85,12 +81,12 @@ _EQUALITY: Final = (
 _IS_RESOURCE: Final = Constant("resource")
 
 EQUAL: Final = "equal'to"
-"""Who is equal to whom, as far as it is stated or a rule says so: where representatives stand for equal things."""
+"""Pairs of equal things, stated or derived: used where representatives stand for equal things."""
 ALIKE: Final = "equal'by"
-"""Who is equal to all others of whom the same rule says it with the same key: all values of a functional property."""
+"""Things that are all equal because one rule derives them with one key: the values of a functional property."""
 _SEVERAL: Final = "several'"
 KNOWN: Final = "known'as"
-"""What the individuals that rules name are called by now: themselves, or their representatives."""
+"""The current names of the individuals that rules name: themselves, or their representatives."""
 
 _STATED_EQUALITY: Final = Rule(
     Atom(EQUAL, (_X, _Y)),
@@ -126,7 +122,7 @@ class Schema:
 def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
     """The schema of an ontology with all that follows about it."""
     static = static_predicates(table)
-    # What a table says about the vocabulary itself is no rule about data, except which names are datatypes.
+    # What a table says about the vocabulary itself is not about data, except which names are datatypes.
     facts = [fact for fact in table.facts if fact.signature != TRIPLE or fact.args[1:] == (TYPE, DATATYPE)]
     stated = list(triples)
     about = {term for triple in stated if is_schema(triple) for term in triple}
@@ -151,12 +147,12 @@ def _worth_closing(rules: list[Named], facts: list[Fact]) -> list[Named]:
             break
         live += more
         there |= {_kind(each.rule.head) for each in more}
-    asking = [each for each in live if each.name not in _SHORTCUTS]
-    asked: set[str] = set()
-    while asking:
-        new = {_kind(atom) for each in asking if each.name not in _STATED_ONLY for atom in atoms_of(each.rule)} - asked
-        asked |= new
-        asking = [each for each in live if _kind(each.rule.head) in new]
+
+    def asked_by(rules: Iterable[Named]) -> Iterator[str]:
+        return (_kind(a) for each in rules if each.name not in _STATED_ONLY for a in atoms_of(each.rule))
+
+    starts = asked_by(each for each in live if each.name not in _SHORTCUTS)
+    asked = reachable(starts, lambda kind: asked_by(each for each in live if _kind(each.rule.head) == kind))
     return [each for each in live if each.name not in _SHORTCUTS or _kind(each.rule.head) in asked]
 
 
@@ -169,7 +165,7 @@ def _kind(atom: Atom) -> str:
 
 
 def specialise(table: Table, schema: Schema, representatives: bool = False) -> list[Specialised]:
-    """The rules over data; of equal things they speak of each, or of the `representatives` only."""
+    """The rules over data; they are about each of several equal things, or about their `representatives` only."""
     found: dict[Rule, Specialised] = {}
     for each in table.rules:
         if each.name not in _TRIVIAL and not _is_static(each.rule.head, schema.static):
@@ -198,7 +194,7 @@ def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
 
 
 def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
-    """Rules say who is equal; to which representative that leads is found elsewhere, and told by `owl:sameAs`."""
+    """Rules find what is equal; the engine finds the representatives, and `owl:sameAs` leads to them."""
     for number, each in enumerate(rules):
         rule = each.rule
         made: tuple[Rule, ...] = (rule,)
@@ -240,53 +236,39 @@ def _around(arg: Expression, key: str, body: Iterable[Literal]) -> list[Literal]
 
 def _agree(one: Sequence[Literal], other: Sequence[Literal]) -> bool:
     """Whether two lists say the same of variables that may be called otherwise."""
-    called = dict(zip(variables(*one), variables(*other), strict=False))
-    renamed = {name.name: variable for name, variable in called.items()}
+    called: dict[Expression, Expression] = dict(zip(variables(*one), variables(*other), strict=False))
     kinds = [Rule(Atom("", ()), tuple(parts)) for parts in (one, other)]
-    return len(set(called.values())) == len(called) and _replaced(kinds[0], dict(renamed)) == kinds[1]
+    return len(set(called.values())) == len(called) and with_arguments(kinds[0], called) == kinds[1]
 
 
 def _asks_for_equals(rule: Rule) -> bool:
-    """Whether two things that other atoms speak of must be equal: then they are one, and another rule says so."""
+    """Whether two things that other atoms are about must be equal: then they are one, and another rule covers it."""
     pairs = [set(atom.args) for atom in atoms_of(rule) if atom.predicate == SAME_AS]
     others = {arg for atom in atoms_of(rule) if atom.predicate != SAME_AS for arg in atom.args}
     return any(pair <= others for pair in pairs)
 
 
 def _by_known_names(rule: Rule) -> Rule:
-    """The rule with what its individuals are called by now in their place.
+    """The rule with the current names of its individuals in their place.
 
     `inconsistent(…,<a>,<b>) :- sameAs(<a>,<b>)` becomes `inconsistent(…,A,A) :- known'as(<a>,A), known'as(<b>,A)`.
     """
     found = (arg for atom in atoms_of(rule) if atom.signature not in _HIDDEN_TERMS for arg in atom.args)
-    named = dict.fromkeys(arg.term for arg in found if isinstance(arg, Constant) and not is_literal(arg.term))
+    named = dict.fromkeys(arg for arg in found if isinstance(arg, Constant) and not is_literal(arg.term))
     if not named:
         return rule
-    variables = {term: Variable(f"N'{number}") for number, term in enumerate(named)}
-    same: dict[Expression, Expression] = {}
-    body: list[Literal] = [Now(Atom(KNOWN, (Constant(term), variables[term]))) for term in named]
+    variables: dict[Expression, Expression] = {arg: Variable(f"N'{number}") for number, arg in enumerate(named)}
+    called = dict(variables)
+    kept: list[Literal] = []
     for part in rule.body:
-        atom = part.atom if isinstance(part, Now) else None
-        if atom and atom.predicate == SAME_AS and all(isinstance(arg, Constant) for arg in atom.args):
-            left, right = (variables[arg.term] for arg in atom.args if isinstance(arg, Constant))
-            same[right] = left
-        else:
-            body.append(part)
-
-    def called(arg: Expression) -> Expression:
-        known = variables.get(arg.term, arg) if isinstance(arg, Constant) else arg
-        return same.get(known, known)
-
-    def renamed(part: Literal) -> Literal:
-        if isinstance(part, Comparison):
-            return Comparison(part.operator, called(part.left), called(part.right))
-        assert isinstance(part, Now)
-        first, *rest = part.atom.args
-        kept = (first,) if part.atom.predicate == KNOWN else (called(first),)
-        return Now(Atom(part.atom.predicate, (*kept, *map(called, rest))))
-
-    head = Atom(rule.head.predicate, tuple(map(called, rule.head.args)))
-    return Rule(head, tuple(map(renamed, body)))
+        match part:
+            case Now(Atom(predicate, (Constant() as left, Constant() as right))) if predicate == SAME_AS:
+                called[right] = variables[left]
+            case _:
+                kept.append(part)
+    renamed = with_arguments(Rule(rule.head, tuple(kept)), called)
+    known = (Now(Atom(KNOWN, (arg, called[arg]))) for arg in named)
+    return Rule(renamed.head, (*known, *renamed.body))
 
 
 def static_predicates(table: Table) -> frozenset[Predicate]:
@@ -323,40 +305,46 @@ def _is_static(atom: Atom, static: Iterable[Predicate]) -> bool:
 
 def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The properties and classes that an ontology names."""
-    properties: dict[str, None] = dict.fromkeys((SAME_AS, DIFFERENT_FROM))
-    classes: dict[str, None] = {}
     everything = (*known.facts[TRIPLE], *stated)
-    classes |= dict.fromkeys(_listed(everything, _LISTS_OF_CLASSES, "owl:AllDisjointClasses"))
-    properties |= dict.fromkeys(_listed(everything, _LISTS_OF_PROPERTIES, "owl:AllDisjointProperties"))
+    classes = set(_listed(everything, _LISTS_OF_CLASSES, "owl:AllDisjointClasses"))
+    properties = {SAME_AS, DIFFERENT_FROM, *_listed(everything, _LISTS_OF_PROPERTIES, "owl:AllDisjointProperties")}
     for subject, predicate, thing in everything:
         name = short(predicate)
-        if name in _OF_CLASSES:
-            classes |= dict.fromkeys((subject, thing) if _OF_CLASSES[name] == 2 else (subject,))
-        if name in _OF_PROPERTIES:
-            properties |= dict.fromkeys((subject, thing) if _OF_PROPERTIES[name] == 2 else (subject,))
+        if name in _FROM_CLASSES:
+            classes.add(subject)
         if name in _TO_CLASSES:
-            classes[thing] = None
-        if name == "owl:onProperty":
-            properties[thing] = None
-            classes[subject] = None
-        if name == "owl:assertionProperty":
-            properties[thing] = None
+            classes.add(thing)
+        if name in _FROM_PROPERTIES:
+            properties.add(subject)
+        if name in _TO_PROPERTIES:
+            properties.add(thing)
         if predicate == TYPE:
             kind = short(thing)
             if kind in ("owl:Class", "rdfs:Class", "owl:Restriction"):
-                classes[subject] = None
+                classes.add(subject)
             elif (kind.startswith("owl:") and kind.endswith("Property")) or kind == "rdf:Property":
-                properties[subject] = None
+                properties.add(subject)
             elif not is_schema_class(thing):
-                classes[thing] = None
+                classes.add(thing)
         elif not is_schema_predicate(predicate):
-            properties[predicate] = None
+            properties.add(predicate)
     return (
         tuple(sorted(term for term in properties if term[0] == "<" and not is_schema_predicate(term) and term != TYPE)),
         tuple(sorted(term for term in classes if term[0] in "<_" and not is_schema_class(term))),
     )
 
 
+# The predicates whose subjects or objects are classes or properties, or lists of them.
+_BETWEEN_CLASSES: Final = frozenset({"rdfs:subClassOf", "owl:equivalentClass", "owl:disjointWith", "owl:complementOf"})
+_FROM_CLASSES: Final = _BETWEEN_CLASSES | {"owl:intersectionOf", "owl:unionOf", "owl:oneOf", "owl:onProperty"}
+_TO_CLASSES: Final = (
+    _BETWEEN_CLASSES | {"rdfs:domain", "rdfs:range"} | {"owl:someValuesFrom", "owl:allValuesFrom", "owl:onClass"}
+)
+_BETWEEN_PROPERTIES: Final = frozenset(
+    {"rdfs:subPropertyOf", "owl:equivalentProperty", "owl:inverseOf", "owl:propertyDisjointWith"}
+)
+_FROM_PROPERTIES: Final = _BETWEEN_PROPERTIES | {"rdfs:domain", "rdfs:range", "owl:propertyChainAxiom"}
+_TO_PROPERTIES: Final = _BETWEEN_PROPERTIES | {"owl:onProperty", "owl:assertionProperty"}
 _LISTS_OF_CLASSES: Final = ("owl:intersectionOf", "owl:unionOf", "owl:disjointUnionOf")
 _LISTS_OF_PROPERTIES: Final = ("owl:propertyChainAxiom", "owl:hasKey")
 
@@ -386,27 +374,6 @@ def _listed(triples: Sequence[tuple[str, ...]], lists: tuple[str, ...], kind: st
             waiting.append(rests.get(node, ""))
 
 
-_OF_CLASSES: Final = {
-    "rdfs:subClassOf": 2,
-    "owl:equivalentClass": 2,
-    "owl:disjointWith": 2,
-    "owl:complementOf": 2,
-    "owl:intersectionOf": 1,
-    "owl:unionOf": 1,
-    "owl:oneOf": 1,
-}
-_OF_PROPERTIES: Final = {
-    "rdfs:subPropertyOf": 2,
-    "owl:equivalentProperty": 2,
-    "owl:inverseOf": 2,
-    "owl:propertyDisjointWith": 2,
-    "rdfs:domain": 1,
-    "rdfs:range": 1,
-    "owl:propertyChainAxiom": 1,
-}
-_TO_CLASSES: Final = frozenset({"rdfs:domain", "rdfs:range", "owl:someValuesFrom", "owl:allValuesFrom", "owl:onClass"})
-
-
 def _variants(each: Named, schema: Schema) -> Iterator[Named]:
     """The rule, and what follows from it because everything is the same as itself, and because types are triples."""
     for name, rule in ((each.name, rule) for rule in _with_itself(each.rule, schema.itself)):
@@ -414,7 +381,7 @@ def _variants(each: Named, schema: Schema) -> Iterator[Named]:
         bound = frozenset(Now(atom) for atom in atoms_of(rule) if _is_static(atom, schema.static))
         predicates = [atom.args[1] for atom in atoms_of(rule) if atom.signature == TRIPLE]
         for predicate in sorted({arg.name for arg in predicates if isinstance(arg, Variable)} - names(*bound)):
-            yield Named(name, _replaced(rule, {predicate: Constant(TYPE)}))
+            yield Named(name, with_arguments(rule, {Variable(predicate): Constant(TYPE)}))
 
 
 def _with_itself(rule: Rule, literals: bool) -> Iterator[Rule]:
@@ -431,27 +398,14 @@ def _with_itself(rule: Rule, literals: bool) -> Iterator[Rule]:
             if isinstance(right, Variable):
                 tests = () if literals else (Comparison("is", left, _IS_RESOURCE),)
                 rest = tuple(other for other in rule.body if other is not literal)
-                yield from _with_itself(_replaced(Rule(rule.head, (*rest, *tests)), {right.name: left}), literals)
-
-
-def _replaced(rule: Rule, terms: dict[str, Expression]) -> Rule:
-    def replaced(arg: Expression) -> Expression:
-        return terms.get(arg.name, arg) if isinstance(arg, Variable) else arg
-
-    def literal(part: Literal) -> Literal:
-        if isinstance(part, Comparison):
-            return Comparison(part.operator, replaced(part.left), replaced(part.right))
-        assert isinstance(part, Now)
-        return Now(Atom(part.atom.predicate, tuple(map(replaced, part.atom.args))))
-
-    return Rule(Atom(rule.head.predicate, tuple(map(replaced, rule.head.args))), tuple(map(literal, rule.body)))
+                yield from _with_itself(with_arguments(Rule(rule.head, (*rest, *tests)), {right: left}), literals)
 
 
 def _instances(each: Named, schema: Schema) -> Iterator[Specialised]:
     """The rule for each way in which the schema satisfies what it asks of the schema."""
     atoms = atoms_of(each.rule)
     names = _names_of_predicates(each.rule)
-    # Equality of classes and properties is a matter of the schema, whoever states it.
+    # Equality of classes and properties belongs to the schema, wherever it is stated.
     static = [a for a in atoms if _is_static(a, schema.static) or _relates(a, names)]
     dynamic = [a for a in atoms if not any(a is other for other in static)]
     for binding in solve(static, schema.needed, {}):
@@ -509,7 +463,7 @@ def _completed(rule: Rule, dynamic: list[Atom], binding: Binding, schema: Schema
 
 
 def _lowered(rule: Rule, dynamic: list[Atom], binding: Binding) -> Rule | None:
-    """The rule over data; None where a test on the schema fails, or where it concludes what is no triple."""
+    """The rule over data; None where a test on the schema fails, or where its conclusion is not a triple."""
     tests = []
     for test in comparisons_of(rule):
         match holds(test, binding):
@@ -556,7 +510,7 @@ def _known(arg: Expression, binding: Binding) -> Expression:
 
 
 def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
-    """Without what can never fire, and without what nobody is told and nobody needs."""
+    """The rules without those that can never fire, and those whose conclusions are neither output nor needed."""
     while True:
         made = {each.rule.head.signature for each in rules}
         claimed = {each.rule.head.signature for each in rules if each.name not in _BY_THEMSELVES}
@@ -574,19 +528,14 @@ def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
 
 
 def _wanted(rules: list[Specialised], schema: Schema) -> set[Predicate]:
-    """What users are told, and what is needed for it."""
+    """What is output, and what is needed for it."""
     sources: dict[Predicate, set[Predicate]] = {}
     for each in rules:
         sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
-    # Equality is told, too, whoever finds out what it comes to.
+    # Equality is output, too, whichever predicate it is found by.
     sources.setdefault(Predicate(SAME_AS, 2), set()).update((Predicate(EQUAL, 2), Predicate(ALIKE, 3)))
-    waiting = [signature for signature in sources if is_told(signature.name, schema)]
-    wanted = set(waiting)
-    while waiting:
-        more = sources.get(waiting.pop(), set()) - wanted
-        wanted |= more
-        waiting += more
-    return wanted
+    shown = (signature for signature in sources if is_output(signature.name, schema))
+    return set(reachable(shown, lambda signature: sources.get(signature, ())))
 
 
 def _can_come(atom: Atom, made: set[Predicate], schema: Schema) -> bool:
@@ -596,8 +545,8 @@ def _can_come(atom: Atom, made: set[Predicate], schema: Schema) -> bool:
     return atom.predicate[0] == "<" and atom.predicate not in schema.datatypes
 
 
-def is_told(name: str, schema: Schema) -> bool:
-    """Whether users hear of predicates of a name: named classes and properties, and contradictions.
+def is_output(name: str, schema: Schema) -> bool:
+    """Whether predicates of a name are output: named classes and properties, and contradictions.
 
     Classes without a name and what rules use among themselves are left out.
     """

@@ -6,7 +6,7 @@
 
 Each triple that can open an axiom is tried. An attempt takes the triples of all nodes that it needs, and gives them
 back when one of them makes no sense: a list without an end, a restriction on nothing, an expression inside itself.
-What no attempt has taken is left over, and handed back. Graphs of the real world lack declarations and still speak
+What no attempt has taken is left over, and handed back. Real graphs lack declarations and are often written in
 OWL 1, so names are guessed from their use (see `kinds`), and `:A owl:unionOf (…)` is read as an equivalence.
 """
 
@@ -15,18 +15,19 @@ from functools import partial
 from typing import Final, TypeVar
 
 from thalweg.languages.owl import axioms as ax
-from thalweg.languages.owl.axioms import Axiom, Declaration, Ontology, Triple
-from thalweg.languages.owl.expressions import ObjectProperty, ObjectPropertyChain
+from thalweg.languages.owl.axioms import Axiom, Declaration, Ontology
+from thalweg.languages.owl.expressions import ObjectPropertyChain
 from thalweg.languages.owl.kinds import ANNOTATION, DATA, FACETS, OBJECT, Kinds, is_reserved, owl, rdf, rdfs
-from thalweg.languages.owl.nodes import CLASS_CONSTRUCTORS, Misread, Nodes
+from thalweg.languages.owl.rdf_nodes import CLASS_CONSTRUCTORS, NODE_TYPES, MisreadError, Nodes
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import Triple
 
 T = TypeVar("T")
 
 _IMPORTS: Final = owl("imports")
 _REIFIED: Final = frozenset({owl("Axiom"), owl("Annotation")})
-_DECLARES: Final = {
+DECLARES: Final = {
     owl("Class"): "Class",
     rdfs("Class"): "Class",
     owl("Restriction"): "Class",
@@ -38,7 +39,7 @@ _DECLARES: Final = {
     owl("OntologyProperty"): ANNOTATION,
     owl("NamedIndividual"): "NamedIndividual",
 }
-_OBJECT_CHARACTERISTICS: Final[dict[str, Callable[[ObjectProperty], Axiom]]] = {
+OBJECT_CHARACTERISTICS: Final[dict[str, type[ax.Characteristic]]] = {
     owl("FunctionalProperty"): ax.FunctionalObjectProperty,
     owl("InverseFunctionalProperty"): ax.InverseFunctionalObjectProperty,
     owl("ReflexiveProperty"): ax.ReflexiveObjectProperty,
@@ -48,11 +49,6 @@ _OBJECT_CHARACTERISTICS: Final[dict[str, Callable[[ObjectProperty], Axiom]]] = {
     owl("TransitiveProperty"): ax.TransitiveObjectProperty,
 }
 _DEPRECATED: Final = frozenset({owl("DeprecatedClass"), owl("DeprecatedProperty")})
-# A blank node of these types is a part of something: the axiom that needs it takes the triple.
-_PARTS: Final = frozenset(
-    {owl("Class"), rdfs("Class"), owl("Restriction"), rdfs("Datatype"), owl("DataRange"), owl("ObjectProperty")}
-    | {rdf("List"), owl("NegativePropertyAssertion")}
-)
 
 
 def read(triples: Iterable[Triple]) -> Ontology:
@@ -134,12 +130,13 @@ class _Reader:
         subject, _, kind = triple
         if kind in self.groups:
             self.attempt(triple, lambda: self.groups[kind](self.nodes.members(subject)))
-        elif kind in _OBJECT_CHARACTERISTICS:
+        elif kind in OBJECT_CHARACTERISTICS:
             self.attempt(triple, lambda: self.characteristic(subject, kind))
-        elif subject[0] == "_" and kind in _PARTS:
+        elif subject[0] == "_" and kind in NODE_TYPES:
+            # It is a part of something: the axiom that needs it takes the triple.
             return
-        elif kind in _DECLARES:
-            self.note(triple, self.declarations, Declaration(_DECLARES[kind], subject))
+        elif kind in DECLARES:
+            self.note(triple, self.declarations, Declaration(DECLARES[kind], subject))
         elif kind == rdf("Property"):
             self.note(triple, self.declarations, Declaration(min(self.kinds.of(subject)), subject))
         elif kind in _DEPRECATED:
@@ -226,7 +223,7 @@ class _Reader:
     def characteristic(self, subject: str, kind: str) -> Axiom:
         if kind == owl("FunctionalProperty") and self.kinds.is_data(subject):
             return ax.FunctionalDataProperty(self.nodes.name(subject))
-        return _OBJECT_CHARACTERISTICS[kind](self.nodes.property(subject))
+        return OBJECT_CHARACTERISTICS[kind](self.nodes.property(subject))
 
     def individuals(self, nodes: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(self.nodes.individual, nodes))
@@ -236,10 +233,10 @@ class _Reader:
         kinds = self.kinds.of(predicate)
         if is_literal(value):
             if DATA not in kinds:
-                raise Misread
+                raise MisreadError
             return ax.DataPropertyAssertion(predicate, subject, value)
         if OBJECT not in kinds:
-            raise Misread
+            raise MisreadError
         return ax.ObjectPropertyAssertion(predicate, subject, self.nodes.individual(value))
 
     def negative_assertion(self, subject: str, predicate: str) -> Axiom:

@@ -13,12 +13,13 @@ from xml.parsers import expat
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.languages.owl import axioms, expressions
-from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf, Triple
-from thalweg.languages.owl.expressions import RDFS, ObjectInverseOf, ObjectPropertyChain
+from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf
+from thalweg.languages.owl.expressions import ObjectInverseOf, ObjectPropertyChain
 from thalweg.model import rdf
 from thalweg.model.entities import ExpansionError, expand_entities
 from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT
 from thalweg.model.rdf import XSD
+from thalweg.model.vocabulary import RDF, RDFS, Triple
 
 _OURS: Final[dict[str, Callable[..., Any]]] = {
     name: kind
@@ -48,7 +49,7 @@ _CONVERT: Final = "convert the ontology to Turtle or RDF/XML, for example with `
 
 
 def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ontology:
-    """The ontology in a text; `Rejected` with the place where it is none. The axioms come sorted by their text.
+    """The ontology in a text; `Rejected` with the place of an error. The axioms come sorted by their text.
 
     >>> from thalweg.languages.owl.axioms import show
     >>> found = read("Prefix(:=<http://example.org/>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)))", "ofn")
@@ -85,7 +86,7 @@ def _opened(text: str, syntax: str, name: str) -> Any:
     except ValueError as error:
         raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
     except BaseException as error:
-        # The library panics at what it did not expect, such as a cardinality of twenty digits; that is no `Exception`.
+        # The library panics at surprises such as a cardinality of twenty digits, and that is not an `Exception`.
         if type(error).__name__ != "PanicException":
             raise
         raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
@@ -162,7 +163,7 @@ def _diagnostic(error: str, source: Source) -> Diagnostic:
 
 
 def _wish(rules: list[str]) -> str:
-    """The rules of the library's grammar in words; a long list of them helps nobody.
+    """The rules of the library's grammar in words; of a long list, only the first.
 
     >>> _wish(["EOI", "RFC3987_Iri", "OrKw", "ClassExpression", "Frame", "Misc"])
     'the end, an IRI, `or`, class expression, …'
@@ -282,5 +283,5 @@ def _facet(name: str) -> str:
     ('<http://www.w3.org/2001/XMLSchema#minInclusive>', '<http://www.w3.org/1999/02/22-rdf-syntax-ns#langRange>')
     """
     _, _, word = name.partition(".")
-    namespace = expressions.RDF if word == "LangRange" else XSD
+    namespace = RDF if word == "LangRange" else XSD
     return f"<{namespace}{word[0].lower()}{word[1:]}>"

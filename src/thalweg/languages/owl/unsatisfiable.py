@@ -1,14 +1,15 @@
-"""What cannot be: the negative inclusions of DL-Lite_R, followed to every concept that they empty.
+"""Roles that are empty: the negative inclusions of DL-Lite_R, followed to every concept that they empty.
 
     A ⊑ ∃r    ∃r⁻ ⊑ B    ∃r⁻ ⊑ C    B, C disjoint        r is empty: its values would be in B and in C, and so is A
 
-Rules see individuals that have a name. That the values of `r` clash, which nobody has named, must be known beforehand.
+Rules see individuals that have a name. That the values of `r` clash, which have none, must be known beforehand.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from thalweg.ir.dependency import reachable
 from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox
 from thalweg.languages.owl.expressions import THING
 
@@ -37,25 +38,11 @@ class Closure:
 
     def of(self, basic: Basic) -> dict[Basic, None]:
         """Every concept that a member of this one is in."""
-        found = dict.fromkeys((basic, THING))
-        waiting: list[Basic] = list(found)
-        while waiting:
-            for sup in self.above.get(waiting.pop(), ()):
-                if sup not in found:
-                    found[sup] = None
-                    waiting.append(sup)
-        return found
+        return reachable((basic, THING), lambda sub: self.above.get(sub, ()))
 
     def of_role(self, role: Role) -> dict[Role, None]:
         """Every role that a pair of this one is in."""
-        found = {role: None}
-        waiting = [role]
-        while waiting:
-            for sup in self.roles_above.get(waiting.pop(), ()):
-                if sup not in found:
-                    found[sup] = None
-                    waiting.append(sup)
-        return found
+        return reachable((role,), lambda sub: self.roles_above.get(sub, ()))
 
     def nameless(self) -> dict[Role, None]:
         """The roles in which something may have a value that has no name."""
@@ -107,17 +94,3 @@ def empty_roles(closure: Closure) -> dict[Role, int]:
                 empty[other] = empty[role]
                 waiting.append(other)
     return empty
-
-
-def empty_classes(closure: Closure, empty: dict[Role, int]) -> dict[str, int]:
-    """The named classes that nothing can be in, each with an axiom that forbids it."""
-    found: dict[str, int] = {}
-    possible = closure.tbox.classes() if closure.tbox.disjoint or empty else ()
-    for basic in possible:
-        above = closure.of(basic)
-        reason = closure.clash(above)
-        if reason is None:
-            reason = next((empty[b.role] for b in above if isinstance(b, Some) and b.role in empty), None)
-        if reason is not None:
-            found[basic] = reason
-    return found

@@ -7,7 +7,7 @@ from typing import Final
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Source
-from thalweg.languages.owl.consistency import concepts_of
+from thalweg.languages.owl.consistency_rules import concepts_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock

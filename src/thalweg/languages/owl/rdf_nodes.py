@@ -13,34 +13,41 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from thalweg.languages.owl import expressions as ex
-from thalweg.languages.owl.axioms import Triple
 from thalweg.languages.owl.expressions import ClassExpression, DataRange, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.kinds import DATA, FACETS, Kinds, is_reserved, owl, rdf, rdfs
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import Triple
 
 T = TypeVar("T")
 
 CLASS_CONSTRUCTORS: Final = (owl("intersectionOf"), owl("unionOf"), owl("complementOf"), owl("oneOf"))
 _RANGE_CONSTRUCTORS: Final = (*CLASS_CONSTRUCTORS, owl("datatypeComplementOf"), owl("onDatatype"))
-_OBJECT_CARDINALITIES: Final = {
+OBJECT_CARDINALITIES: Final = {
     "min": ex.ObjectMinCardinality,
     "max": ex.ObjectMaxCardinality,
     "": ex.ObjectExactCardinality,
 }
-_DATA_CARDINALITIES: Final = {"min": ex.DataMinCardinality, "max": ex.DataMaxCardinality, "": ex.DataExactCardinality}
+DATA_CARDINALITIES: Final = {"min": ex.DataMinCardinality, "max": ex.DataMaxCardinality, "": ex.DataExactCardinality}
+
+
+def cardinality_word(limit: str, qualified: bool) -> str:
+    """The word for a cardinality, with or without a filler.
+
+    >>> cardinality_word("min", qualified=True), cardinality_word("", qualified=False)
+    ('<http://www.w3.org/2002/07/owl#minQualifiedCardinality>', '<http://www.w3.org/2002/07/owl#cardinality>')
+    """
+    word = f"{limit}{'Qualified' if qualified else ''}Cardinality"
+    return owl(word[0].lower() + word[1:])
+
+
 _CARDINALITIES: Final = {
-    owl("minCardinality"): "min",
-    owl("maxCardinality"): "max",
-    owl("cardinality"): "",
-    owl("minQualifiedCardinality"): "min",
-    owl("maxQualifiedCardinality"): "max",
-    owl("qualifiedCardinality"): "",
+    cardinality_word(limit, qualified): limit for limit in OBJECT_CARDINALITIES for qualified in (False, True)
 }
 _RESTRICTIONS: Final = frozenset(
     {owl("someValuesFrom"), owl("allValuesFrom"), owl("hasValue"), owl("hasSelf"), *_CARDINALITIES}
 )
-_NODE_TYPES: Final = frozenset(
+NODE_TYPES: Final = frozenset(
     {owl("Class"), rdfs("Class"), owl("Restriction"), rdfs("Datatype"), owl("DataRange"), rdf("List")}
     | {owl("ObjectProperty"), owl("NegativePropertyAssertion")}
 )
@@ -49,11 +56,11 @@ _PARTS: Final = frozenset(
     | {owl(name) for name in ("onProperty", "onProperties", "onClass", "onDataRange", "withRestrictions", "inverseOf")}
     | {owl(name) for name in ("members", "distinctMembers", "sourceIndividual", "targetIndividual", "targetValue")}
 )
-# Nobody nests so deeply, and the stack of Python would not bear much more.
+# Deeper than any ontology known; Python's stack would not bear much more.
 _DEEPEST: Final = 150
 
 
-class Misread(Exception):  # noqa: N818
+class MisreadError(Exception):
     """These triples do not make what was expected of them."""
 
 
@@ -78,7 +85,7 @@ class Nodes:
         self._trail, self._fresh = [triple], []
         try:
             made = build()
-        except Misread:
+        except MisreadError:
             for key in self._fresh:
                 self._built.pop(key, None)
             return None
@@ -100,22 +107,22 @@ class Nodes:
         """The one value of a node's predicate."""
         values = self.parts.get(node, {}).get(predicate, ())
         if len(values) != 1:
-            raise Misread
+            raise MisreadError
         self._trail.append((node, predicate, values[0]))
         return values[0]
 
     def take_types(self, node: str) -> None:
         kinds = self.kinds.types.get(node, ())
-        self._trail += [(node, RDF_TYPE, kind) for kind in kinds if kind in _NODE_TYPES]
+        self._trail += [(node, RDF_TYPE, kind) for kind in kinds if kind in NODE_TYPES]
 
     def name(self, node: str) -> str:
         if node[0] != "<" or is_reserved(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def individual(self, node: str) -> str:
         if is_literal(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def property(self, node: str) -> ObjectProperty:
@@ -130,7 +137,7 @@ class Nodes:
         seen: set[str] = set()
         while head != rdf("nil"):
             if head in seen:
-                raise Misread
+                raise MisreadError
             seen.add(head)
             self.take_types(head)
             members.append(self.only(head, rdf("first")))
@@ -151,14 +158,14 @@ class Nodes:
         if node[0] == "_":
             return self._once(node, self.built_class, False)
         if is_literal(node) or self.kinds.is_range(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def range(self, node: str) -> DataRange:
         if node[0] == "_":
             return self._once(node, self.built_range, True)
         if is_literal(node):
-            raise Misread
+            raise MisreadError
         return node
 
     def _once(self, node: str, build: Callable[[str], T], is_range: bool) -> T:
@@ -166,11 +173,11 @@ class Nodes:
         if key in self._built:
             return self._built[key]  # type: ignore[return-value]
         if key in self._hopeless or key in self._open or len(self._open) > _DEEPEST:
-            raise Misread
+            raise MisreadError
         self._open.append(key)
         try:
             made = build(node)
-        except Misread:
+        except MisreadError:
             self._hopeless.add(key)
             raise
         finally:
@@ -188,7 +195,7 @@ class Nodes:
         return self.combined_class(constructor, self.only(node, constructor))
 
     def combined_class(self, constructor: str, value: str) -> ClassExpression:
-        """What `owl:unionOf` and its like make of their value."""
+        """The class that a constructor such as `owl:unionOf` makes of its value."""
         if constructor == owl("complementOf"):
             return ex.ObjectComplementOf(self.class_(value))
         members = self.sequence(value)
@@ -204,7 +211,7 @@ class Nodes:
     def _constructor(self, node: str, among: tuple[str, ...]) -> str:
         found = [predicate for predicate in self.parts.get(node, ()) if predicate in among]
         if len(found) != 1:
-            raise Misread
+            raise MisreadError
         return found[0]
 
     def _restriction(self, node: str) -> ClassExpression:
@@ -215,7 +222,7 @@ class Nodes:
             return self._cardinality(node, name, kind, value)
         if kind == owl("hasSelf"):
             if _lexical(value) not in ("true", "1"):
-                raise Misread
+                raise MisreadError
             return ex.ObjectHasSelf(self.property(name))
         if kind == owl("hasValue"):
             if is_literal(value):
@@ -232,20 +239,20 @@ class Nodes:
             return self.only(node, owl("onProperty"))
         names = self.sequence(self.only(node, owl("onProperties")))
         if len(names) != 1:
-            raise Misread
+            raise MisreadError
         return names[0]
 
     def _cardinality(self, node: str, name: str, kind: str, value: str) -> ClassExpression:
         number = _count(value)
         if self.has(node, owl("onDataRange")):
             filler = self.range(self.only(node, owl("onDataRange")))
-            return _DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name), ex.unless(filler, ex.LITERAL))
+            return DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name), ex.unless(filler, ex.LITERAL))
         if self.has(node, owl("onClass")):
             within = self.class_(self.only(node, owl("onClass")))
-            return _OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name), ex.unless(within, ex.THING))
+            return OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name), ex.unless(within, ex.THING))
         if self.kinds.is_data(name):
-            return _DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name))
-        return _OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name))
+            return DATA_CARDINALITIES[_CARDINALITIES[kind]](number, self.name(name))
+        return OBJECT_CARDINALITIES[_CARDINALITIES[kind]](number, self.property(name))
 
     def built_range(self, node: str) -> DataRange:
         """The data range that the triples of a node make."""
@@ -258,13 +265,13 @@ class Nodes:
         return self.combined_range(constructor, value)
 
     def combined_range(self, constructor: str, value: str) -> DataRange:
-        """What `owl:unionOf` and its like make of their value, where it is about literals."""
+        """The data range that a constructor such as `owl:unionOf` makes of its value."""
         if constructor in (owl("datatypeComplementOf"), owl("complementOf")):
             return ex.DataComplementOf(self.range(value))
         members = self.sequence(value)
         if constructor == owl("oneOf"):
             if not all(map(is_literal, members)):
-                raise Misread
+                raise MisreadError
             return ex.DataOneOf(members)
         ranges = tuple(map(self.range, members))
         if len(ranges) == 1:
@@ -276,14 +283,14 @@ class Nodes:
     def _facet(self, node: str) -> tuple[str, str]:
         found = [predicate for predicate in self.parts.get(node, ()) if predicate.startswith(FACETS)]
         if len(found) != 1 or not is_literal(value := self.only(node, found[0])):
-            raise Misread
+            raise MisreadError
         return found[0], value
 
 
 def _count(term: str) -> int:
     digits = _lexical(term)
     if not (digits.isascii() and digits.isdigit()):
-        raise Misread
+        raise MisreadError
     return int(digits)
 
 

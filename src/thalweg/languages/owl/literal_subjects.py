@@ -1,12 +1,12 @@
-"""Literals among the things that rules speak of: no subjects where triples are told, and equal by their values.
+"""Literals in rules: never the subjects of triples that are output, and equal where their values are.
 
 The tables conclude triples whose subject is a literal, and go on from them: with `q` inverse to `p` and to `r`,
 
     <a> <r> "x"   makes   "x" <q> <a>   makes   <a> <p> "x"
 
-Nobody is told of the triple in the middle. So each rule that may speak of a literal as a subject is there twice: for
-resources, and for literals, where `value'<q>("x",<a>)` stands for the triple. Where such a fact comes from one rule and
-goes to the next at once, the two are made one: `<p>(X,Y) :- <r>(X,Y), Y is literal`.
+The triple in the middle is not output. So each rule that may have a literal as a subject is there twice: for resources,
+and for literals, where `value'<q>("x",<a>)` stands for the triple. Where such a fact comes from one rule and goes to
+the next at once, the two are made one: `<p>(X,Y) :- <r>(X,Y), Y is literal`.
 
 That things are the same is followed between resources only; two literals are the same where their values are (dt-eq).
 """
@@ -18,7 +18,7 @@ from itertools import chain, combinations
 from typing import Final
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable
-from thalweg.languages.owl.knowledge import atoms_of, comparisons_of
+from thalweg.languages.owl.knowledge import atoms_of, comparisons_of, with_arguments
 from thalweg.model.literals import describe
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
@@ -29,7 +29,7 @@ ABOUT_LITERALS: Final = frozenset(
 )
 """What is known about literals by looking at them."""
 HIDDEN_LITERALS: Final = frozenset(each.renamed(f"'{each.name}") for each in ABOUT_LITERALS)
-"""The same under names that nobody can type."""
+"""The same under names that users cannot type."""
 _SAME_LITERAL: Final = "same'literal"
 _OF_VALUE: Final = "value'"
 _IS_RESOURCE, _IS_LITERAL = Constant("resource"), Constant("literal")
@@ -59,27 +59,24 @@ def sort_by_kind(rules: Collection[Specialised], datatypes: frozenset[str], by_v
     <q>(Y,X) :- <p>(X,Y), Y is resource.
     value'<q>(Y,X) :- <p>(X,Y), Y is literal.
     """
-    kinds = _Kinds(datatypes, _places((each.rule for each in rules), datatypes))
-    naming = {each.rule.head.predicate for each in rules if _names_someone(each.rule.head)}
+    kinds = _LiteralPlaces((each.rule for each in rules), datatypes)
+    naming = {each.rule.head.predicate for each in rules if _names_individual(each.rule.head)}
     found: dict[Rule, Specialised] = {}
     for each in rules:
         for kind in kinds.sorted(each.rule):
-            if (
-                kind.head.predicate.startswith(_OF_VALUE)
-                and _copies(each.rule)
-                and each.rule.head.predicate not in naming
-            ):
+            is_about_literal = kind.head.predicate.startswith(_OF_VALUE)
+            if is_about_literal and _copies(each.rule) and each.rule.head.predicate not in naming:
                 continue
             for rule in kinds.by_value(kind) if by_value else (kind,):
                 found.setdefault(rule, replace(each, rule=rule))
     # Now that literals have predicates of their own, less can come where.
-    kinds = _Kinds(datatypes, _places(found, datatypes))
+    kinds = _LiteralPlaces(found, datatypes)
     settled = ((each, kinds.settled(each.rule)) for each in found.values())
     return [replace(each, rule=rule) for each, rule in settled if rule and not _is_idle(rule)]
 
 
 def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
-    """What is found about a literal and only handed on is not kept: whoever finds it concludes at once what follows.
+    """Facts about a literal that are only handed on are not kept: the rule that finds them draws the conclusion.
 
     >>> from thalweg.ir.text import show
     >>> x, y = Variable("X"), Variable("Y")
@@ -137,15 +134,11 @@ def _joined(maker: Rule, user: Rule) -> Rule:
     """What a rule concludes from the conclusion of another, in one rule."""
     (atom,) = atoms_of(user)
     called = dict(zip(atom.args, maker.head.args, strict=True))
-    tests = (
-        Comparison(test.operator, called.get(test.left, test.left), called.get(test.right, test.right))
-        for test in comparisons_of(user)
-    )
-    head = Atom(user.head.predicate, tuple(called.get(arg, arg) for arg in user.head.args))
-    return Rule(head, tuple(dict.fromkeys((*maker.body, *tests))))
+    renamed = with_arguments(Rule(user.head, tuple(comparisons_of(user))), called)
+    return Rule(renamed.head, tuple(dict.fromkeys((*maker.body, *renamed.body))))
 
 
-def _names_someone(head: Atom) -> bool:
+def _names_individual(head: Atom) -> bool:
     """Whether a conclusion is about an individual that the rule names."""
     return any(isinstance(arg, Constant) and not is_literal(arg.term) for arg in head.args)
 
@@ -164,70 +157,56 @@ def _is_idle(rule: Rule) -> bool:
     return rule.head in atoms_of(rule)
 
 
-def _speaks(predicate: str, datatypes: frozenset[str]) -> bool:
-    """Whether a predicate is a class or a property, of which literals are no subjects where it is told."""
-    return predicate[0] in "<_" and predicate not in datatypes and predicate != SAME_AS
+class _LiteralPlaces:
+    """Where literals can come to stand by some rules, if they may be subjects."""
 
+    def __init__(self, rules: Iterable[Rule], datatypes: frozenset[str]) -> None:
+        self.datatypes = datatypes
+        self.places: set[Place] = set()
+        waiting = [rule for rule in rules if rule.head.predicate not in (SAME_AS, "inconsistent")]
+        readers: dict[str, list[Rule]] = defaultdict(list)
+        for rule in waiting:
+            for predicate in {atom.predicate for atom in atoms_of(rule)}:
+                readers[predicate].append(rule)
+        while waiting:
+            rule = waiting.pop()
+            literals = (test.left for test in comparisons_of(rule) if test.right == _IS_LITERAL)
+            if all(self.may_be_literal(arg, rule) for arg in literals):
+                found = [number for number, arg in enumerate(rule.head.args) if self.may_be_literal(arg, rule)]
+                new = {(rule.head.predicate, number) for number in found} - self.places
+                if new:
+                    self.places |= new
+                    waiting += readers[rule.head.predicate]
 
-def _places(rules: Iterable[Rule], datatypes: frozenset[str]) -> frozenset[Place]:
-    """Where literals can come to stand by rules, if they may be subjects."""
-    found: set[Place] = set()
-    readers: dict[str, list[Rule]] = defaultdict(list)
-    waiting: list[Rule] = []
-    for rule in rules:
-        if rule.head.predicate in (SAME_AS, "inconsistent"):
-            continue
-        waiting.append(rule)
-        for predicate in {atom.predicate for atom in atoms_of(rule)}:
-            readers[predicate].append(rule)
-    while waiting:
-        rule = waiting.pop()
-        literals = (test.left for test in comparisons_of(rule) if test.right == _IS_LITERAL)
-        if not all(_may_be_literal(arg, rule, found, datatypes) for arg in literals):
-            continue
-        new = {
-            (rule.head.predicate, number)
-            for number, arg in enumerate(rule.head.args)
-            if _may_be_literal(arg, rule, found, datatypes)
-        } - found
-        if new:
-            found |= new
-            waiting += readers[rule.head.predicate]
-    return frozenset(found)
+    def takes_resources(self, predicate: str) -> bool:
+        """Whether a predicate is a class or a property: only resources are its subjects in what is output."""
+        return predicate[0] in "<_" and predicate not in self.datatypes and predicate != SAME_AS
 
+    def may_be_literal(self, arg: Expression, rule: Rule) -> bool:
+        """Whether a rule can find a literal as value of one of its arguments."""
+        if isinstance(arg, Constant):
+            return is_literal(arg.term)
+        if Comparison("is", arg, _IS_RESOURCE) in rule.body:
+            return False
+        found = ((atom, number) for atom in atoms_of(rule) for number, other in enumerate(atom.args) if other == arg)
+        return all(self._is_open(atom, number) or (atom.predicate, number) in self.places for atom, number in found)
 
-def _may_be_literal(arg: Expression, rule: Rule, places: Collection[Place], datatypes: frozenset[str]) -> bool:
-    """Whether a rule can find a literal as value of one of its arguments."""
-    if isinstance(arg, Constant):
-        return is_literal(arg.term)
-    if Comparison("is", arg, _IS_RESOURCE) in rule.body:
-        return False
-    found = ((atom, number) for atom in atoms_of(rule) for number, other in enumerate(atom.args) if other == arg)
-    return all(_is_open(atom, number, datatypes) or (atom.predicate, number) in places for atom, number in found)
-
-
-def _is_open(atom: Atom, number: int, datatypes: frozenset[str]) -> bool:
-    """Whether data bring literals here: as values, and where they are looked at."""
-    if atom.signature in HIDDEN_LITERALS or atom.predicate in datatypes:
-        return True
-    return number == 1 and _speaks(atom.predicate, datatypes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kinds:
-    datatypes: frozenset[str]
-    places: frozenset[Place]
+    def _is_open(self, atom: Atom, number: int) -> bool:
+        """Whether data bring literals here: as values, and where they are looked at."""
+        if atom.signature in HIDDEN_LITERALS or atom.predicate in self.datatypes:
+            return True
+        return number == 1 and self.takes_resources(atom.predicate)
 
     def sorted(self, rule: Rule) -> Iterator[Rule]:
         """The rule for each choice of which of its subjects are literals."""
-        spoken = [atom for atom in atoms_of(rule) if _speaks(atom.predicate, self.datatypes)]
-        subjects = dict.fromkeys(atom.args[0] for atom in spoken)
-        open_ones = [arg for arg in subjects if _may_be_literal(arg, rule, self.places, self.datatypes)]
+        asserted = [atom for atom in atoms_of(rule) if self.takes_resources(atom.predicate)]
+        subjects = dict.fromkeys(atom.args[0] for atom in asserted)
+        open_ones = [arg for arg in subjects if self.may_be_literal(arg, rule)]
         for chosen in chain.from_iterable(combinations(open_ones, size) for size in range(len(open_ones) + 1)):
             yield from self._headed(replace(rule, body=tuple(self._of(part, chosen) for part in rule.body)), chosen)
 
     def _of(self, part: Literal, values: Collection[Expression]) -> Literal:
-        if not isinstance(part, Now) or not _speaks(part.atom.predicate, self.datatypes):
+        if not isinstance(part, Now) or not self.takes_resources(part.atom.predicate):
             return part
         return Now(_of_value(part.atom)) if part.atom.args[0] in values else part
 
@@ -243,7 +222,7 @@ class _Kinds:
             if not known(one, rule) and not known(other, rule):
                 tests = [Comparison("is", arg, _IS_LITERAL) for arg in head.args if arg not in values]
                 yield Rule(Atom(_SAME_LITERAL, head.args), (*rule.body, *tests))
-        elif _speaks(head.predicate, self.datatypes):
+        elif self.takes_resources(head.predicate):
             subject = head.args[0]
             is_value = subject in values or (isinstance(subject, Constant) and is_literal(subject.term))
             if not is_value:
@@ -274,7 +253,7 @@ class _Kinds:
 
     def _holds_values(self, atom: Atom, number: int) -> bool:
         """Whether a literal may stand here that is written in another way elsewhere."""
-        if _speaks(atom.predicate, self.datatypes):
+        if self.takes_resources(atom.predicate):
             literal = number == 1
         elif atom.predicate.startswith(_OF_VALUE):
             literal = True
@@ -294,7 +273,7 @@ class _Kinds:
 
     def _is_no_literal(self, arg: Expression, rule: Rule) -> bool:
         asked = replace(rule, body=tuple(part for part in rule.body if part != Comparison("is", arg, _IS_RESOURCE)))
-        return not _may_be_literal(arg, asked, self.places, self.datatypes)
+        return not self.may_be_literal(arg, asked)
 
     def _resources(self, rule: Rule, *args: Expression) -> tuple[Comparison, ...]:
         """The tests that keep literals out, where they could come in."""
@@ -305,7 +284,7 @@ class _Kinds:
         if isinstance(arg, Constant):
             return not is_literal(arg.term)
         return Comparison("is", arg, _IS_RESOURCE) in rule.body or any(
-            (_speaks(atom.predicate, self.datatypes) and atom.args[0] == arg)
+            (self.takes_resources(atom.predicate) and atom.args[0] == arg)
             or (atom.predicate == SAME_AS and arg in atom.args)
             for atom in atoms_of(rule)
         )

@@ -1,4 +1,4 @@
-"""What an ontology forbids becomes rules that name the axiom, and who breaks it.
+"""What an ontology forbids becomes rules that name the axiom, and the individuals that break it.
 
     DisjointClasses(<Person> <Work>)    SubClassOf(<Student> <Person>)        becomes, every pair on its own (NTM),
 
@@ -10,7 +10,7 @@
         in'<Person>(X) :- <Student>(X).    in'<Person>(X) :- <Person>(X).
         inconsistent("Disjoint…",X,X) :- in'<Person>(X), <Work>(X).
 
-    or with one rule for all pairs (`sides`).
+    or with one rule for all pairs (`disjointness`).
 
 All of them derive the same: `inconsistent` for each asserted axiom, and each individual that breaks it (twice) or pair
 that does. An axiom that another one makes superfluous is reported all the same. Where members have become members of
@@ -23,15 +23,16 @@ from functools import cached_property
 from itertools import combinations
 from typing import Final
 
-from thalweg.diagnostics import NOWHERE, Source, Span
+from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
+from thalweg.languages.owl.axiom_rules import INCONSISTENT, clash, line_spans, related
 from thalweg.languages.owl.dl_lite import Role, Some
+from thalweg.languages.owl.knowledge import atoms_of
 from thalweg.languages.owl.negative import SELF, Negative, bits, name_of
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
 
-INCONSISTENT: Final = "inconsistent"
 KIND: Final = "kind'"
 Pair = tuple[str, str]
 # A bolt: its conjunctions, its inferences, and the classes that it passes on.
@@ -42,25 +43,15 @@ _X, _Y, _K, _L, _A = map(Variable, "XYKLA")
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """Rules that find what is inconsistent.
+    """Rules that find what is inconsistent; the place of a rule that is about one axiom is a line with that axiom.
 
-    `front` makes class assertions of role assertions and conjunctions, `bolts` are the rules of each bolt, `pairs` are
-    about roles, and `back` looks for the axioms that bolts have lost sight of. Each rule that is about one axiom has
-    its line in `source` as its place. `pinned` says which bolt each signature comes about in.
+    `pinned` says in which bolt each signature is derived.
     """
 
-    front: tuple[Rule, ...]
-    bolts: tuple[tuple[Rule, ...], ...]
-    pairs: tuple[Rule, ...]
-    back: tuple[Rule, ...]
+    rules: tuple[Rule, ...]
     background: tuple[Fact, ...]
-    source: Source
     pinned: frozenset[tuple[Predicate, int]] = frozenset()
     gathered: frozenset[Predicate] = frozenset()
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        return tuple(dict.fromkeys((*self.front, *(r for bolt in self.bolts for r in bolt), *self.pairs, *self.back)))
 
 
 def by_bolts(found: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> Checks:
@@ -95,8 +86,7 @@ class Writer:
         groups = (*found.disjoint, *found.disjoint_roles, *found.irreflexive)
         axioms = dict.fromkeys((*(group.axiom for group in groups), *found.alone))
         self.lines = {axiom: number for number, axiom in enumerate(axioms)}
-        self.source = Source(name, "\n".join(self.lines))
-        self.spans = _spans(self.source)
+        self.spans = line_spans(Source(name, "\n".join(self.lines)))
         self.place = {found.name(concept): concept for concept in range(len(found.concepts))}
 
     @cached_property
@@ -127,12 +117,13 @@ class Writer:
         for rule in self.meets():
             makers.setdefault(rule.head.predicate, []).append(rule)
         made: list[Rule] = []
-        asked = dict.fromkeys(name for rule in rules for name in _predicates(rule))
+        asked = dict.fromkeys(atom.predicate for rule in rules for atom in atoms_of(rule))
         waiting = list(asked)
         while waiting:
             found = makers.get(waiting.pop(), [])
             made += found
-            new = dict.fromkeys(name for rule in found for name in _predicates(rule) if name not in asked)
+            needed = (atom.predicate for rule in found for atom in atoms_of(rule))
+            new = dict.fromkeys(name for name in needed if name not in asked)
             asked |= new
             waiting += new
         return (*(self.value(self.place[name]) for name in sorted(asked) if self.is_value(name)), *made)
@@ -144,9 +135,7 @@ class Writer:
         """What has a value by a role, or is one."""
         some = self.found.concepts[concept]
         assert isinstance(some, Some)
-        other = Variable("_'1")
-        args = (other, _X) if some.role.inverse else (_X, other)
-        return Rule(Atom(self.found.name(concept), (_X,)), (Now(Atom(some.role.name, args)),))
+        return Rule(Atom(self.found.name(concept), (_X,)), (related(some.role, _X, Variable("_'1")),))
 
     def meets(self) -> Iterator[Rule]:
         """What is in all parts of a conjunction, each by way of any class below."""
@@ -174,9 +163,9 @@ class Writer:
     def disjoint_roles(self, axiom: str, one: Role, other: Role) -> Iterator[Rule]:
         """Two roles share a pair; everything is related to itself by `SELF`."""
         if SELF not in (one, other):
-            yield self.clash(axiom, _X, _Y, _related(one, _X, _Y), _related(other, _X, _Y))
+            yield self.clash(axiom, _X, _Y, related(one, _X, _Y), related(other, _X, _Y))
         elif one != other:
-            yield self.clash(axiom, _X, _X, _related(one if other == SELF else other, _X, _X))
+            yield self.clash(axiom, _X, _X, related(one if other == SELF else other, _X, _X))
 
     def roles_upwards(self) -> Iterator[Rule]:
         """The same by way of the roles that axioms name, which others become."""
@@ -199,10 +188,10 @@ class Writer:
     def subroles(self, role: Role) -> Iterator[Rule]:
         head = Atom(f"pair'{role.name}", (_X, _Y))
         below = self.found.role_order.below[self.found.roles.index(role)]
-        yield from (Rule(head, (_related(sub, _X, _Y),)) for sub in self.roles(below) if sub != SELF)
+        yield from (Rule(head, (related(sub, _X, _Y),)) for sub in self.roles(below) if sub != SELF)
 
     def roles(self, among: int) -> Iterator[Role]:
-        """The roles that facts speak of, and `SELF`."""
+        """The roles that facts can be about, and `SELF`."""
         found = map(self.found.roles.__getitem__, bits(among))
         return (role for role in found if role == SELF or not role.fresh)
 
@@ -211,7 +200,7 @@ class Writer:
 
     def pair(self, role: Role, one: Variable, other: Variable) -> Now:
         forwards = _forwards(role)
-        return _related(Role(f"pair'{forwards.name}", inverse=role != forwards), one, other)
+        return related(Role(f"pair'{forwards.name}", inverse=role != forwards), one, other)
 
     # Single rules
 
@@ -219,9 +208,7 @@ class Writer:
         return Now(Atom(self.found.name(concept), (_X,)))
 
     def clash(self, axiom: str, one: Variable, other: Variable, *body: Literal) -> Rule:
-        """Two break an axiom, or one does, who then stands twice: a predicate has one number of arguments."""
-        head = Atom(INCONSISTENT, (Constant(quote(axiom)), one, other))
-        return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[self.lines[axiom]])
+        return clash(axiom, one, other, body, self.spans[self.lines[axiom]])
 
 
 class _Pipeline(Writer):
@@ -240,15 +227,16 @@ class _Pipeline(Writer):
         forward = (Rule(Atom(f"in'{name}", (_X,)), (Now(Atom(name, (_X,))),)) for name in sorted(self.made))
         bolts[0] = (*self.alone(), *forward, *bolts[0])
         back, background = self.back()
-        told = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.told(axioms, name))
-        every = [rule for bolt in bolts for rule in bolt]
+        clashes = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.clashes(axioms, name))
+        every = tuple(rule for bolt in bolts for rule in bolt)
         roles = self.roles_pairwise() if len(bolts) == 1 else self.roles_upwards()
-        front = self.front([*every, *back])
+        # What makes concepts comes first, and what looks back at axioms that bolts have lost sight of comes last.
+        rules = (*self.front((*every, *back)), *every, *roles, *clashes, *back)
         pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[Predicate, int]]()
-        return Checks(front, tuple(bolts), tuple(roles), (*told, *back), background, self.source, pinned)
+        return Checks(tuple(dict.fromkeys(rules)), background, pinned)
 
     def pinned(self) -> Iterator[tuple[Predicate, int]]:
-        """Classes come about in the last bolt that makes something a member; what is told is told by the last one."""
+        """A class is derived in the last bolt that adds members to it; what is output, in the last bolt."""
         yield Predicate(INCONSISTENT, 3), len(self.bolts) - 1
         yield from ((Predicate(name, 1), number) for (number, _), name in self.sets.items())
         last = {sup: number for number, (_, inferences, _) in enumerate(self.bolts) for _, sup in inferences}
@@ -265,7 +253,7 @@ class _Pipeline(Writer):
         return Now(Atom(f"in'{name}" if name in self.made else name, (_X,)))
 
     def conjunction(self, number: int, one: str, other: str) -> Rule:
-        """One check for a pair, whatever the number of axioms that it breaks; where bolts follow, they hear of it."""
+        """One check for a pair, however many axioms it breaks; where bolts follow, the result is passed on to them."""
         axioms = self.broken(self.hits[self.place[one]], self.hits[self.place[other]])
         body = (self.arrived(one), self.arrived(other))
         if len(self.bolts) == len(axioms) == 1 and self.watched.isdisjoint(axioms):
@@ -273,7 +261,8 @@ class _Pipeline(Writer):
         predicate = self.sets.setdefault((number, axioms), f"both'{len(self.sets)}")
         return Rule(Atom(predicate, (_X,)), body, span=self.spans[self.lines[axioms[0]]])
 
-    def told(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
+    def clashes(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
+        """What is found to be in both classes of a pair breaks these axioms."""
         both = Now(Atom(predicate, (_X,)))
         yield from (self.clash(axiom, _X, _X, both) for axiom in axioms)
         if not self.watched.isdisjoint(axioms):
@@ -337,27 +326,9 @@ def by_side(*kinds: Atom) -> Iterator[Rule]:
     yield apart(Atom("side'", (_X, _K)), Atom("side'", (_X, _L)))
 
 
-def _related(role: Role, one: Variable, other: Variable) -> Now:
-    return Now(Atom(role.name, (other, one) if role.inverse else (one, other)))
-
-
 def _forwards(role: Role) -> Role:
     return role.flipped() if role.inverse else role
 
 
-def _predicates(rule: Rule) -> Iterator[str]:
-    return (literal.atom.predicate for literal in rule.body if isinstance(literal, Now))
-
-
 def fact(predicate: str, *args: str) -> Fact:
     return Fact(predicate, args)
-
-
-def _spans(source: Source) -> list[Span]:
-    """The place of each line of a text."""
-    spans: list[Span] = []
-    start = 0
-    for line in source.text.split("\n"):
-        spans.append(Span(source, start, start + len(line)) if line else NOWHERE)
-        start += len(line) + 1
-    return spans
