@@ -33,6 +33,7 @@ class Dictionary:
         self._free: tuple[list[int], list[int]] = [], []
         self._after_collection = 0
         self._characters = 0
+        self.collections = 0
         self.crowded = False
         self.canonical: Callable[[str], str] | None = None
 
@@ -150,6 +151,7 @@ class Dictionary:
         for literal, spellings in enumerate(self._spellings):
             known = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
             self.words.update((term, entry << 3 | literal << 2) for entry, term in known)
+        self.collections += 1
         self._after_collection = len(self)
         self._characters = sum(map(len, self.words))
         self.crowded = False

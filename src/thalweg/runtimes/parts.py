@@ -281,7 +281,7 @@ class Answers:
         )
 
     def _coded(self, facts: frozenset[str]) -> Batch:
-        batch = self._reader.batch(sorted(facts), None)
+        batch = self._reader.batch(sorted(facts))
         return self._one_by_one(facts) if batch is None else batch
 
     def _one_by_one(self, facts: frozenset[str]) -> Batch:
