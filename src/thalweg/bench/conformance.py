@@ -21,7 +21,7 @@ from rich.table import Table
 from thalweg.bench.denial import Triple
 from thalweg.bench.refutation import Close, Closure, follows
 from thalweg.bench.table import Target, verdict_table, write_verdict
-from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.engine import Engine
 from thalweg.languages.owl.kinds import owl

@@ -23,7 +23,7 @@ from rich.console import Console
 from thalweg.bench.ontologies import folder
 from thalweg.bench.plot import draw_consistency
 from thalweg.bench.table import Target, records_table, verdict_table, write_records, write_verdict
-from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.engine import Engine
 from thalweg.engine.memory import size_of
 from thalweg.ir.nodes import Program

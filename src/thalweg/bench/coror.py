@@ -29,8 +29,8 @@ from thalweg import api
 from thalweg.bench.ontologies import Subject, made, universities, well_known
 from thalweg.bench.plot import Lines, draw_lines, finish, panels, save
 from thalweg.bench.table import Target, records_table, verdict_table, write_records, write_verdict
-from thalweg.connectors.ontologies import read_triples
-from thalweg.connectors.values import code_facts
+from thalweg.connectors.batches import code_facts
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.engine import Engine
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.program import as_fact, over_triples, specialised

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, Protocol
 
-from thalweg.connectors.triples import TripleReader
+from thalweg.connectors.ntriples import TripleReader
 from thalweg.engine import Engine
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.dictionary import Dictionary
@@ -147,7 +147,7 @@ class _Door:
         self._inputs = Inputs(program)
 
     def take(self, blocks: Blocks) -> list[Batch]:
-        read = (item for block in blocks for item in self._reader.feed(block))
+        read = (item for block in blocks for item in self._reader.feed(block.encode()))
         return [self._inputs.only(item[1]) for item in read if isinstance(item, tuple)]
 
 

@@ -16,9 +16,9 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any, Final
 
+from thalweg.connectors.batches import Item, code_facts
 from thalweg.connectors.documents import document
-from thalweg.connectors.gather import Gatherer, Item
-from thalweg.connectors.values import code_facts
+from thalweg.connectors.lines import LineError, LineReader, wrong_line
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
 from thalweg.model.dictionary import Dictionary
@@ -41,35 +41,24 @@ _NAN: Final = json.loads("NaN")
 _TOGETHER: Final = 256
 
 
-class JsonLinesReader:
-    """Reads blocks of lines; `scope` tells its blank nodes from others.
+class JsonLinesReader(LineReader):
+    """Reads JSON Lines; `_lines` are those of the blocks so far, `_line` is the one that is looked at closely.
 
     >>> reader = JsonLinesReader(Dictionary(), "in.jsonl", "in", Clock(), "in")
     >>> [(tick, batch.order) for tick, batch in reader.feed(b'{"t": 36, "facts": ["a(x1,y)", "b"]}\\n{"t": 37')]
     [(36, ['a/2', 'b/0'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+        super().__init__(words, name, stream, clock, scope)
         self._words = words
-        self._scope = scope
-        self._name = name
-        self._stream = stream
-        self._clock = clock
         self._facts = FactReader(name, words)
-        self._rest = b""
-        # Lines in the blocks so far, and the number of the line that is looked at closely.
-        self._lines = self._line = 0
+        self._lines = 0
 
-    def feed(self, block: bytes) -> Iterator[Item]:
-        lines = self._rest + block
-        end = lines.rfind(b"\n") + 1
-        self._rest = lines[end:]
-        return iter(self._read(lines[: end - 1]) if end else ())
+    def _decoded(self, lines: bytes) -> Iterator[Item]:
+        return iter(self._items(lines.removesuffix(b"\n"))) if lines else iter(())
 
-    def finish(self) -> Iterator[Item]:
-        return self.feed(b"\n" if self._rest else b"")
-
-    def _read(self, data: bytes) -> Iterable[Item]:
+    def _items(self, data: bytes) -> Iterable[Item]:
         before = self._lines
         self._lines += data.count(b"\n") + 1
         try:
@@ -138,7 +127,7 @@ class JsonLinesReader:
             return
         # All documents of a stream are different, so their blank nodes are.
         stated = document(self._line, line, self._name, self._stream, self._clock, f"{self._scope}/{self._line}")
-        yield from Gatherer(self._words).gather(stated)
+        yield from self._gatherer.gather(stated)
 
     def _event(self, line: bytes) -> Item | None:
         """The event of a line; None where it is a document of JSON-LD."""
@@ -213,7 +202,8 @@ class JsonLinesReader:
         return replace(found, code="E301", span=span)
 
     def _wrong(self, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
-        return malformed(self._name, self._line, line, message, at, help)
+        text = line.decode(errors="replace")
+        return wrong_line(self._name, self._line, text, LineError(message, at), help)
 
 
 def _values(lines: list[str]) -> Iterator[Any]:
@@ -261,9 +251,3 @@ def _is_json_ld(data: object) -> bool:
 def _is_plain(data: dict[str, object]) -> bool:
     """Whether an event with further keys has nothing but facts: no graph, and none of the keys of JSON-LD."""
     return (len(data) == 3 and "stream" in data) or ("graph" not in data and not _is_json_ld(data))
-
-
-def malformed(name: str, number: int, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
-    """What is wrong with a line of a stream, and where."""
-    text = line.decode(errors="replace")
-    return Diagnostic("E301", message, Span(Source(name, text, number), at, at + 1), help)

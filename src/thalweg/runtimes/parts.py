@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.connectors.values import code_facts
+from thalweg.connectors.batches import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.engine import Change, Engine, Given, Proof
 from thalweg.languages.lars.facts import FactReader

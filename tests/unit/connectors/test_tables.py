@@ -13,7 +13,7 @@ from thalweg import run
 from thalweg.connectors import tables
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import RDF_TYPE, XSD

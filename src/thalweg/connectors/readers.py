@@ -1,21 +1,22 @@
-"""From blocks of bytes to events: which format it is, and who reads it."""
+"""From blocks of bytes to events: which format a stream has, and the reader of each format."""
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Final, Protocol
 
+from thalweg.connectors.batches import Item
 from thalweg.connectors.documents import JsonLdReader, TrigReader
-from thalweg.connectors.json_lines import JsonLinesReader, malformed
-from thalweg.connectors.quads import QuadReader, is_quad
+from thalweg.connectors.json_lines import JsonLinesReader
+from thalweg.connectors.lines import LineReader
+from thalweg.connectors.nquads import QuadReader, is_quad
+from thalweg.connectors.ntriples import TripleReader
 from thalweg.connectors.tables import ArrowReader, CsvReader
-from thalweg.connectors.triples import TripleReader
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import FactReader
 from thalweg.languages.registry import language_of
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
 from thalweg.model.time import Clock
 
 ENDINGS: Final = {
@@ -42,10 +43,10 @@ _STATEMENT: Final = re.compile(r"[\w-]*:|<")
 class Reader(Protocol):
     """Takes blocks, gives events and what is wrong, in the order in which they are written."""
 
-    def feed(self, block: bytes) -> Iterator[tuple[int, Batch] | Diagnostic]:
+    def feed(self, block: bytes) -> Iterator[Item]:
         """What can be read so far; the rest of a line waits for the next block."""
 
-    def finish(self) -> Iterator[tuple[int, Batch] | Diagnostic]:
+    def finish(self) -> Iterator[Item]:
         """The last line may have no end."""
 
 
@@ -80,88 +81,7 @@ def scope_of(name: str, stream: str | None) -> str:
     return str(path.with_name(path.name.partition(".")[0]))
 
 
-def open_reader(name: str, stream: str | None, words: Dictionary, clock: Clock) -> Reader:
-    """The reader for a stream, by its name."""
-    format = format_of(name)
-    return SniffingReader(words, name, stream, clock) if format is None else _reader(format, words, name, stream, clock)
-
-
-def _reader(format: str, words: Dictionary, name: str, stream: str | None, clock: Clock) -> Reader:
-    scope = scope_of(name, stream)
-    match format:
-        case "json":
-            return JsonLinesReader(words, name, stream, clock, scope)
-        case "triples":
-            return TextReader(TripleReader(words, name, stream, clock, scope))
-        case "quads":
-            return TextReader(QuadReader(words, name, stream, clock, scope))
-        case "trig":
-            return TrigReader(words, name, stream, clock, scope)
-        case "jsonld":
-            return JsonLdReader(words, name, stream, clock, scope)
-        case "csv":
-            return TextReader(CsvReader(words, name, stream, clock))
-        case "parquet":
-            return ArrowReader(words, name, stream, clock)
-    return FactLinesReader(words, name, stream, clock)
-
-
-class LinesReader(Protocol):
-    """A reader of text."""
-
-    name: str
-
-    def feed(self, text: str, /) -> Iterator[tuple[int, Batch] | Diagnostic]:
-        """Takes whole lines; only the last line of all may have no end."""
-
-    def close(self) -> Iterator[tuple[int, Batch] | Diagnostic]:
-        """What can be said only at the end."""
-
-
-class TextReader:
-    """Hands whole lines of text to a reader of lines; a line that is no text is told and left out.
-
-    >>> reader = TextReader(FactReader("in.facts", Dictionary()))
-    >>> [(tick, batch.order) for tick, batch in reader.feed(b"p at 3. q at 3.\\np at 4")]
-    [(3, ['p/0', 'q/0'])]
-    """
-
-    def __init__(self, reader: LinesReader) -> None:
-        self._reader = reader
-        self._rest = b""
-        self._line = 1
-
-    def feed(self, block: bytes) -> Iterator[tuple[int, Batch] | Diagnostic]:
-        lines = self._rest + block
-        end = lines.rfind(b"\n") + 1
-        self._rest = lines[end:]
-        return self._decoded(lines[:end])
-
-    def finish(self) -> Iterator[tuple[int, Batch] | Diagnostic]:
-        yield from self._decoded(self._rest)
-        yield from self._reader.close()
-
-    def _decoded(self, lines: bytes) -> Iterator[tuple[int, Batch] | Diagnostic]:
-        if self._line == 1:
-            lines = lines.removeprefix(BOM_UTF8)
-        while lines:
-            try:
-                text, lines = lines.decode(), b""
-            except UnicodeDecodeError as error:
-                start, end = lines.rfind(b"\n", 0, error.start) + 1, lines.find(b"\n", error.start)
-                yield from self._lines(lines[:start].decode())
-                line = lines[start : end if end >= 0 else len(lines)]
-                yield malformed(self._reader.name, self._line, line, "this is not UTF-8", error.start - start)
-                # The line break stays, so that lines are counted as they are written.
-                text, lines = "\n", lines[end + 1 :] if end >= 0 else b""
-            yield from self._lines(text)
-
-    def _lines(self, text: str) -> Iterator[tuple[int, Batch] | Diagnostic]:
-        yield from self._reader.feed(text)
-        self._line += text.count("\n")
-
-
-class FactLinesReader(TextReader):
+class FactLinesReader(LineReader):
     """Reads a stream of facts.
 
     >>> reader = FactLinesReader(Dictionary(), "in.facts", "in", Clock())
@@ -169,34 +89,60 @@ class FactLinesReader(TextReader):
     [(3, ['p/0', 'q/0'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
-        super().__init__(FactReader(name, words, clock, stream))
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+        super().__init__(words, name, stream, clock, scope)
+        self._facts = FactReader(name, words, clock, stream)
+
+    def _read(self, text: str) -> Iterator[Item]:
+        yield from self._facts.feed(text)
+        self._line += text.count("\n")
+
+    def _remaining(self) -> Iterator[Item]:
+        return self._facts.close()
 
 
 class SniffingReader:
     """Decides by how a stream begins, which `format_by_content` does."""
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
-        self._makings = words, name, stream, clock
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+        self._context = words, name, stream, clock, scope
         self._begun = b""
         self._reader: Reader | None = None
 
-    def feed(self, block: bytes) -> Iterator[tuple[int, Batch] | Diagnostic]:
+    def feed(self, block: bytes) -> Iterator[Item]:
         if self._reader is None:
             self._begun += block
             format = format_by_content(self._begun)
             if format is None:
                 return
-            self._reader = _reader(format, *self._makings)
+            self._reader = _READERS[format](*self._context)
             block = self._begun
         yield from self._reader.feed(block)
 
-    def finish(self) -> Iterator[tuple[int, Batch] | Diagnostic]:
+    def finish(self) -> Iterator[Item]:
         if self._reader is None and self._begun.strip():
-            self._reader = _reader(format_by_content(self._begun + b"\n") or "facts", *self._makings)
+            self._reader = _READERS[format_by_content(self._begun + b"\n") or "facts"](*self._context)
             yield from self._reader.feed(self._begun)
         if self._reader is not None:
             yield from self._reader.finish()
+
+
+_READERS: Final[Mapping[str, Callable[[Dictionary, str, str | None, Clock, str], Reader]]] = {
+    "facts": FactLinesReader,
+    "json": JsonLinesReader,
+    "triples": TripleReader,
+    "quads": QuadReader,
+    "trig": TrigReader,
+    "jsonld": JsonLdReader,
+    "csv": CsvReader,
+    "parquet": ArrowReader,
+}
+
+
+def open_reader(name: str, stream: str | None, words: Dictionary, clock: Clock) -> Reader:
+    """The reader for a stream, by its name."""
+    reader = _READERS.get(format_of(name) or "", SniffingReader)
+    return reader(words, name, stream, clock, scope_of(name, stream))
 
 
 def format_by_content(begun: bytes) -> str | None:
