@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors.files import FILE_BLOCK, open_for_reading, unreadable
+from thalweg.connectors.files import read_bytes, unreadable
 from thalweg.connectors.graphs import misread
 from thalweg.diagnostics import Rejected, Source
 from thalweg.languages.owl import graph, syntaxes
@@ -22,7 +22,7 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
     Relative IRIs stay relative, and blank nodes are called after the file.
     """
     name = document.name if isinstance(document, Source) else str(document)
-    data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else _read(Path(document))
+    data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else read_bytes(Path(document))
     format = format_of(name, data)
     assert format is not None
     try:
@@ -35,13 +35,3 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
         raise Rejected([misread("E101", name, 1, wrong)]) from None
     except UnknownEncodingError as error:
         raise unreadable(name, error) from None
-
-
-def _read(path: Path) -> bytes:
-    file = open_for_reading(path)
-    try:
-        return b"".join(iter(lambda: file.read(FILE_BLOCK), b""))
-    except (OSError, EOFError) as error:
-        raise unreadable(str(path), error) from error
-    finally:
-        file.close()

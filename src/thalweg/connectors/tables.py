@@ -17,11 +17,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
-from thalweg.connectors.files import stream_of, unreadable
+from thalweg.connectors.files import PathTransport, unreadable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import LineError, LineReader, wrong_line
 from thalweg.diagnostics import Diagnostic, Rejected
@@ -279,11 +278,9 @@ class ArrowReader:
 
 
 @dataclass(slots=True)
-class ParquetTransport:
+class ParquetTransport(PathTransport):
     """`readings.parquet`: blocks of rows, of the columns that matter."""
 
-    path: Path
-    live: bool = False
     _file: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -294,14 +291,6 @@ class ParquetTransport:
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             # Names in a damaged file are bytes that no text has.
             raise unreadable(self.name, error) from error
-
-    @property
-    def name(self) -> str:
-        return str(self.path)
-
-    @property
-    def stream(self) -> str:
-        return stream_of(self.path)
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         from pyarrow import ArrowException
