@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
-from thalweg.explain.draw import draw
-from thalweg.explain.draw_stages import draw_stages
+from thalweg.explain.draw_plan import draw_plan
 from thalweg.explain.origins import Origin, Origins, kinds
 from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, ExplainedStage, explain_stages
 from thalweg.explain.text import tell
@@ -153,7 +152,7 @@ class Explanation:
         return tell(self)
 
     def as_svg(self) -> str:
-        return draw(self) if self.stages is None else draw_stages(self)
+        return draw_plan(self)
 
     def as_data(self) -> dict[str, object]:
         """The same for programs to read."""

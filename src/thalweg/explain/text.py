@@ -88,9 +88,9 @@ class _Teller:
 
     def summary(self) -> str:
         it = self.explanation
-        rules, strata = _count(len(it.rules), "rule", "rules"), _count(len(it.strata), "stratum", "strata")
-        atoms = _count(len(it.readings), "atom is", "atoms are")
-        memories = _count(len(it.answering), "memory", "memories")
+        rules, strata = count(len(it.rules), "rule"), count(len(it.strata), "stratum", "strata")
+        atoms = count(len(it.readings), "atom is", "atoms are")
+        memories = count(len(it.answering), "memory", "memories")
         return f"{rules} in {strata}; {atoms} answered by {memories}, {len(it.shared)} of them shared"
 
     def strata(self) -> Iterator[str]:
@@ -142,7 +142,7 @@ class _Teller:
 
     def stages(self) -> Iterator[str]:
         for stage in self.explanation.stages or ():
-            buckets = _count(stage.partitions, "bucket", "buckets") + (f", because {stage.why}" if stage.why else "")
+            buckets = count(stage.partitions, "bucket") + (f", because {stage.why}" if stage.why else "")
             yield from _wrapped(self.brief(buckets), f"{stage.number:>3}  ", "       ")
             beside = [f"stage {number}" for number in stage.beside]
             yield from self.entries("beside", [", ".join(beside)] if beside else [])
@@ -197,8 +197,13 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def count(number: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    >>> count(1, "rule"), count(2_000, "rule"), count(2, "memory", "memories")
+    ('1 rule', '2000 rules', '2 memories')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _listed(things: Iterable[object]) -> str:
