@@ -30,7 +30,7 @@ class Address:
 
     @property
     def name(self) -> str:
-        """As the user wrote it, but for the password, which is nobody's business."""
+        """As the user wrote it, without the password."""
         user = f"{quote(self.user)}@" if self.user else ""
         options = "&".join(f"{key}={value}" for key, value in self.options.items())
         return (
@@ -64,7 +64,7 @@ class Address:
         return Rejected([Diagnostic("E403", f"{message} in `{self.name}`", help=help)])
 
     def failed(self, reason: str) -> Failed:
-        """Why there is no connection, or no longer."""
+        """The failure to connect, or to stay connected, with its reason."""
         return Failed(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
 
 

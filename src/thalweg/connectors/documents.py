@@ -150,7 +150,7 @@ class TrigReader(_PieceReader):
         try:
             quads.extend(self._document.read(piece))
         except WrongSyntax as wrong:
-            # Half a graph would be another event; what was said before it stands.
+            # Half a graph would be another event; only the descriptions before it count.
             return [quad for quad in quads if quad[3] is None], wrong
         return quads, None
 

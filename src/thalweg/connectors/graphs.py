@@ -5,8 +5,8 @@
 
 The time stands before or behind the quads of its event; it may also be a tick, `"36"^^xsd:integer`. An event is
 complete when its time is known and a quad or the time of another one follows, or the stream ends; so the quads of an
-event stand together, or before its time. Whatever else the default graph says describes events, and is no part of
-them. A time without quads is no event.
+event stand together, or before its time. Everything else in the default graph describes events, and is not part
+of them. A time without quads does not make an event.
 
 What waits is what cannot be decided yet: quads whose time has not come, all of them; and the last times whose quads
 have not come.
@@ -142,6 +142,6 @@ def _behind(line: str, part: str) -> int:
 
 
 def misread(code: str, name: str, first_line: int, wrong: WrongSyntax, help: str = "") -> Diagnostic:
-    """What is wrong with a document, or with a part of one that begins at a line, as its reader is told."""
+    """The diagnostic for a syntax error in a document, or in a part of one that begins at a line."""
     source = Source(name, wrong.text, first_line + wrong.line - 1)
     return Diagnostic(wrong.code or code, str(wrong), Span(source, wrong.column - 1, wrong.column), help)

@@ -1,4 +1,4 @@
-"""`kafka://host:port[,host:port]/topic`: each message is a line, or several. The only door to confluent-kafka.
+"""`kafka://host:port[,host:port]/topic`: each message is a line, or several. Only here is confluent-kafka imported.
 
     kafka://localhost:9092/readings               from the beginning, and on as messages come
     kafka://localhost:9092/readings?from=latest   from now on
@@ -137,7 +137,7 @@ class KafkaTransport:
     def _stumble(self, error: "KafkaError", message: "Message") -> None:
         if error.code() != error._PARTITION_EOF:
             raise self._address.failed(sentence(error))
-        # The last messages before an end may be marks of transactions, which nobody gets to see.
+        # The last messages before an end may be marks of transactions, which consumers never receive.
         if self._ends is not None:
             self._ends.pop(message.partition() or 0, None)
 

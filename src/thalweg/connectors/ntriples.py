@@ -1,7 +1,7 @@
 """Timestamped N-Triples: `36 <s> <p> <o> .`, a tick or an `xsd:dateTime` and a triple on each line.
 
 Most lines hold IRIs and literals without escapes; one regular expression takes them apart. Blank nodes and escapes
-take a closer look, and so does a line with a mistake, which costs that line only. (A parser of RDF is no faster, for
+take a closer look, and so does a line with a mistake, which costs that line only. (A parser of RDF is not faster, for
 each of its terms is an object that must be taken apart again, and it gives up at the first mistake.)
 """
 

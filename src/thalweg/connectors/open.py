@@ -95,7 +95,7 @@ def text_stream(source: Source) -> TextTransport:
 
 
 def open_output(name: str | None) -> Sink:
-    """Opens where answers go; the standard output where nothing is said."""
+    """Opens where answers go; the standard output by default."""
     if name is None or name == "-":
         return files.standard_output()
     scheme = _scheme(name)

@@ -53,7 +53,7 @@ class Reader(Protocol):
 def format_of(name: str) -> str | None:
     """The format that a name's ending says, looking through `.gz`; None where only the content can say.
 
-    A document of RDF that has no times is no stream, and is refused.
+    A document of RDF without times is not a stream, and is refused.
 
     >>> format_of("readings.facts.gz"), format_of("tcp://localhost:9000")
     ('facts', None)
@@ -70,7 +70,7 @@ def format_of(name: str) -> str | None:
 
 
 def scope_of(name: str, stream: str | None) -> str:
-    """What tells the blank nodes of a document from those of others: the path, as written but without endings.
+    """The scope of a document's blank nodes, which no other shares: its path, as written but without endings.
 
     >>> scope_of("north.nq", "north"), scope_of("city/north.nq.gz", "city"), scope_of("tcp://host:9000", "host")
     ('north', 'city/north', 'host')

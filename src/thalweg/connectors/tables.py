@@ -182,7 +182,7 @@ class CsvReader(LineReader):
                     else:
                         self._layout = Layout([cell.strip() for cell in row], self._stream, self._clock)
                 except LineError as wrong:
-                    # Without a header no line means anything, so that one complaint is enough.
+                    # Without a header no line means anything, so one diagnostic is enough.
                     self._hopeless = self._layout is None
                     yield wrong_cell(self._name, self._line, line, row, wrong)
 

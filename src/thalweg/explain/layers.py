@@ -104,7 +104,7 @@ class _Grid:
         self.columns = best
 
     def _sort(self, column: list[str], towards: dict[str, list[str]]) -> None:
-        """By the middle of the neighbours; who has none stays where it is."""
+        """By the middle of the neighbours; a place without any stays where it is."""
         place = {name: number for names in self.columns for number, name in enumerate(names)}
 
         def middle(name: str) -> tuple[float, bool]:

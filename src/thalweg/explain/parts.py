@@ -47,7 +47,7 @@ class ExplainedParts:
         return tuple(one for part in self.parts for one in part.explanation.warnings)
 
     def as_data(self) -> dict[str, object]:
-        """The same for programs to read; what is said of rules, and of answer sets, is said here, too."""
+        """The same for programs to read; keys of rules, and of answer sets, are repeated at the top."""
         data: dict[str, object] = {}
         strata: list[object] = []
         for part in self.parts:

@@ -21,15 +21,15 @@ TIGHT: Final = "\N{NO-BREAK SPACE}"
 """A space that a line does not break at."""
 
 
-def tell(explanation: "Explanation") -> str:
+def as_text(explanation: "Explanation") -> str:
     """All of it, section by section.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
     >>> from thalweg.explain.plan import explain
-    >>> print(tell(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))).splitlines()[0])
+    >>> print(as_text(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))).splitlines()[0])
     1 rule in 1 stratum; 1 atom is answered by 1 memory, 0 of them shared
     """
-    return "\n".join(_Teller(explanation).lines())
+    return "\n".join(_Text(explanation).lines())
 
 
 def kept(memory: "Memory") -> str:
@@ -65,7 +65,7 @@ def briefly(texts: Iterable[str]) -> Callable[[str], str]:
     return lambda text: _IRI.sub(lambda iri: f":{iri[1]}" if iri[1] and len(meant[iri[1]]) == 1 else iri[0], text)
 
 
-class _Teller:
+class _Text:
     def __init__(self, explanation: "Explanation") -> None:
         self.explanation = explanation
         self.brief = briefly(explanation.texts)
@@ -150,7 +150,7 @@ class _Teller:
             yield from self.entries("rules", [_chain(rules, ", ")] if stage.rules else [])
             reads = [f"{each.signature}{arrives(stage, each)}" for each in stage.arrivals]
             yield from self.entries("reads", reads + ["all other facts, to count them"] * stage.counts_everything)
-            yield from self.entries("tells", [", ".join(stage.tells)] if stage.tells else [])
+            yield from self.entries("output", [", ".join(stage.outputs)] if stage.outputs else [])
 
     def warnings(self) -> Iterator[str]:
         for warning in self.explanation.warnings:

@@ -2,7 +2,7 @@
 
 Numbers are their own words; every other term gets an entry, and its word is the entry and three bits: 000 for a
 resource, 100 for a literal in quotes, so that a word alone says what it stands for. Entries are given back when nothing
-that lives uses them, so that the dictionary follows the window and not the run: `collect` is told what is still in use.
+that lives uses them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
 """
 
 from collections.abc import Callable, Iterable

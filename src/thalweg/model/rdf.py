@@ -1,4 +1,4 @@
-"""RDF and facts are two spellings of one thing. The only door to pyoxigraph.
+"""RDF and facts are two spellings of one thing. Only here is pyoxigraph imported.
 
     <s> <p> <o>             is the fact   <p>(<s>,<o>)
     <s> rdf:type <C>        is the fact   <C>(<s>)
@@ -263,8 +263,8 @@ def read_graph(
 ) -> Iterator[tuple[str, str, str, str | None]]:
     """The statements of a document as terms; `WrongSyntax` where it cannot be read further.
 
-    Relative IRIs are resolved against `base`. It may be relative itself, and is empty unless told: then so are they.
-    `scope` tells the blank nodes of this document from those of others.
+    Relative IRIs are resolved against `base`. It may be relative itself, or empty, and they stay relative then.
+    `scope` distinguishes the blank nodes of this document from those of others.
 
     >>> list(read_graph(b"@prefix : <http://ex.org/> . :a :p 3 ; <q> _:b .", "turtle", scope="in"))
     [('<http://ex.org/a>', '<http://ex.org/p>', '3', None), ('<http://ex.org/a>', '<q>', '_:in_0_b', None)]
@@ -333,7 +333,7 @@ class Document:
         with suppress(SyntaxError):
             for _ in self._parser(lines):
                 pass
-        # JSON-LD is complained of when all of it has been read.
+        # Errors in JSON-LD are raised when all of it has been read.
         return lines.taken if self._format == "rdfxml" else 1
 
 
@@ -389,12 +389,12 @@ class _Terms(dict[Any, Any]):
         if len(self) > _KEPT:
             self.clear()
         if len(self._random) > _KEPT:
-            # A node without a label is spoken of in one statement only, so none that comes again is lost here.
+            # A node without a label occurs in one statement only, so it is not needed again.
             self._random.clear()
         return self
 
     def allow(self, size: int) -> None:
-        """Another piece of a document has so many bytes, and its terms may be larger by a factor."""
+        """Allows terms in proportion to the size of another piece of a document."""
         self._left += size * _MOST_PER_BYTE
 
     def __missing__(self, node: Any) -> str | None:
@@ -419,7 +419,7 @@ class _Terms(dict[Any, Any]):
         raise ValueError("a triple as a term (RDF-star) is not supported")
 
     def _label(self, label: str) -> str:
-        """Random labels are numbered instead: whoever reads a document twice wants to find the same terms."""
+        """Random labels are numbered instead: reading a document twice must give the same terms."""
         if not _RANDOM.match(label):
             return label
         if label not in self._random:
