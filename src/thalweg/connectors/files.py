@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, Rejected
 
@@ -104,19 +104,12 @@ class InputTransport:
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         size = LIVE_BLOCK if self.live else FILE_BLOCK
-        while block := self._wait(size, interrupt):
+        while block := interrupt.wait(lambda: os.read(self.number, size)):
             yield block
 
     def close(self) -> None:
         if self.number:
             os.close(self.number)
-
-    def _wait(self, size: int, interrupt: Interrupt) -> bytes:
-        try:
-            with interrupt.waiting():
-                return os.read(self.number, size)
-        except Interrupted:
-            return b""
 
 
 def stream_of(path: Path) -> str:

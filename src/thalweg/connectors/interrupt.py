@@ -77,6 +77,14 @@ class Interrupt:
         finally:
             self._waiting = False
 
+    def wait(self, read: Callable[[], bytes]) -> bytes:
+        """Waits for a block; an empty one, which ends a stream, where the user asks to end."""
+        try:
+            with self.waiting():
+                return read()
+        except Interrupted:
+            return b""
+
     @contextmanager
     def listen(self, grace: float | None = None) -> Iterator[None]:
         """While this lasts, SIGINT and SIGTERM ask to end; what has not ended after the grace is stopped."""

@@ -17,7 +17,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors import broker
-from thalweg.connectors.broker import Address, LineCutter, as_lines, not_installed, read_address
+from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Failed
 
@@ -162,7 +162,7 @@ class KafkaTransport:
                 raise self._address.failed(sentence(error.args[0])) from error
 
 
-class KafkaSink:
+class KafkaSink(LineSink):
     """Sends each line as a message; what is not acknowledged by all replicas in sync is a failure.
 
     All lines have one key, so they go to one partition and keep their order.
@@ -171,13 +171,8 @@ class KafkaSink:
     def __init__(self, uri: str) -> None:
         self._address = kafka_address(uri, ("key",))
         self._key = self._address.options.get("key", "thalweg").encode()
-        self._lines = LineCutter()
         self._failure: KafkaError | None = None
         self._producer = open_producer(self._address, Trouble())
-
-    def write(self, data: bytes, /) -> int:
-        self._send(self._lines.cut(data))
-        return len(data)
 
     def flush(self) -> None:
         # The library gives up a message after a while, so that this ends.
@@ -187,19 +182,15 @@ class KafkaSink:
             failure, self._failure = self._failure, None
             raise self._address.failed(sentence(failure))
 
-    def close(self) -> None:
-        self._send(self._lines.rest())
-        self.flush()
-
-    def _send(self, lines: list[bytes]) -> None:
-        for line in lines:
-            while not self._taken(line):
+    def publish(self, messages: Iterable[bytes]) -> None:
+        for message in messages:
+            while not self._taken(message):
                 self._producer.poll(BEAT)
         self._producer.poll(0)
 
-    def _taken(self, line: bytes) -> bool:
+    def _taken(self, message: bytes) -> bool:
         try:
-            self._producer.produce(self._address.topic, line, self._key, on_delivery=self._delivered)
+            self._producer.produce(self._address.topic, message, self._key, on_delivery=self._delivered)
         except BufferError:
             return False
         return True

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from thalweg.connectors import broker
-from thalweg.connectors.broker import Address, LineCutter, as_lines, not_installed, read_address
+from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic, Rejected
 
@@ -89,7 +89,7 @@ class MqttTransport:
         return [self._arrived.get() for _ in range(ready)]
 
 
-class MqttSink:
+class MqttSink(LineSink):
     """Publishes each line as a message, and knows which ones the broker has acknowledged."""
 
     def __init__(self, uri: str) -> None:
@@ -97,18 +97,12 @@ class MqttSink:
         if set("+#") & set(address.topic):
             message = f"`{address.name}` has a wildcard in its topic, and answers need a single topic"
             raise Rejected([Diagnostic("E402", message, help="use `+` and `#` only for reading streams")])
-        self._lines = LineCutter()
         self._sent = self._acknowledged = 0
         self._changed = Condition()
         self._link = Link(address)
         self._link.client.on_publish = self._confirm
 
-    def write(self, data: bytes, /) -> int:
-        self.publish(self._lines.cut(data))
-        return len(data)
-
     def publish(self, messages: Iterable[bytes]) -> None:
-        """Sends messages as they are; whether they have arrived is known after `flush`."""
         for message in messages:
             self._wait_for(self._sent - HELD)
             self._link.client.publish(self._address.topic, message, AT_LEAST_ONCE)
@@ -119,8 +113,7 @@ class MqttSink:
 
     def close(self) -> None:
         try:
-            self.publish(self._lines.rest())
-            self.flush()
+            super().close()
         finally:
             self._link.close()
 
