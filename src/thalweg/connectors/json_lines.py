@@ -211,8 +211,8 @@ def _values(lines: list[str]) -> Iterator[Any]:
     return chain.from_iterable(_parse(lines[start : start + _TOGETHER]) for start in range(0, len(lines), _TOGETHER))
 
 
-def _parse(lines: list[str]) -> Iterable[Any]:
-    """The values of some lines, parsed at once, which takes half the time; one by one where a line is not JSON.
+def _parse(lines: list[str]) -> list[Any]:
+    """The values of some lines, parsed at once, which takes half the time; half of them where one is not JSON.
 
     `NaN` is put between the lines, and must be found there again: so two broken ones cannot complete each other.
     """
@@ -221,16 +221,11 @@ def _parse(lines: list[str]) -> Iterable[Any]:
     try:
         found = json.loads(f"[{joined}]")
     except (ValueError, RecursionError):
-        return map(_parse_line, lines)
-    is_safe = joined.count("NaN") == found[1::2].count(_NAN) == marks and len(found) == 2 * marks + 1
-    return found[::2] if is_safe else map(_parse_line, lines)
-
-
-def _parse_line(line: str) -> Any:
-    try:
-        return json.loads(line) if line else _BLANK
-    except (ValueError, RecursionError):
-        return _WRONG
+        found = []
+    if joined.count("NaN") == found[1::2].count(_NAN) == marks and len(found) == 2 * marks + 1:
+        return found[::2]
+    middle = len(lines) // 2
+    return [*_parse(lines[:middle]), *_parse(lines[middle:])] if middle else [_WRONG]
 
 
 def _loaded(line: bytes) -> Any:

@@ -194,6 +194,7 @@ class FactReader:
 
     def _take_run(self, run: str, name: str, time: str, batch: Batch) -> bool:
         """Adds the facts of a run to a batch; False, and none is added, where one of them needs a closer look."""
+        known, words_of = self.dictionary.words.get, self._words
         end = f") at {time}.\n"
         facts = run[len(name) + 1 : -len(end)].split(f"{end}{name}(")
         commas = facts[0].count(",")
@@ -201,7 +202,7 @@ class FactReader:
         if any(fact.count(",") != commas for fact in facts):
             return False
         try:
-            words = self._code(args)
+            words = [known(arg) or words_of[arg] for arg in args]
         except ReadingError:
             return False
         signature = self._signatures.get((name, commas + 1)) or self._signature(name, commas + 1)
@@ -266,12 +267,13 @@ class FactReader:
         return [*map(signatures.__getitem__, names)], words
 
     def _one_by_one(self, facts: list[str]) -> tuple[list[Predicate], dict[Predicate, list[int]]]:
+        known, words_of = self.dictionary.words.get, self._words
         order: list[Predicate] = []
         found: dict[Predicate, list[int]] = {}
         for fact in facts:
             name, bracket, args = fact.partition("(")
             try:
-                words = self._code(args[:-1].split(",")) if bracket else []
+                words = [known(arg) or words_of[arg] for arg in args[:-1].split(",")] if bracket else []
                 signature = self._signatures.get((name, len(words))) or self._checked(name, len(words))
                 if bracket and args[-1:] != ")":
                     raise _not_simple(fact)
@@ -293,10 +295,7 @@ class FactReader:
         text, between = "\n".join(facts), f")\n{name}("
         if text[-1:] != ")" or not len(facts) - 1 == text.count("\n") == text.count(between):
             raise _not_simple(text)
-        return self._code(text[len(name) + 1 : -1].replace(between, ",").split(","))
-
-    def _code(self, terms: list[str]) -> list[int]:
-        """The words of terms."""
+        terms = text[len(name) + 1 : -1].replace(between, ",").split(",")
         words = [*map(self.dictionary.words.get, terms, map(self._words.get, terms))]
         if None not in words:
             return words  # type: ignore[return-value]
