@@ -15,7 +15,7 @@ from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.encoding import Recoder, line_ends
-from thalweg.model.rdf import Document, Quad, WrongSyntax, read_graph
+from thalweg.model.rdf import Document, Quad, RdfSyntaxError, read_graph
 from thalweg.model.time import Clock
 
 Piece = tuple[int, bytes]
@@ -145,11 +145,11 @@ class TrigReader(_PieceReader):
     def _remaining(self) -> Iterator[Stated | Diagnostic]:
         return self._events.rest()
 
-    def _quads(self, piece: bytes) -> tuple[list[Quad], WrongSyntax | None]:
+    def _quads(self, piece: bytes) -> tuple[list[Quad], RdfSyntaxError | None]:
         quads: list[Quad] = []
         try:
             quads.extend(self._document.read(piece))
-        except WrongSyntax as wrong:
+        except RdfSyntaxError as wrong:
             # Half a graph would be another event; only the descriptions before it count.
             return [quad for quad in quads if quad[3] is None], wrong
         return quads, None
@@ -185,7 +185,7 @@ def document(
     """What a whole document of JSON-LD states: all of it is known, so graphs may stand in any order."""
     try:
         quads = list(read_graph(text, "jsonld", scope=scope))
-    except WrongSyntax as wrong:
+    except RdfSyntaxError as wrong:
         yield misread("E301", name, line, wrong, _COSTS.format("document"))
         return
     if not quads and text.strip(b" \t\r\n[]{}"):

@@ -20,7 +20,7 @@ from typing import Final
 from thalweg.connectors.batches import Stated, moment, triple
 from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.diagnostics import Diagnostic, Source, Span
-from thalweg.model.rdf import GENERATED_AT, XSD, WrongSyntax
+from thalweg.model.rdf import GENERATED_AT, XSD, RdfSyntaxError
 from thalweg.model.time import Clock
 
 _MOMENT: Final = re.compile(rf'"([^"\\]*)"(?:\^\^<{XSD}dateTime(?:Stamp)?>)?\Z')
@@ -141,7 +141,7 @@ def _behind(line: str, part: str) -> int:
     return at + len(part) + 1 if at >= 0 else 0
 
 
-def misread(code: str, name: str, first_line: int, wrong: WrongSyntax, help: str = "") -> Diagnostic:
+def misread(code: str, name: str, first_line: int, wrong: RdfSyntaxError, help: str = "") -> Diagnostic:
     """The diagnostic for a syntax error in a document, or in a part of one that begins at a line."""
     source = Source(name, wrong.text, first_line + wrong.line - 1)
     return Diagnostic(wrong.code or code, str(wrong), Span(source, wrong.column - 1, wrong.column), help)

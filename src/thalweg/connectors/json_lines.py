@@ -24,7 +24,7 @@ from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import WrongSyntax, fact_of, read_graph
+from thalweg.model.rdf import RdfSyntaxError, fact_of, read_graph
 from thalweg.model.time import FOREVER, Clock
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
@@ -140,7 +140,7 @@ class JsonLinesReader(LineReader):
             if "graph" in data:
                 return tick, code_facts(self._graph(data["graph"]), self._words, self._named(stream))
             return tick, self._batch(data["facts"], self._named(stream))
-        except WrongSyntax as error:
+        except RdfSyntaxError as error:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
         except json.JSONDecodeError as error:
             return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
@@ -219,7 +219,7 @@ def _parse(lines: list[str]) -> list[Any]:
     joined = ",NaN,".join(lines if all(lines) else [line or "null" for line in lines])
     marks = len(lines) - 1
     try:
-        found = json.loads(f"[{joined}]")
+        found: list[Any] = json.loads(f"[{joined}]")
     except (ValueError, RecursionError):
         found = []
     if joined.count("NaN") == found[1::2].count(_NAN) == marks and len(found) == 2 * marks + 1:

@@ -9,7 +9,7 @@ from thalweg.diagnostics import Rejected, Source
 from thalweg.languages.owl import graph, syntaxes
 from thalweg.languages.owl.formats import format_of
 from thalweg.model.encoding import UnknownEncodingError, as_utf8
-from thalweg.model.rdf import READ, WrongSyntax, read_graph
+from thalweg.model.rdf import READ, RdfSyntaxError, read_graph
 
 Triple = tuple[str, str, str]
 
@@ -31,7 +31,7 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
             return list(graph.triples(syntaxes.read(text, _SYNTAXES[format], name, name), name))
         quads = read_graph(data, format, base=Path(name).name, scope=name)
         return list(dict.fromkeys((subject, predicate, thing) for subject, predicate, thing, _ in quads))
-    except WrongSyntax as wrong:
+    except RdfSyntaxError as wrong:
         raise Rejected([misread("E101", name, 1, wrong)]) from None
     except UnknownEncodingError as error:
         raise unreadable(name, error) from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors import files, kafka, mqtt, replay, socket, tables
+from thalweg.connectors import files, kafka, mqtt, replay, socket, tabular
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.readers import ENDINGS, format_of
 from thalweg.connectors.transport import Sink, Transport
@@ -45,7 +45,7 @@ def open_stream(name: str | Path) -> Transport:
 
 def _file(path: Path) -> Transport:
     _check_ending(path)
-    return tables.ParquetTransport(path) if format_of(path.name) == "parquet" else files.FileTransport(path)
+    return tabular.ParquetTransport(path) if format_of(path.name) == "parquet" else files.FileTransport(path)
 
 
 def _folder(path: Path) -> Transport:

@@ -12,7 +12,7 @@ from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.connectors.lines import LineReader
 from thalweg.connectors.nquads import QuadReader, is_quad
 from thalweg.connectors.ntriples import TripleReader
-from thalweg.connectors.tables import ArrowReader, CsvReader
+from thalweg.connectors.tabular import ArrowReader, CsvReader
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import FactReader
 from thalweg.languages.registry import language_of

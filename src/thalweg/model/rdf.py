@@ -244,7 +244,7 @@ _MOST: Final = 1 << 24
 _MOST_PER_BYTE: Final = 64
 
 
-class WrongSyntax(ValueError):  # noqa: N818
+class RdfSyntaxError(ValueError):
     """A document is not what its format says: what is wrong, where (counted from 1), and how that line reads.
 
     `code` is the number of the diagnostic, where it is another than that of a mistake of syntax.
@@ -261,7 +261,7 @@ class WrongSyntax(ValueError):  # noqa: N818
 def read_graph(
     data: bytes | BinaryIO, format: str, *, base: str | None = None, scope: str = ""
 ) -> Iterator[tuple[str, str, str, str | None]]:
-    """The statements of a document as terms; `WrongSyntax` where it cannot be read further.
+    """The statements of a document as terms; `RdfSyntaxError` where it cannot be read further.
 
     Relative IRIs are resolved against `base`. It may be relative itself, or empty, and they stay relative then.
     `scope` distinguishes the blank nodes of this document from those of others.
@@ -300,11 +300,11 @@ class Document:
                 yield terms[subject], terms[predicate], terms[object], terms[graph]
         except SyntaxError as error:
             line = self._line(data) if error.lineno is None else max(1, error.lineno - declared.count(b"\n"))
-            raise WrongSyntax(_sentence(error.msg), line, error.offset or 1, _text(data, line)) from None
+            raise RdfSyntaxError(_sentence(error.msg), line, error.offset or 1, _text(data, line)) from None
         except ExpansionError as error:
             raise _too_large(data, error) from None
         except ValueError as error:
-            raise WrongSyntax(str(error), text=_text(data, 1)) from None
+            raise RdfSyntaxError(str(error), text=_text(data, 1)) from None
         finally:
             if parser is not None and self._format in _DECLARES:
                 self._base, self._prefixes = parser.base_iri, parser.prefixes
@@ -353,9 +353,9 @@ def _text(data: bytes, line: int) -> str:
     return "" if found is None else found[0].decode(errors="replace").rstrip("\r\n")
 
 
-def _too_large(data: bytes, error: ExpansionError) -> WrongSyntax:
+def _too_large(data: bytes, error: ExpansionError) -> RdfSyntaxError:
     before = _END.split(data.decode(errors="replace")[: error.offset])
-    return WrongSyntax(str(error), len(before), len(before[-1]) + 1, _text(data, len(before)), "E305")
+    return RdfSyntaxError(str(error), len(before), len(before[-1]) + 1, _text(data, len(before)), "E305")
 
 
 class _OneByOne:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from thalweg.explain.answer_sets import ROLES, ExplainedAnswerSets
+from thalweg.explain.decomposition import ROLES, ExplainedAnswerSets
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan import Explanation, explain
 from thalweg.explain.stages import NEGATED, POSITIVE
