@@ -85,16 +85,16 @@ class JsonLinesReader(LineReader):
         """
         runs: list[TimedFacts] = []
         begins: list[int] = []
-        tick, stream = -1, None
+        tick, stream, facts = _UNCLEAR
         for place, value in enumerate(values):
-            event = time, named, facts = self._plain(value)
-            if time == tick >= 0 and named == stream:
-                runs[-1][2].extend(facts)
+            event = self._plain(value)
+            if event[0] == tick >= 0 and event[1] == stream:
+                facts += event[2]
             elif value is not _BLANK:
-                if runs and (len(runs) == _TOGETHER or time < 0 or tick < 0):
+                if runs and (len(runs) == _TOGETHER or event[0] < 0 or tick < 0):
                     yield runs, [*begins, place]
                     runs, begins = [], []
-                tick, stream = time, named
+                tick, stream, facts = event
                 runs.append(event)
                 begins.append(place)
         if runs:
