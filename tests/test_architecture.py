@@ -43,7 +43,7 @@ DOORS = {
 # Their texts with a slash are paths: scopes of blank nodes, and seeds.
 PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/university.py"}
 # Streams have suffixes of their own, some of which are also those of RDF.
-STREAMS = "connectors/reading.py"
+STREAMS = "connectors/readers.py"
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
 

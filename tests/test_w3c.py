@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyoxigraph as ox
 import pytest
 
-from thalweg.model.rdf import WrongSyntax, read_graph
+from thalweg.model.rdf import RdfSyntaxError, read_graph
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "w3c"
 FORMATS = {"rdf-n-triples": "ntriples", "rdf-n-quads": "nquads", "rdf-turtle": "turtle", "rdf-trig": "trig"}
@@ -85,7 +85,7 @@ def passes(case: Case) -> bool:
     data, format = (DATA / case.folder / case.action).read_bytes(), FORMATS[case.folder]
     try:
         found = statements(data, format, case.base)
-    except WrongSyntax as wrong:
+    except RdfSyntaxError as wrong:
         return "Negative" in case.kind and wrong.line >= 1 and wrong.column >= 1
     if case.result is None:
         return "Positive" in case.kind

@@ -25,8 +25,8 @@ from rich.table import Table
 from rich.text import Text
 
 from thalweg import api
+from thalweg.connectors.batches import code_facts
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.values import code_facts
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary

@@ -18,9 +18,9 @@ from thalweg import Engine, Failed, Rejected, api, load
 from thalweg.api import Reading, SolveOptions, Timing
 from thalweg.cli.settings import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.connectors.open import open_stream
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import CATALOGUE, Diagnostic
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.explain.plan import explain

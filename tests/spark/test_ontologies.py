@@ -9,7 +9,7 @@ import pytest
 
 from spark.processes import run, thalweg
 from thalweg import api
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.readers import open_reader
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event

@@ -17,9 +17,9 @@ from thalweg.planning.choose_topology import USUAL, moved
 from thalweg.planning.topology import Taxonomy as Known
 
 if TYPE_CHECKING:
-    from thalweg.explain.answer_sets import ExplainedAnswerSets
-    from thalweg.explain.parts import ExplainedParts
+    from thalweg.explain.decomposition import ExplainedAnswerSets
     from thalweg.explain.topology import ExplainedTopology
+    from thalweg.explain.wired_parts import ExplainedParts
     from thalweg.languages.asp.program import AspProgram
 
 
@@ -69,7 +69,7 @@ def explain_answer_sets(
 def _explained(
     program: "AspProgram", as_published: bool = False, partitions: int | None = None
 ) -> "ExplainedAnswerSets":
-    from thalweg.explain.answer_sets import ExplainedAnswerSets
+    from thalweg.explain.decomposition import ExplainedAnswerSets
     from thalweg.planning.input_dependency import analyse
     from thalweg.planning.published import Published
 
@@ -87,7 +87,7 @@ def explain_mixed(
     report: Callable[[Diagnostic], None] = warn,
 ) -> "ExplainedParts":
     """How rules and answer sets are evaluated as the parts of one plan."""
-    from thalweg.explain.parts import explain_parts
+    from thalweg.explain.wired_parts import explain_parts
 
     parts = load_parts(programs, background, tick, reading, inputs=inputs, report=report)
     assert parts.answer_sets is not None

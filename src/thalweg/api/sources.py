@@ -55,7 +55,7 @@ def on_command_line(name: str) -> Text:
 
 
 def _known_suffixes() -> frozenset[str]:
-    from thalweg.connectors.reading import ENDINGS as STREAMS
+    from thalweg.connectors.readers import ENDINGS as STREAMS
 
     known = registry()
     return frozenset((*known.programs, *known.background, *STREAMS))
@@ -153,7 +153,7 @@ def _compiler(thing: Text, background: bool) -> Compile:
 
 def triples_of(documents: Iterable[Text], found: list[Diagnostic]) -> list[tuple[str, str, str]]:
     """All that documents of RDF and OWL say."""
-    from thalweg.connectors.ontologies import read_triples
+    from thalweg.connectors.ontology_documents import read_triples
 
     triples: list[tuple[str, str, str]] = []
     for document in documents:

@@ -17,7 +17,7 @@ from rich.progress import track
 from thalweg.bench.refutation import Close, Closure, follows
 from thalweg.bench.report import Report, Row, Target
 from thalweg.bench.subjects import data_folder
-from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.owl.kinds import owl
 from thalweg.languages.owl.program import over_triples

@@ -24,7 +24,7 @@ from thalweg.bench.plot import Panel, draw
 from thalweg.bench.processes import timed
 from thalweg.bench.report import Report, Target, at_least
 from thalweg.bench.subjects import data_folder
-from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.engine.memory import size_of
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.checking import checked

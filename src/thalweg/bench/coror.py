@@ -26,8 +26,8 @@ from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.processes import MEGABYTE, Samples, isolated, resident, sample_memory, timed
 from thalweg.bench.report import Report, Target, at_least, at_most
 from thalweg.bench.subjects import Subject, made, universities, well_known
-from thalweg.connectors.ontologies import read_triples
-from thalweg.connectors.values import code_facts
+from thalweg.connectors.batches import code_facts
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.program import as_fact, over_triples, specialised
 from thalweg.model.rdf import as_ntriples

@@ -13,7 +13,7 @@ from random import Random
 from typing import Final
 
 from thalweg.bench import university
-from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.model.rdf import read_graph
 from thalweg.model.vocabulary import OWL, RDFS, TYPE, Triple, is_schema, is_schema_class
 

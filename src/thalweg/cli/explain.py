@@ -29,10 +29,10 @@ from thalweg.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from thalweg.explain.answer_sets import ExplainedAnswerSets
-    from thalweg.explain.parts import ExplainedParts
+    from thalweg.explain.decomposition import ExplainedAnswerSets
     from thalweg.explain.plan import Explanation
     from thalweg.explain.topology import ExplainedTopology
+    from thalweg.explain.wired_parts import ExplainedParts
 
 
 def explain(

@@ -41,7 +41,7 @@ def _together(transports: Sequence[Transport], interrupt: Interrupt) -> Iterator
 
 def _pump(which: int, transport: Transport, queue: "Queue[Arrival | Exception]") -> None:
     try:
-        # Signals reach the main thread only, so a pump listens to an interrupt that nobody asks.
+        # Signals reach the main thread only, so a pump gets an interrupt that is never requested.
         for block in transport.blocks(Interrupt()):
             queue.put((which, block))
         queue.put((which, b""))

@@ -3,7 +3,7 @@
 `mqtt://user:secret@host:1883/city/+/speed?messages=100`, `kafka://one:9092,two:9092/readings?from=latest`
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -30,7 +30,7 @@ class Address:
 
     @property
     def name(self) -> str:
-        """As the user wrote it, but for the password, which is nobody's business."""
+        """As the user wrote it, without the password."""
         user = f"{quote(self.user)}@" if self.user else ""
         options = "&".join(f"{key}={value}" for key, value in self.options.items())
         return (
@@ -64,7 +64,7 @@ class Address:
         return Rejected([Diagnostic("E403", f"{message} in `{self.name}`", help=help)])
 
     def failed(self, reason: str) -> Failed:
-        """Why there is no connection, or no longer."""
+        """The failure to connect, or to stay connected, with its reason."""
         return Failed(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
 
 
@@ -114,22 +114,24 @@ def as_lines(message: bytes) -> bytes:
     return message if not message or message.endswith(b"\n") else message + b"\n"
 
 
-class LineCutter:
-    """Cuts what is written into lines, each to be a message.
+class LineSink:
+    """Sends each line that is written as a message; a broker implements `publish` and `flush`."""
 
-    >>> cutter = LineCutter()
-    >>> cutter.cut(b"one\\ntwo\\nthr"), cutter.cut(b"ee\\n"), cutter.rest()
-    ([b'one', b'two'], [b'three'], [])
-    """
+    _rest = b""
 
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def cut(self, data: bytes) -> list[bytes]:
-        """The lines that are complete."""
+    def write(self, data: bytes, /) -> int:
         *lines, self._rest = (self._rest + data).split(b"\n")
-        return [line for line in lines if line]
+        self.publish([line for line in lines if line])
+        return len(data)
 
-    def rest(self) -> list[bytes]:
-        """The last line, if it has no end."""
-        return self.cut(b"\n")
+    def close(self) -> None:
+        """Sends a last line without an end, too, and waits for all of them."""
+        self.write(b"\n")
+        self.flush()
+
+    def publish(self, messages: Iterable[bytes]) -> None:
+        """Sends messages as they are; whether they have arrived is known after `flush`."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        raise NotImplementedError

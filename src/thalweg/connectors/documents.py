@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from thalweg.connectors.gather import Gatherer, Item, Stated
+from thalweg.connectors.batches import Gatherer, Item, Stated
 from thalweg.connectors.graphs import Events, Place, misread
-from thalweg.connectors.triples import Misplaced, wrong_line
+from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.encoding import Recoder, line_ends
-from thalweg.model.rdf import Document, Quad, WrongSyntax, read_graph
+from thalweg.model.rdf import Document, Quad, RdfSyntaxError, read_graph
 from thalweg.model.time import Clock
 
 Piece = tuple[int, bytes]
@@ -26,20 +26,27 @@ _NOTHING: Final = "a property is an IRI, or a term that the `@context` defines; 
 
 # What may hold a brace that closes no graph: strings, IRIs, comments, escapes. What only begins as one may go on in
 # the next block, or is a mistake.
-_TRIG: Final = re.compile(
+TRIG: Final = re.compile(
     rb'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?!"")(?:[^"\\\n\r]|\\.)*"'
     rb"|'''(?:[^'\\]|\\.|'(?!''))*'''|'(?!'')(?:[^'\\\n\r]|\\.)*'"
     rb"|<[^<>\x00-\x20\x22{}|^`]*>|#[^\n\r]*[\n\r]|\\.|(?P<end>\})|(?P<open>[\"'<#\\])",
     re.DOTALL,
 )
-_JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<begin>[{\[])|(?P<end>[}\]])|(?P<open>")', re.DOTALL)
+JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<begin>[{\[])|(?P<end>[}\]])|(?P<open>")', re.DOTALL)
 # What cannot be the beginning of something that goes on: a string or an IRI ends on its line.
 _BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*[\n\r]|<[^\s<>"{}|^`]*[\s<"{}|^`]""")
 _LINE_END: Final = re.compile(rb"\r|\n")
 
 
-class _Cutter:
-    """Cuts blocks into pieces that can be parsed; nothing is looked at twice, unless it goes on in the next block."""
+class Cutter:
+    """Cuts blocks into pieces that can be parsed; nothing is looked at twice, unless it goes on in the next block.
+
+    >>> cutter = Cutter(TRIG)
+    >>> cutter.cut(b'@prefix : <http://a/> . :g { :a :p "}" } :h { :a'), cutter.cut(b" :p :c } # end")
+    ([(1, b'@prefix : <http://a/> . :g { :a :p "}" }')], [(1, b':h { :a :p :c }')])
+    >>> Cutter(JSON).cut(b'{"a": ["}"]}\\n{"b": 3} {')
+    [(1, b'{"a": ["}"]}'), (2, b'{"b": 3}')]
+    """
 
     def __init__(self, tokens: re.Pattern[bytes]) -> None:
         self._tokens = tokens
@@ -87,30 +94,31 @@ class _Cutter:
         return line, piece
 
 
-class TrigCutter(_Cutter):
-    """Cuts TriG behind the brace that closes a graph.
+class _PieceReader:
+    """Reads blocks, which it cuts into pieces."""
 
-    >>> cutter = TrigCutter()
-    >>> cutter.cut(b'@prefix : <http://a/> . :g { :a :p "}" } :h { :a'), cutter.cut(b" :p :c } # end")
-    ([(1, b'@prefix : <http://a/> . :g { :a :p "}" }')], [(1, b':h { :a :p :c }')])
-    """
+    def __init__(self, words: Dictionary, tokens: re.Pattern[bytes]) -> None:
+        self._gatherer = Gatherer(words)
+        self._recoder = Recoder()
+        self._cutter = Cutter(tokens)
 
-    def __init__(self) -> None:
-        super().__init__(_TRIG)
+    def feed(self, block: bytes) -> Iterator[Item]:
+        """The items of the pieces that are complete."""
+        return self._gatherer.gather(self._statements(self._cutter.cut(self._recoder.feed(block))))
+
+    def finish(self) -> Iterator[Item]:
+        """The items of what is left."""
+        yield from self._gatherer.gather(self._statements(self._cutter.rest()))
+        yield from self._gatherer.gather(self._remaining())
+
+    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
+        raise NotImplementedError
+
+    def _remaining(self) -> Iterable[Stated | Diagnostic]:
+        return ()
 
 
-class JsonCutter(_Cutter):
-    """Cuts JSON behind every value that is an object or a list.
-
-    >>> JsonCutter().cut(b'{"a": ["}"]}\\n{"b": 3} {')
-    [(1, b'{"a": ["}"]}'), (2, b'{"b": 3}')]
-    """
-
-    def __init__(self) -> None:
-        super().__init__(_JSON)
-
-
-class TrigReader:
+class TrigReader(_PieceReader):
     """Reads blocks of TriG.
 
     >>> reader = TrigReader(Dictionary(), "in.trig", "in", Clock(), "in")
@@ -122,19 +130,10 @@ class TrigReader:
     """
 
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+        super().__init__(words, TRIG)
         self._name = name
-        self._gatherer = Gatherer(words)
         self._events = Events(name, stream, clock)
         self._document = Document("trig", scope=scope)
-        self._recoder = Recoder()
-        self._cutter = TrigCutter()
-
-    def feed(self, block: bytes) -> Iterator[Item]:
-        return self._gatherer.gather(self._statements(self._cutter.cut(self._recoder.feed(block))))
-
-    def finish(self) -> Iterator[Item]:
-        yield from self._gatherer.gather(self._statements(self._cutter.rest()))
-        yield from self._gatherer.gather(self._events.rest())
 
     def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
         for line, piece in pieces:
@@ -143,17 +142,20 @@ class TrigReader:
             if wrong is not None:
                 yield misread("E301", self._name, line, wrong, _COSTS.format("graph"))
 
-    def _quads(self, piece: bytes) -> tuple[list[Quad], WrongSyntax | None]:
+    def _remaining(self) -> Iterator[Stated | Diagnostic]:
+        return self._events.rest()
+
+    def _quads(self, piece: bytes) -> tuple[list[Quad], RdfSyntaxError | None]:
         quads: list[Quad] = []
         try:
             quads.extend(self._document.read(piece))
-        except WrongSyntax as wrong:
-            # Half a graph would be another event; what was said before it stands.
+        except RdfSyntaxError as wrong:
+            # Half a graph would be another event; only the descriptions before it count.
             return [quad for quad in quads if quad[3] is None], wrong
         return quads, None
 
 
-class JsonLdReader:
+class JsonLdReader(_PieceReader):
     """Reads blocks of JSON-LD: one document after the other.
 
     >>> reader = JsonLdReader(Dictionary(), "in.jsonld", "in", Clock(), "in")
@@ -164,25 +166,17 @@ class JsonLdReader:
     """
 
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
-        self._makings = name, stream, clock
-        self._gatherer = Gatherer(words)
-        self._recoder = Recoder()
-        self._cutter = JsonCutter()
+        super().__init__(words, JSON)
+        self._context = name, stream, clock
         self._scope = scope
         self._count = 0
-
-    def feed(self, block: bytes) -> Iterator[Item]:
-        return self._gatherer.gather(self._statements(self._cutter.cut(self._recoder.feed(block))))
-
-    def finish(self) -> Iterator[Item]:
-        return self._gatherer.gather(self._statements(self._cutter.rest()))
 
     def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
         for line, piece in pieces:
             # The first document is the only one in most files, and its blank nodes are called after the file alone.
             scope = f"{self._scope}/{self._count}" if self._count else self._scope
             self._count += 1
-            yield from document(line, piece, *self._makings, scope)
+            yield from document(line, piece, *self._context, scope)
 
 
 def document(
@@ -191,11 +185,11 @@ def document(
     """What a whole document of JSON-LD states: all of it is known, so graphs may stand in any order."""
     try:
         quads = list(read_graph(text, "jsonld", scope=scope))
-    except WrongSyntax as wrong:
+    except RdfSyntaxError as wrong:
         yield misread("E301", name, line, wrong, _COSTS.format("document"))
         return
     if not quads and text.strip(b" \t\r\n[]{}"):
-        yield wrong_line(name, line, _first_line(text), Misplaced("this document has no triples", 0), _NOTHING)
+        yield wrong_line(name, line, _first_line(text), LineError("this document has no triples", 0), _NOTHING)
     graphs: dict[str | None, list[Quad]] = {None: []}
     for quad in quads:
         graphs.setdefault(quad[3], []).append(quad)

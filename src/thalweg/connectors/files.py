@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, Rejected
 
@@ -18,7 +18,7 @@ LIVE_BLOCK: Final = 1 << 16
 
 
 class Readable(Protocol):
-    """What is asked of an open file."""
+    """An open file, unpacked on the way or not."""
 
     def read(self, size: int, /) -> bytes:
         """At most `size` bytes; none at the end."""
@@ -28,16 +28,11 @@ class Readable(Protocol):
 
 
 @dataclass(slots=True)
-class FileTransport:
-    """`readings.facts`, `readings.jsonl.gz`."""
+class PathTransport:
+    """What is recorded under a path; rules call it by the name of the file, without the endings."""
 
     path: Path
-    live: bool = False
-    taken: int = 0
-    _file: Readable = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._file = open_for_reading(self.path)
+    live: bool = field(default=False, init=False)
 
     @property
     def name(self) -> str:
@@ -46,6 +41,17 @@ class FileTransport:
     @property
     def stream(self) -> str:
         return stream_of(self.path)
+
+
+@dataclass(slots=True)
+class FileTransport(PathTransport):
+    """`readings.facts`, `readings.jsonl.gz`."""
+
+    taken: int = field(default=0, init=False)
+    _file: Readable = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._file = open_for_reading(self.path)
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         try:
@@ -66,21 +72,11 @@ class FileTransport:
 
 
 @dataclass(slots=True)
-class FolderTransport:
+class FolderTransport(PathTransport):
     """`readings/`: the files in a folder as one stream, one after the other in the order of their names."""
 
-    path: Path
     files: Sequence[Path]
     open: Callable[[Path], Transport]
-    live: bool = False
-
-    @property
-    def name(self) -> str:
-        return str(self.path)
-
-    @property
-    def stream(self) -> str:
-        return stream_of(self.path)
 
     def parts(self) -> Iterator[Transport]:
         """The files, each opened when its turn comes: there may be more of them than can be open at once."""
@@ -108,19 +104,12 @@ class InputTransport:
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         size = LIVE_BLOCK if self.live else FILE_BLOCK
-        while block := self._wait(size, interrupt):
+        while block := interrupt.wait(lambda: os.read(self.number, size)):
             yield block
 
     def close(self) -> None:
         if self.number:
             os.close(self.number)
-
-    def _wait(self, size: int, interrupt: Interrupt) -> bytes:
-        try:
-            with interrupt.waiting():
-                return os.read(self.number, size)
-        except Interrupted:
-            return b""
 
 
 def stream_of(path: Path) -> str:
@@ -133,7 +122,7 @@ def stream_of(path: Path) -> str:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files of a folder in the order of their names; what is hidden, or marks the end of a job, is none of them."""
+    """The files of a folder in the order of their names; hidden files and markers such as `_SUCCESS` are left out."""
     try:
         return sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
     except OSError as error:
@@ -148,6 +137,17 @@ def open_for_reading(path: Path) -> Readable:
         raise unreadable(str(path), error) from error
 
 
+def read_bytes(path: Path) -> bytes:
+    """The content of a whole file."""
+    file = open_for_reading(path)
+    try:
+        return b"".join(iter(lambda: file.read(FILE_BLOCK), b""))
+    except (OSError, EOFError) as error:
+        raise unreadable(str(path), error) from error
+    finally:
+        file.close()
+
+
 def read_text(path: Path) -> str:
     """A whole file as text.
 
@@ -155,13 +155,10 @@ def read_text(path: Path) -> str:
     Traceback (most recent call last):
     thalweg.diagnostics.Rejected: error[E401]: cannot read `nowhere.lars`: No such file or directory
     """
-    file = open_for_reading(path)
     try:
-        return b"".join(iter(lambda: file.read(FILE_BLOCK), b"")).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise unreadable(str(path), error) from error
-    finally:
-        file.close()
 
 
 def open_sink(path: Path) -> Sink:

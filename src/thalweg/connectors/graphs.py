@@ -5,8 +5,8 @@
 
 The time stands before or behind the quads of its event; it may also be a tick, `"36"^^xsd:integer`. An event is
 complete when its time is known and a quad or the time of another one follows, or the stream ends; so the quads of an
-event stand together, or before its time. Whatever else the default graph says describes events, and is no part of
-them. A time without quads is no event.
+event stand together, or before its time. Everything else in the default graph describes events, and is not part
+of them. A time without quads does not make an event.
 
 What waits is what cannot be decided yet: quads whose time has not come, all of them; and the last times whose quads
 have not come.
@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.connectors.gather import Stated, moment, triple
-from thalweg.connectors.triples import Misplaced, wrong_line
+from thalweg.connectors.batches import Stated, moment, triple
+from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.diagnostics import Diagnostic, Source, Span
-from thalweg.model.rdf import GENERATED_AT, XSD, WrongSyntax
+from thalweg.model.rdf import GENERATED_AT, XSD, RdfSyntaxError
 from thalweg.model.time import Clock
 
 _MOMENT: Final = re.compile(rf'"([^"\\]*)"(?:\^\^<{XSD}dateTime(?:Stamp)?>)?\Z')
@@ -77,7 +77,7 @@ class Events:
         self._stray: Place | None = None
 
     def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Stated]:
-        """What is complete now; `Misplaced` where the quad cannot be right."""
+        """What is complete now; `LineError` where the quad cannot be right."""
         if graph is None:
             yield from self._description(place, subject, predicate, object)
         else:
@@ -90,10 +90,10 @@ class Events:
         if self.current is not None:
             yield from self._complete(self.current)
         for graph, event in self._events.items():
-            wrong = Misplaced(f"the event `{graph}` has no time", max(0, event.place.text.rfind(graph)))
+            wrong = LineError(f"the event `{graph}` has no time", max(0, event.place.text.rfind(graph)))
             yield wrong_line(self._name, event.place.line, event.place.text, wrong, _TIMES)
         if self._stray and not self._any_event:
-            wrong = Misplaced("this triple is not part of an event, and the stream has no events", 0)
+            wrong = LineError("this triple is not part of an event, and the stream has no events", 0)
             yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
 
     def _another(self, place: Place, graph: str) -> Iterator[Stated]:
@@ -109,7 +109,7 @@ class Events:
             return
         tick = self._tick(place.text, object)
         if self._times.setdefault(subject, tick) != tick:
-            raise Misplaced(f"`{subject}` already has a different time", 0)
+            raise LineError(f"`{subject}` already has a different time", 0)
         if len(self._times) > _MOST_TIMES:
             del self._times[next(iter(self._times))]
         if subject != self.current:
@@ -124,7 +124,7 @@ class Events:
                 raise ValueError(f"`{time}` is not a time")
             return moment(found[1] if found else time, self._clock)
         except ValueError as error:
-            raise Misplaced(str(error), _behind(line, GENERATED_AT)) from None
+            raise LineError(str(error), _behind(line, GENERATED_AT)) from None
 
     def _complete(self, graph: str) -> Iterator[Stated]:
         """Hands an event on, if all of it is known."""
@@ -141,7 +141,7 @@ def _behind(line: str, part: str) -> int:
     return at + len(part) + 1 if at >= 0 else 0
 
 
-def misread(code: str, name: str, first_line: int, wrong: WrongSyntax, help: str = "") -> Diagnostic:
-    """What is wrong with a document, or with a part of one that begins at a line, as its reader is told."""
+def misread(code: str, name: str, first_line: int, wrong: RdfSyntaxError, help: str = "") -> Diagnostic:
+    """The diagnostic for a syntax error in a document, or in a part of one that begins at a line."""
     source = Source(name, wrong.text, first_line + wrong.line - 1)
     return Diagnostic(wrong.code or code, str(wrong), Span(source, wrong.column - 1, wrong.column), help)

@@ -1,7 +1,7 @@
 """Ctrl-C as a request to end, not as an accident in the middle of something.
 
 A wait for input ends at once; anything else goes on to its next safe point and asks there. What has no safe point soon
-enough, a long tick for example, is stopped where it is: Python hears an alarm between two calls of a kernel. A line
+enough, a long tick for example, is stopped where it is: Python handles an alarm between two calls of a kernel. A line
 that is being written is given some time more.
 """
 
@@ -77,14 +77,19 @@ class Interrupt:
         finally:
             self._waiting = False
 
+    def wait(self, read: Callable[[], bytes]) -> bytes:
+        """Waits for a block; an empty one, which ends a stream, where the user asks to end."""
+        try:
+            with self.waiting():
+                return read()
+        except Interrupted:
+            return b""
+
     @contextmanager
     def listen(self, grace: float | None = None) -> Iterator[None]:
         """While this lasts, SIGINT and SIGTERM ask to end; what has not ended after the grace is stopped."""
         self._grace = grace
-        handlers: dict[int, Callable[[int, FrameType | None], None]] = {
-            signal.SIGINT: self.ask,
-            signal.SIGTERM: self.ask,
-        }
+        handlers: dict[int, Handler] = {signal.SIGINT: self.ask, signal.SIGTERM: self.ask}
         if grace is not None:
             handlers[signal.SIGALRM] = self._stop
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}

@@ -11,116 +11,112 @@ one batch. Only where a fact of them is malformed are they read one by one, so t
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from json.scanner import make_scanner
+from itertools import chain, pairwise
 from typing import Any, Final
 
+from thalweg.connectors.batches import Item, code_facts
 from thalweg.connectors.documents import document
-from thalweg.connectors.gather import Gatherer, Item
-from thalweg.connectors.values import code_facts
+from thalweg.connectors.lines import LineError, LineReader, wrong_line
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
-from thalweg.languages.lars.facts import FactReader, is_unicode
+from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import WrongSyntax, fact_of, read_graph
+from thalweg.model.rdf import RdfSyntaxError, fact_of, read_graph
 from thalweg.model.time import FOREVER, Clock
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _SHAPE = 'an event looks like {"t": 36, "facts": ["a(x1,y)"]}, or {"t": 36, "graph": "<a> <p> <b> ."}'
 
 
-# What `json.loads` calls in the end; all around it costs as much again.
-_scan: Final[Callable[[str, int], tuple[Any, int]]] = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]
+_UNCLEAR: Final[TimedFacts] = (-1, None, [])
+# What stands for the value of a line without content, and of one that is not JSON.
+_BLANK: Final = None
+_WRONG: Final = False
+# One object in all values, so that it is found though it does not equal itself.
+_NAN: Final = json.loads("NaN")
+# Lines that are parsed together, and facts that are coded together: more would burden the garbage collector.
+_TOGETHER: Final = 256
 
 
-# Tick, stream and facts.
-_Event = tuple[int, str | None, list[str]]
-_NOTHING: Final[_Event] = (-1, None, [])
-
-
-class JsonLinesReader:
-    """Reads blocks of lines; `scope` tells its blank nodes from others.
+class JsonLinesReader(LineReader):
+    """Reads JSON Lines; `_lines` are those of the blocks so far, `_line` is the one that is looked at closely.
 
     >>> reader = JsonLinesReader(Dictionary(), "in.jsonl", "in", Clock(), "in")
     >>> [(tick, batch.order) for tick, batch in reader.feed(b'{"t": 36, "facts": ["a(x1,y)", "b"]}\\n{"t": 37')]
     [(36, ['a/2', 'b/0'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+        super().__init__(words, name, stream, clock, scope)
         self._words = words
-        self._scope = scope
-        self._name = name
-        self._stream = stream
-        self._clock = clock
         self._facts = FactReader(name, words)
-        self._rest = b""
-        self._line = 0
+        self._lines = 0
 
-    def feed(self, block: bytes) -> Iterator[Item]:
-        lines = self._rest + block
-        end = lines.rfind(b"\n") + 1
-        self._rest = lines[end:]
-        return self._read(lines[: end - 1]) if end else iter(())
+    def _decoded(self, lines: bytes) -> Iterator[Item]:
+        return iter(self._items(lines.removesuffix(b"\n"))) if lines else iter(())
 
-    def finish(self) -> Iterator[Item]:
-        yield from self.feed(b"\n" if self._rest else b"")
-
-    def _read(self, data: bytes) -> Iterator[Item]:
+    def _items(self, data: bytes) -> Iterable[Item]:
+        before = self._lines
+        self._lines += data.count(b"\n") + 1
         try:
             lines = data.decode().split("\n")
         except UnicodeDecodeError:
-            yield from self._one_by_one(data.split(b"\n"))
-        else:
-            yield from self._gathered(lines)
+            return self._one_by_one(data.split(b"\n"), before)
+        return chain.from_iterable(self._batches(*runs, lines, before) for runs in self._runs(_values(lines)))
 
-    def _gathered(self, lines: list[str]) -> Iterator[Item]:
-        """The events of some lines; consecutive ones with the same tick and stream become one batch."""
-        run, begin = _NOTHING, 0
-        tick, stream, facts = run
-        for place, line in enumerate(lines):
-            event = self._plain(line)
+    def _batches(self, runs: list[TimedFacts], begins: list[int], lines: list[str], before: int) -> Iterable[Item]:
+        """The batches of some runs; where a fact is malformed its run is read line by line, and only its line lost."""
+        batches = None if runs[0][0] < 0 else self._facts.batches(runs)
+        if batches is not None:
+            return batches
+        if len(runs) == 1:
+            begin, end = begins
+            return self._one_by_one([line.encode() for line in lines[begin:end]], before + begin)
+        spans = zip(runs, pairwise(begins), strict=True)
+        return chain.from_iterable(self._batches([run], [*span], lines, before) for run, span in spans)
+
+    def _runs(self, values: Iterable[Any]) -> Iterator[tuple[list[TimedFacts], list[int]]]:
+        """Consecutive events with one tick and stream as one, many of them together, and the place of each.
+
+        What needs a closer look comes alone, with a negative tick.
+        """
+        runs: list[TimedFacts] = []
+        begins: list[int] = []
+        tick, stream, facts = _UNCLEAR
+        for place, value in enumerate(values):
+            event = self._plain(value)
             if event[0] == tick >= 0 and event[1] == stream:
                 facts += event[2]
-            elif line:
-                yield from self._coded(run, lines[begin:place])
-                run, begin = event, place
-                tick, stream, facts = run
-        yield from self._coded(run, lines[begin:])
+            elif value is not _BLANK:
+                if runs and (len(runs) == _TOGETHER or event[0] < 0 or tick < 0):
+                    yield runs, [*begins, place]
+                    runs, begins = [], []
+                tick, stream, facts = event
+                runs.append(event)
+                begins.append(place)
+        if runs:
+            yield runs, [*begins, place + 1]
 
-    def _coded(self, run: _Event, lines: list[str]) -> Iterable[Item]:
-        """The batch of a run of lines; line by line where a fact is malformed, so that only its line is left out."""
-        tick, stream, facts = run
-        batch = self._facts.batch(facts, stream) if tick >= 0 and is_unicode(stream or "") else None
-        if batch is None:
-            return self._one_by_one([line.encode() for line in lines])
-        self._line += len(lines)
-        return ((tick, batch),)
-
-    def _plain(self, line: str) -> _Event:
-        """The event of a line that has facts; nothing where it needs a closer look.
-
-        Each line is parsed by itself, so that two broken ones cannot complete each other.
-        """
+    def _plain(self, data: Any) -> TimedFacts:
+        """The event of a value that has facts; a negative tick where its line needs a closer look."""
         try:
-            data, end = _scan(line, 0)
             time, facts, stream = data["t"], data["facts"], self._stream
             if len(data) > 2:
                 if not _is_plain(data):
-                    return _NOTHING
-                stream = data.get("stream", stream)
+                    return _UNCLEAR
+                stream = self._named(data.get("stream", stream))
             if type(time) is not int or not 0 <= time < FOREVER:
                 time = self._tick(time)
-        except (StopIteration, ValueError, TypeError, KeyError, RecursionError):
-            return _NOTHING
-        if type(facts) is not list or (type(stream) is not str and stream is not None):
-            return _NOTHING
-        return (time, stream, facts) if end == len(line) or not line[end:].strip(" \t\r") else _NOTHING
+        except (ValueError, TypeError, KeyError):
+            return _UNCLEAR
+        return (time, stream, facts) if type(facts) is list else _UNCLEAR
 
-    def _one_by_one(self, lines: list[bytes]) -> Iterator[Item]:
-        for line in lines:
-            self._line += 1
+    def _one_by_one(self, lines: list[bytes], before: int) -> Iterator[Item]:
+        for number, line in enumerate(lines, before + 1):
+            self._line = number
             if line and not line.isspace():
                 yield from self._events(line)
 
@@ -131,7 +127,7 @@ class JsonLinesReader:
             return
         # All documents of a stream are different, so their blank nodes are.
         stated = document(self._line, line, self._name, self._stream, self._clock, f"{self._scope}/{self._line}")
-        yield from Gatherer(self._words).gather(stated)
+        yield from self._gatherer.gather(stated)
 
     def _event(self, line: bytes) -> Item | None:
         """The event of a line; None where it is a document of JSON-LD."""
@@ -144,7 +140,7 @@ class JsonLinesReader:
             if "graph" in data:
                 return tick, code_facts(self._graph(data["graph"]), self._words, self._named(stream))
             return tick, self._batch(data["facts"], self._named(stream))
-        except WrongSyntax as error:
+        except RdfSyntaxError as error:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
         except json.JSONDecodeError as error:
             return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
@@ -195,7 +191,7 @@ class JsonLinesReader:
     def _batch(self, facts: object, stream: str | None) -> Batch:
         if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in facts):
             raise ValueError("`facts` is not a list of strings")
-        return self._facts.batch(facts, stream) or code_facts(facts, self._words, stream)
+        return code_facts(facts, self._words, stream)
 
     def _inside(self, line: bytes, found: Diagnostic) -> Diagnostic:
         """Moves a diagnostic from the text of a fact to its place in the line."""
@@ -206,7 +202,30 @@ class JsonLinesReader:
         return replace(found, code="E301", span=span)
 
     def _wrong(self, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
-        return malformed(self._name, self._line, line, message, at, help)
+        text = line.decode(errors="replace")
+        return wrong_line(self._name, self._line, text, LineError(message, at), help)
+
+
+def _values(lines: list[str]) -> Iterator[Any]:
+    """The JSON value of each line, `_WRONG` for those that are not JSON."""
+    return chain.from_iterable(_parse(lines[start : start + _TOGETHER]) for start in range(0, len(lines), _TOGETHER))
+
+
+def _parse(lines: list[str]) -> list[Any]:
+    """The values of some lines, parsed at once, which takes half the time; half of them where one is not JSON.
+
+    `NaN` is put between the lines, and must be found there again: so two broken ones cannot complete each other.
+    """
+    joined = ",NaN,".join(lines if all(lines) else [line or "null" for line in lines])
+    marks = len(lines) - 1
+    try:
+        found: list[Any] = json.loads(f"[{joined}]")
+    except (ValueError, RecursionError):
+        found = []
+    if joined.count("NaN") == found[1::2].count(_NAN) == marks and len(found) == 2 * marks + 1:
+        return found[::2]
+    middle = len(lines) // 2
+    return [*_parse(lines[:middle]), *_parse(lines[middle:])] if middle else [_WRONG]
 
 
 def _loaded(line: bytes) -> Any:
@@ -227,9 +246,3 @@ def _is_json_ld(data: object) -> bool:
 def _is_plain(data: dict[str, object]) -> bool:
     """Whether an event with further keys has nothing but facts: no graph, and none of the keys of JSON-LD."""
     return (len(data) == 3 and "stream" in data) or ("graph" not in data and not _is_json_ld(data))
-
-
-def malformed(name: str, number: int, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
-    """What is wrong with a line of a stream, and where."""
-    text = line.decode(errors="replace")
-    return Diagnostic("E301", message, Span(Source(name, text, number), at, at + 1), help)

@@ -1,10 +1,10 @@
-"""`kafka://host:port[,host:port]/topic`: each message is a line, or several. The only door to confluent-kafka.
+"""`kafka://host:port[,host:port]/topic`: each message is a line, or several. Only here is confluent-kafka imported.
 
     kafka://localhost:9092/readings               from the beginning, and on as messages come
     kafka://localhost:9092/readings?from=latest   from now on
     kafka://localhost:9092/readings?until=end     what is there now: a recording, merged with others by time
     kafka://localhost:9092/readings?messages=100  ends after a hundred messages
-    kafka://localhost:9092/readings?group=jams    from where group `jams` left off, and remembers how far it came
+    kafka://localhost:9092/readings?group=jams    from where group `jams` left off; its position is stored
 
 All partitions are read by one process, each in its own order; between them there is none, so that events may come out
 of order by as much as one partition runs ahead of another.
@@ -17,7 +17,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors import broker
-from thalweg.connectors.broker import Address, LineCutter, as_lines, not_installed, read_address
+from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Failed
 
@@ -42,6 +42,7 @@ class KafkaTransport:
         self.live = address.choice("until", "end") is None
         self._left = address.number("messages")
         start = address.choice("from", "earliest", "latest")
+        self._kafka = library(address)
         self._trouble = Trouble()
         self._consumer = open_consumer(address, self._trouble)
         self._lock = Lock()
@@ -68,8 +69,6 @@ class KafkaTransport:
 
     def _assign(self, from_now: bool) -> dict[int, int]:
         """Takes all partitions; gives the end of each that has something to read before it."""
-        from confluent_kafka import KafkaException, TopicPartition
-
         ends = {}
         try:
             for partition in self._partitions():
@@ -79,20 +78,24 @@ class KafkaTransport:
                 self._next[partition.partition] = partition.offset
                 if partition.offset < high:
                     ends[partition.partition] = high
-            self._consumer.assign([TopicPartition(self._address.topic, *place) for place in self._next.items()])
-        except KafkaException as error:
+            self._consumer.assign(
+                [self._kafka.TopicPartition(self._address.topic, *place) for place in self._next.items()]
+            )
+        except self._kafka.KafkaException as error:
             self.close()
             raise self._address.failed(sentence(error.args[0])) from error
         return ends
 
     def _partitions(self) -> "list[TopicPartition]":
         """All there are, with how far the group came, where there is one."""
-        from confluent_kafka import TopicPartition
-
         topic = self._address.topic
         numbers = self._consumer.list_topics(topic, timeout=broker.OPENING).topics[topic].partitions
-        known = [TopicPartition(topic, number) for number in sorted(numbers)]
+        known = [self._kafka.TopicPartition(topic, number) for number in sorted(numbers)]
         return self._consumer.committed(known, broker.OPENING) if self._group else known
+
+    def _positions(self) -> "list[TopicPartition]":
+        """What is to be read next of each partition."""
+        return [self._kafka.TopicPartition(self._address.topic, *place) for place in self._next.items()]
 
     @property
     def _group(self) -> str | None:
@@ -132,17 +135,13 @@ class KafkaTransport:
         return True
 
     def _stumble(self, error: "KafkaError", message: "Message") -> None:
-        from confluent_kafka import KafkaError
-
-        if error.code() != KafkaError._PARTITION_EOF:
+        if error.code() != error._PARTITION_EOF:
             raise self._address.failed(sentence(error))
-        # The last messages before an end may be marks of transactions, which nobody gets to see.
+        # The last messages before an end may be marks of transactions, which consumers never receive.
         if self._ends is not None:
             self._ends.pop(message.partition() or 0, None)
 
     def _wait_for_the_broker(self, interrupt: Interrupt) -> None:
-        from confluent_kafka import KafkaException
-
         until = monotonic() + broker.PATIENCE
         while not interrupt.asked and not self._closed:
             try:
@@ -150,23 +149,20 @@ class KafkaTransport:
                     self._consumer.list_topics(timeout=1)
                 self._trouble.down = False
                 return
-            except KafkaException as error:
+            except self._kafka.KafkaException as error:
                 if monotonic() > until:
                     raise self._address.failed("it was lost and could not be restored") from error
 
     def _remember(self) -> None:
         """What the group has read, it need not read again."""
-        from confluent_kafka import KafkaException, TopicPartition
-
         if self._group:
-            offsets = [TopicPartition(self._address.topic, *place) for place in self._next.items()]
             try:
-                self._consumer.commit(offsets=offsets, asynchronous=False)
-            except KafkaException as error:
+                self._consumer.commit(offsets=self._positions(), asynchronous=False)
+            except self._kafka.KafkaException as error:
                 raise self._address.failed(sentence(error.args[0])) from error
 
 
-class KafkaSink:
+class KafkaSink(LineSink):
     """Sends each line as a message; what is not acknowledged by all replicas in sync is a failure.
 
     All lines have one key, so they go to one partition and keep their order.
@@ -175,13 +171,8 @@ class KafkaSink:
     def __init__(self, uri: str) -> None:
         self._address = kafka_address(uri, ("key",))
         self._key = self._address.options.get("key", "thalweg").encode()
-        self._lines = LineCutter()
         self._failure: KafkaError | None = None
         self._producer = open_producer(self._address, Trouble())
-
-    def write(self, data: bytes, /) -> int:
-        self._send(self._lines.cut(data))
-        return len(data)
 
     def flush(self) -> None:
         # The library gives up a message after a while, so that this ends.
@@ -191,19 +182,15 @@ class KafkaSink:
             failure, self._failure = self._failure, None
             raise self._address.failed(sentence(failure))
 
-    def close(self) -> None:
-        self._send(self._lines.rest())
-        self.flush()
-
-    def _send(self, lines: list[bytes]) -> None:
-        for line in lines:
-            while not self._taken(line):
+    def publish(self, messages: Iterable[bytes]) -> None:
+        for message in messages:
+            while not self._taken(message):
                 self._producer.poll(BEAT)
         self._producer.poll(0)
 
-    def _taken(self, line: bytes) -> bool:
+    def _taken(self, message: bytes) -> bool:
         try:
-            self._producer.produce(self._address.topic, line, self._key, on_delivery=self._delivered)
+            self._producer.produce(self._address.topic, message, self._key, on_delivery=self._delivered)
         except BufferError:
             return False
         return True
@@ -213,16 +200,14 @@ class KafkaSink:
 
 
 class Trouble:
-    """What the library reports on the side: how it fares with the brokers."""
+    """What the library reports of its connections to the brokers."""
 
     def __init__(self) -> None:
         self.down = False
         self.reason = "the broker does not answer"
 
     def __call__(self, error: "KafkaError") -> None:
-        from confluent_kafka import KafkaError
-
-        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+        if error.code() == error._ALL_BROKERS_DOWN:
             self.down = True
         else:
             self.reason = sentence(error)
@@ -240,13 +225,18 @@ def kafka_address(uri: str, options: Collection[str]) -> Address:
     return address
 
 
-def open_consumer(address: Address, trouble: Trouble) -> "Consumer":
-    """A consumer that has seen its broker and its topic."""
+def library(address: Address) -> Any:
+    """The package confluent-kafka, which is imported when an address needs it."""
     try:
-        from confluent_kafka import Consumer
+        import confluent_kafka
     except ImportError:
         raise not_installed(address.scheme, "kafka") from None
-    consumer = Consumer(
+    return confluent_kafka
+
+
+def open_consumer(address: Address, trouble: Trouble) -> "Consumer":
+    """A consumer that has seen its broker and its topic."""
+    consumer: Consumer = library(address).Consumer(
         {
             **settings(address, trouble),
             # Groups that are never joined, only asked how far they came, still need a name.
@@ -268,11 +258,7 @@ def open_consumer(address: Address, trouble: Trouble) -> "Consumer":
 
 def open_producer(address: Address, trouble: Trouble) -> "Producer":
     """A producer whose messages arrive once and in order, and that has seen its broker and its topic."""
-    try:
-        from confluent_kafka import Producer
-    except ImportError:
-        raise not_installed(address.scheme, "kafka") from None
-    producer = Producer(
+    producer: Producer = library(address).Producer(
         {
             **settings(address, trouble),
             "acks": "all",
@@ -288,19 +274,17 @@ def open_producer(address: Address, trouble: Trouble) -> "Producer":
 
 
 def settings(address: Address, trouble: Trouble) -> dict[str, Any]:
-    """What consumers and producers are told alike."""
+    """The settings that consumers and producers share."""
     return {"bootstrap.servers": address.place, "client.id": "thalweg", "logger": LOG, "error_cb": trouble}
 
 
 def reach(client: "Consumer | Producer", address: Address, trouble: Trouble) -> set[str]:
     """The topics that there are, once a broker answers."""
-    from confluent_kafka import KafkaException
-
     until = monotonic() + broker.OPENING
     while True:
         try:
             return set(client.list_topics(timeout=1).topics)
-        except KafkaException as error:
+        except library(address).KafkaException as error:
             client.poll(0)
             if trouble.down or monotonic() > until:
                 raise address.failed(trouble.reason) from error
@@ -318,14 +302,14 @@ def created(producer: "Producer", address: Address) -> bool:
 
 
 def no_topic(address: Address, known: Iterable[str]) -> Failed:
-    """A topic that is not there, told with those that are."""
+    """The error for a missing topic, which names those that exist."""
     names = sorted(name for name in known if not name.startswith("__"))
     help = f"create it, or choose one of {', '.join(names[:5])}" if names else "create it: the broker has no topic yet"
     return Failed(Diagnostic("E404", f"there is no topic `{address.topic}` at `{address.name}`", help=help))
 
 
 def sentence(error: "KafkaError") -> str:
-    """The last part of what the library says, which is the reason.
+    """The last part of an error message, which is the reason.
 
     >>> from confluent_kafka import KafkaError
     >>> reason = "here:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)"

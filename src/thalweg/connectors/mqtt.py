@@ -1,8 +1,8 @@
-"""`mqtt://host[:port]/topic` and `mqtts://…`: each message is a line, or several. The only door to paho-mqtt.
+"""`mqtt://host[:port]/topic` and `mqtts://…`: each message is a line, or several. Only here is paho-mqtt imported.
 
     mqtt://localhost/city/+/speed             all that matches, from now on
     mqtt://localhost/readings?messages=100    ends after a hundred messages
-    mqtt://localhost/readings?session=jams    what is sent while nobody listens waits at the broker for session `jams`
+    mqtt://localhost/readings?session=jams    session `jams` also gets what was sent while it was away
     mqtts://me:secret@host/readings?ca=ca.pem encrypted; `ca` names the certificate of an authority of one's own
 
 paho has a thread of its own, which answers the broker's questions and connects again when a connection is lost. What
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from thalweg.connectors import broker
-from thalweg.connectors.broker import Address, LineCutter, as_lines, not_installed, read_address
+from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic, Rejected
 
@@ -53,7 +53,7 @@ class MqttTransport:
             while self._left != 0 and (messages := self._wait(interrupt)):
                 if self._left is not None:
                     self._left -= len(messages)
-                # A message without content says nothing, and an empty block would say that this is the end.
+                # A message may be empty, but an empty block would mean that this is the end.
                 if block := b"".join(map(as_lines, messages)):
                     yield block
         finally:
@@ -89,7 +89,7 @@ class MqttTransport:
         return [self._arrived.get() for _ in range(ready)]
 
 
-class MqttSink:
+class MqttSink(LineSink):
     """Publishes each line as a message, and knows which ones the broker has acknowledged."""
 
     def __init__(self, uri: str) -> None:
@@ -97,18 +97,12 @@ class MqttSink:
         if set("+#") & set(address.topic):
             message = f"`{address.name}` has a wildcard in its topic, and answers need a single topic"
             raise Rejected([Diagnostic("E402", message, help="use `+` and `#` only for reading streams")])
-        self._lines = LineCutter()
         self._sent = self._acknowledged = 0
         self._changed = Condition()
         self._link = Link(address)
         self._link.client.on_publish = self._confirm
 
-    def write(self, data: bytes, /) -> int:
-        self.publish(self._lines.cut(data))
-        return len(data)
-
     def publish(self, messages: Iterable[bytes]) -> None:
-        """Sends messages as they are; whether they have arrived is known after `flush`."""
         for message in messages:
             self._wait_for(self._sent - HELD)
             self._link.client.publish(self._address.topic, message, AT_LEAST_ONCE)
@@ -119,8 +113,7 @@ class MqttSink:
 
     def close(self) -> None:
         try:
-            self.publish(self._lines.rest())
-            self.flush()
+            super().close()
         finally:
             self._link.close()
 
@@ -141,7 +134,7 @@ class MqttSink:
 
 
 class Message(NamedTuple):
-    """What the broker sent, under which topic, and what it calls the message until it hears that it was received."""
+    """A message with its topic; `number` and `service` are needed to acknowledge it."""
 
     payload: bytes
     topic: str
@@ -150,7 +143,7 @@ class Message(NamedTuple):
 
 
 class Link:
-    """A connection to a broker that comes back when it is lost; open once the broker has said so.
+    """A connection to a broker that comes back when it is lost; open once the broker has confirmed it.
 
     With a function to take messages it subscribes to the topic, again after each reconnection. A message counts as
     received when it has been taken; with `acknowledging=False` the taker says so itself, with `acknowledge`.
@@ -227,7 +220,7 @@ class Link:
 
 
 def make_client(address: Address, acknowledging: bool = True) -> "Client":
-    """A client of paho, not connected yet: who we are, and how we may be trusted."""
+    """A client of paho, not connected yet, with its identity, credentials and encryption."""
     try:
         from paho.mqtt.client import Client
         from paho.mqtt.enums import CallbackAPIVersion
@@ -274,7 +267,7 @@ def host_and_port(address: Address) -> tuple[str, int]:
 
 
 def stream_of(topic: str) -> str | None:
-    """What rules call the stream: the last level of the topic that is no wildcard.
+    """What rules call the stream: the last level of the topic that is not a wildcard.
 
     >>> stream_of("city/north/speed"), stream_of("city/+/speed"), stream_of("city/#"), stream_of("#")
     ('speed', 'speed', 'city', None)

@@ -1,14 +1,16 @@
 """Which transport a name stands for: a file, a folder, `-`, or a URI."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors import files, kafka, mqtt, replay, socket, tables
-from thalweg.connectors.reading import ENDINGS, format_of
+from thalweg.connectors import files, kafka, mqtt, replay, socket, tabular
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.readers import ENDINGS, format_of
 from thalweg.connectors.transport import Sink, Transport
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, Source
 
 SOURCES: Final[Mapping[str, Callable[[str], Transport]]] = {
     "tcp": socket.SocketTransport,
@@ -43,7 +45,7 @@ def open_stream(name: str | Path) -> Transport:
 
 def _file(path: Path) -> Transport:
     _check_ending(path)
-    return tables.ParquetTransport(path) if format_of(path.name) == "parquet" else files.FileTransport(path)
+    return tabular.ParquetTransport(path) if format_of(path.name) == "parquet" else files.FileTransport(path)
 
 
 def _folder(path: Path) -> Transport:
@@ -60,8 +62,40 @@ def _check_ending(path: Path) -> None:
         raise Rejected([Diagnostic("E402", f"unknown file type: `{path}`", help=_KNOWN)])
 
 
+@dataclass(frozen=True, slots=True)
+class TextTransport:
+    """All there is, at once.
+
+    >>> list(TextTransport("p at 3.").blocks(Interrupt()))
+    [b'p at 3.']
+    """
+
+    text: str
+    name: str = "-"
+    stream: str = "text"
+    live: bool = False
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        # Half a surrogate pair is passed on as it is: the reader of the format reports its line.
+        yield self.text.encode(errors="surrogatepass")
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def text_stream(source: Source) -> TextTransport:
+    """A text as a stream; its format is that of its name, or else is recognised by how the text begins.
+
+    >>> text_stream(Source("north.jsonl", "{}")).stream, text_stream(Source("<text>", "p at 3.")).stream
+    ('north', 'text')
+    """
+    if format_of(source.name) is None:
+        return TextTransport(source.text)
+    return TextTransport(source.text, source.name, files.stream_of(Path(source.name)))
+
+
 def open_output(name: str | None) -> Sink:
-    """Opens where answers go; the standard output where nothing is said."""
+    """Opens where answers go; the standard output by default."""
     if name is None or name == "-":
         return files.standard_output()
     scheme = _scheme(name)

@@ -1,4 +1,4 @@
-"""Facts as named graphs that others can read, with what is to be said of them: N-Quads, and JSON-LD.
+"""Facts as named graphs that others can read, with statements about each graph: N-Quads, and JSON-LD.
 
     <g> prov:generatedAtTime "1970-01-01T00:00:41Z"^^xsd:dateTime .
     <s> <p> <o> <g> .
@@ -15,7 +15,7 @@ from typing import Any, Final
 from thalweg.model.rdf import RDF_TYPE, triple_of
 from thalweg.model.term import unquote
 
-Said = tuple[tuple[str, str], ...]
+Statements = tuple[tuple[str, str], ...]
 """Predicates and objects, as N-Triples writes them."""
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -23,7 +23,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Facts under the name of a graph, and what the default graph says of it.
+    """Facts under the name of a graph, and statements about the graph, which stand in the default graph.
 
     >>> graph = Graph("<urn:g>", ("<http://a/p>(<http://a/b>,<http://a/c>)",), (("<http://a/by>", '"me"'),))
     >>> print(graph.nquads(), end="")
@@ -35,37 +35,37 @@ class Graph:
 
     name: str
     facts: tuple[str, ...]
-    said: Said
+    about: Statements
 
     def nquads(self) -> str:
-        """Lines of N-Quads: what is said first, then the triples in the order of their text."""
-        said = [f"{self.name} {predicate} {object} .\n" for predicate, object in self.said]
-        return "".join(said + [f"{triple} {self.name} .\n" for triple in _triples(self.facts)])
+        """Lines of N-Quads: the statements about the graph first, then its triples in the order of their text."""
+        about = [f"{self.name} {predicate} {object} .\n" for predicate, object in self.about]
+        return "".join(about + [f"{triple} {self.name} .\n" for triple in _triples(self.facts)])
 
     def jsonld(self) -> str:
         """A line that is a document of JSON-LD."""
-        data: dict[str, Any] = _node(self.name, self.said)
+        data: dict[str, Any] = _node(self.name, self.about)
         return _encode(data | {"@graph": _nodes(self.facts)}) + "\n"
 
 
 @lru_cache(maxsize=8)
 def _triples(facts: tuple[str, ...]) -> list[str]:
-    """The text of triples; the same facts are told at many ticks."""
+    """The text of triples; the same facts are output at many ticks."""
     return sorted(map(" ".join, map(triple_of, facts)))
 
 
 @lru_cache(maxsize=8)
 def _nodes(facts: tuple[str, ...]) -> list[dict[str, Any]]:
-    said: dict[str, list[tuple[str, str]]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for subject, predicate, object in sorted(map(triple_of, facts)):
-        said.setdefault(subject, []).append((predicate, object))
-    return [_node(subject, properties) for subject, properties in said.items()]
+        found.setdefault(subject, []).append((predicate, object))
+    return [_node(subject, properties) for subject, properties in found.items()]
 
 
-def _node(subject: str, said: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def _node(subject: str, properties: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """A node object of JSON-LD."""
     node: dict[str, Any] = {"@id": _id(subject)}
-    for predicate, object in said:
+    for predicate, object in properties:
         if predicate == RDF_TYPE and object[0] != '"':
             node.setdefault("@type", []).append(_id(object))
         else:

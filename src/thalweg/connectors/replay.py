@@ -39,7 +39,7 @@ class ReplayTransport:
 def replayed(uri: str, open_file: Callable[[str], Transport]) -> ReplayTransport:
     """The recording that a URI names.
 
-    >>> from thalweg.connectors.text import TextTransport
+    >>> from thalweg.connectors.open import TextTransport
     >>> replayed("replay://p at 3.?factor=60", TextTransport).factor
     60.0
     """

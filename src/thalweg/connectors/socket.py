@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from thalweg.connectors.files import LIVE_BLOCK
-from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 
@@ -28,18 +28,15 @@ class SocketTransport:
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         with self._socket:
-            while block := self._wait(interrupt):
+            while block := interrupt.wait(self._receive):
                 yield block
 
     def close(self) -> None:
         self._socket.close()
 
-    def _wait(self, interrupt: Interrupt) -> bytes:
+    def _receive(self) -> bytes:
         try:
-            with interrupt.waiting():
-                return self._socket.recv(LIVE_BLOCK)
-        except Interrupted:
-            return b""
+            return self._socket.recv(LIVE_BLOCK)
         except OSError as error:
             raise _failed(self.name, error) from error
 

@@ -25,7 +25,7 @@ class Transport(Protocol):
         """What is there, as it comes; ends with the stream, or when the user asks to end."""
 
     def close(self) -> None:
-        """Gives back what was opened, where it turns out that nobody will read it."""
+        """Closes what was opened, also where it was not read to its end."""
 
 
 class Sink(Protocol):

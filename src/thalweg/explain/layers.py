@@ -8,7 +8,7 @@ crossings is kept; then each place is moved towards its neighbours as far as its
 
 from bisect import bisect_right, insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 SWEEPS = 12
@@ -45,26 +45,20 @@ def lay_out(
     )
 
 
-@dataclass(slots=True)
 class _Grid:
-    boxes: Mapping[str, int]
-    given: Mapping[str, float]
-    arrows: Sequence[tuple[str, str]]
-    gap: float
-    column: dict[str, int] = field(default_factory=dict)
-    heights: dict[str, float] = field(default_factory=dict)
-    chains: list[list[str]] = field(default_factory=list)
-    columns: list[list[str]] = field(default_factory=list)
-    left: dict[str, list[str]] = field(default_factory=dict)
-    right: dict[str, list[str]] = field(default_factory=dict)
-    beside: dict[str, str] = field(default_factory=dict)
-    y: dict[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.column, self.heights = dict(self.boxes), dict(self.given)
-        for number, (start, end) in enumerate(self.arrows):
+    def __init__(
+        self, boxes: Mapping[str, int], heights: Mapping[str, float], arrows: Sequence[tuple[str, str]], gap: float
+    ) -> None:
+        self.boxes, self.gap = boxes, gap
+        self.column, self.heights = dict(boxes), dict(heights)
+        self.chains: list[list[str]] = []
+        self.left: dict[str, list[str]] = {}
+        self.right: dict[str, list[str]] = {}
+        self.beside: dict[str, str] = {}
+        self.y: dict[str, float] = {}
+        for number, (start, end) in enumerate(arrows):
             self.chains.append([start, *self._joints(number, start, end), end])
-        self.columns = [[] for _ in range(max(self.column.values(), default=-1) + 1)]
+        self.columns: list[list[str]] = [[] for _ in range(max(self.column.values(), default=-1) + 1)]
         for name, column in self.column.items():
             self.columns[column].append(name)
             self.left[name], self.right[name] = [], []
@@ -104,7 +98,7 @@ class _Grid:
         self.columns = best
 
     def _sort(self, column: list[str], towards: dict[str, list[str]]) -> None:
-        """By the middle of the neighbours; who has none stays where it is."""
+        """By the middle of the neighbours; a place without any stays where it is."""
         place = {name: number for names in self.columns for number, name in enumerate(names)}
 
         def middle(name: str) -> tuple[float, bool]:

@@ -4,6 +4,7 @@ A memory may be filled by streams, from the background, or from other relations;
 always something that a user knows: a stream, the background, a predicate that rules derive, or the clock.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from thalweg.explain.wording import Wording
@@ -19,76 +20,63 @@ class Origin:
     name: str
 
 
-def kinds(plan: Plan) -> list[dict[str, None]]:
-    """How each relation is filled, in a word or two.
+class Origins:
+    """How each relation is filled, in a word or two, and where its rows come from, which is found through copies.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
     >>> from thalweg.planning.passes import plan
-    >>> [list(words) for words in kinds(plan(Program((Rule(Atom("a"), (Now(Atom("p")),)),))))]
+    >>> planned = plan(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))
+    >>> [list(kinds) for kinds in Origins(planned, Wording(planned)).kinds]
     [['fed'], ['derived']]
     """
-    found: list[dict[str, None]] = [{} for _ in plan.relations]
-
-    def mark(kind: str, *relations: Relation | None) -> None:
-        for relation in relations:
-            if relation is not None:
-                found[relation.number][kind] = None
-
-    for feeds in plan.feeds.values():
-        for feed in feeds:
-            mark("fed" if feed.target is None else "run", feed.relation)
-            mark("fed", feed.target)
-    for tuples in plan.tuples:
-        mark("fed", *tuples.relations.values())
-        mark("clock", tuples.ticks)
-    for rule in plan.rules:
-        mark("copied" if rule.origin is None else "derived", rule.head.relation)
-    for count in plan.counts:
-        mark("counted", count.target)
-        mark("counter", count.counter)
-    mark("aggregate", *(each.value for each in plan.groupings))
-    mark("background", *(relation for relation, _ in plan.background))
-    mark("clock", *plan.clocks.values(), *plan.beats.values())
-    mark("always", plan.truth)
-    mark("linked", plan.representative)
-    return found
-
-
-class Origins:
-    """Follows rows back through copies to where they come from."""
 
     def __init__(self, plan: Plan, words: Wording) -> None:
         self.relations = plan.relations
         self.words = words
-        self.direct: dict[int, list[Origin]] = {}
-        self._before: dict[int, list[int]] = {}
+        self.kinds: list[dict[str, None]] = [{} for _ in plan.relations]
         self.heads = {rule.head.relation.number: rule.origin.head.signature for rule in plan.rules if rule.origin}
-        self._outside(plan)
-        self._inside(plan)
+        self._direct: dict[int, list[Origin]] = defaultdict(list)
+        self._before: dict[int, list[int]] = defaultdict(list)
+        self._follow_streams(plan)
+        self._follow_rules(plan)
+        for relation, signature in plan.background:
+            self._comes(relation, "background", Origin("background", signature))
+        for relation in (*plan.clocks.values(), *plan.beats.values()):
+            self._comes(relation, "clock", Origin("clock", "clock"))
+        self._comes(plan.truth, "always")
+        self._comes(plan.representative, "linked")
 
-    def _outside(self, plan: Plan) -> None:
+    def _comes(self, relation: Relation | None, kind: str, *origins: Origin) -> None:
+        if relation is not None:
+            self.kinds[relation.number][kind] = None
+            self._direct[relation.number] += origins
+
+    def _follow_streams(self, plan: Plan) -> None:
         for (signature, stream), feeds in plan.feeds.items():
+            origin = _on(signature, stream)
             for feed in feeds:
-                self._comes(feed.target or feed.relation, "stream", _on(signature, stream))
+                if feed.target is None:
+                    self._comes(feed.relation, "fed", origin)
+                else:
+                    self._comes(feed.relation, "run")
+                    self._comes(feed.target, "fed", origin)
         for tuples in plan.tuples:
             for signature, relation in tuples.relations.items():
-                self._comes(relation, "stream", _on(signature, tuples.stream))
-        for relation, signature in plan.background:
-            self._comes(relation, "background", signature)
-        for relation in (*plan.clocks.values(), *plan.beats.values()):
-            self._comes(relation, "clock", "clock")
+                self._comes(relation, "fed", _on(signature, tuples.stream))
+            self._comes(tuples.ticks, "clock")
 
-    def _comes(self, relation: Relation, kind: str, name: str) -> None:
-        self.direct.setdefault(relation.number, []).append(Origin(kind, name))
-
-    def _inside(self, plan: Plan) -> None:
+    def _follow_rules(self, plan: Plan) -> None:
         for rule in plan.rules:
+            self._comes(rule.head.relation, "copied" if rule.origin is None else "derived")
             if rule.origin is None:
-                self._before.setdefault(rule.head.relation.number, []).extend(a.relation.number for a in rule.positive)
+                self._before[rule.head.relation.number] += [atom.relation.number for atom in rule.positive]
         for count in plan.counts:
-            self._before.setdefault(count.target.number, []).append(count.source.number)
+            self._comes(count.target, "counted")
+            self._comes(count.counter, "counter")
+            self._before[count.target.number].append(count.source.number)
         for grouping in plan.groupings:
-            self._before.setdefault(grouping.value.number, []).append(grouping.elements.number)
+            self._comes(grouping.value, "aggregate")
+            self._before[grouping.value.number].append(grouping.elements.number)
 
     def before(self, relation: Relation) -> list[Relation]:
         """The relations whose rows it is filled from, rules apart."""
@@ -110,10 +98,10 @@ class Origins:
                 found[Origin("derived", derived)] = None
             elif number not in seen:
                 seen.add(number)
-                found |= dict.fromkeys(self.direct.get(number, ()))
+                found |= dict.fromkeys(self._direct.get(number, ()))
                 waiting += self._before.get(number, ())
         return tuple(found)
 
 
-def _on(signature: Predicate, stream: str | None) -> str:
-    return signature if stream is None else f"{signature} from {stream}"
+def _on(signature: Predicate, stream: str | None) -> Origin:
+    return Origin("stream", signature if stream is None else f"{signature} from {stream}")

@@ -1,4 +1,4 @@
-"""What the engine will do with a program: its plan, told in terms of the rules that it was made from.
+"""What the engine will do with a program: its plan, in terms of the rules that it was made from.
 
     slow(R) :- speed(S,V) in [15], on(S,R).     reads the memories `speed/2 in [15]` and `on/2 in [0]`;
                                                 a new row of one is joined with the rows of the other
@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
-from thalweg.explain.draw import draw
-from thalweg.explain.draw_stages import draw_stages
-from thalweg.explain.origins import Origin, Origins, kinds
+from thalweg.explain.draw_plan import draw_plan
+from thalweg.explain.origins import Origin, Origins
 from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, ExplainedStage, explain_stages
-from thalweg.explain.text import tell
+from thalweg.explain.text import as_text
 from thalweg.explain.wording import Wording
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
@@ -120,7 +119,7 @@ class Explanation:
 
     @cached_property
     def readers(self) -> dict[int, list[Reading]]:
-        """Who reads each memory."""
+        """The readings of each memory."""
         found: dict[int, list[Reading]] = {memory.number: [] for memory in self.memories}
         for reading in self.readings:
             found[reading.memory].append(reading)
@@ -151,10 +150,10 @@ class Explanation:
         return [reading for reading in self.readings if reading.rule == rule.number]
 
     def as_text(self) -> str:
-        return tell(self)
+        return as_text(self)
 
     def as_svg(self) -> str:
-        return draw(self) if self.stages is None else draw_stages(self)
+        return draw_plan(self)
 
     def as_data(self) -> dict[str, object]:
         """The same for programs to read."""
@@ -298,7 +297,7 @@ class _Explainer:
     # Memories -------------------------------------------------------------------------------------------------------
 
     def memories(self) -> Iterator[Memory]:
-        filled, kept, early = kinds(self.plan), horizons(self.plan), ended_early(self.plan)
+        kept, early = horizons(self.plan), ended_early(self.plan)
         origins = Origins(self.plan, self.words)
         feeds = [feed for each in self.plan.feeds.values() for feed in each]
         fed = {feed.relation.number: feed.size for feed in feeds if feed.target is None}
@@ -308,7 +307,7 @@ class _Explainer:
             yield Memory(
                 number=number,
                 name=self.words.name(relation),
-                kinds=tuple(filled[number]),
+                kinds=tuple(origins.kinds[number]),
                 stratum=self.plan.strata[number],
                 kept=kept[number],
                 fed_for=fed.get(number),
@@ -363,7 +362,7 @@ def _literals(part: PlanRule) -> Iterator[tuple[Formula | Not, RelationAtom]]:
     assert part.origin is not None
     body = [literal for literal in part.origin.body if not isinstance(literal, Comparison | Aggregate)]
     positive: list[Formula | Not] = [literal for literal in body if not isinstance(literal, Not)]
-    # A part without positive formulas starts from a relation that always holds, which nobody wrote.
+    # A part without positive formulas starts from a relation that always holds, which is not in the program.
     yield from zip(positive, part.positive, strict=False)
     yield from zip((literal for literal in body if isinstance(literal, Not)), part.negative, strict=True)
 

@@ -1,4 +1,4 @@
-"""The stages of a program that is spread over buckets, told in terms of its rules.
+"""The stages of a program that is spread over buckets, in terms of its rules.
 
     slow(R) :- speed(S,V) in [15], on(S,R).     stage 0, keyed by S, gets `speed/2` and `on/2` by their first argument
     jam(R)  :- slow(R), not light(R).           stage 1, keyed by R, gets `slow/1` of stage 0, whose parts are merged
@@ -22,7 +22,7 @@ POSITIVE, NEGATED, AGGREGATED = "positive", "negated", "aggregated"
 class Arrival:
     """How facts come into a stage: to the bucket of one argument (counted from 1), or to all; and where from.
 
-    `name` tells apart what a stage has of one signature; `kind` is stream, background or derived.
+    `name` distinguishes what a stage has of one signature; `kind` is stream, background or derived.
     """
 
     name: Predicate
@@ -56,7 +56,7 @@ class ExplainedStage:
     rules: tuple[tuple[int, str | None], ...]
     arrivals: tuple[Arrival, ...]
     readings: tuple[StageReading, ...]
-    tells: tuple[Predicate, ...]
+    outputs: tuple[Predicate, ...]
     counts_everything: bool
     why: str
     beside: tuple[int, ...]
@@ -90,7 +90,7 @@ class ExplainedStage:
                 for each in self.arrivals
                 if each.stage is not None
             ],
-            "tells": list(self.tells),
+            "tells": list(self.outputs),
             "counts_everything": self.counts_everything,
             "why": self.why,
             "beside": list(self.beside),
@@ -126,7 +126,7 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
                     for use, name in zip(uses(rule.body), uses(renamed.body), strict=True)
                 )
             ),
-            tells=tuple(told for _, told in stage.outputs),
+            outputs=tuple(output for _, output in stage.outputs),
             counts_everything=stage.counts_everything,
             why=stage.why,
             beside=tuple(each.number for each in level_of[stage.number] if each is not stage),
@@ -134,7 +134,7 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
 
 
 def _expected(stage: Stage, program: Program) -> Iterator[Route]:
-    """Streams may carry what rules derive, but nobody expects them to if the program does not say so."""
+    """The routes of facts that are expected: streams may carry what rules derive, but mostly do not."""
     derived = stage.program.derived | {name for name, _ in stage.program.interface.imports}
     derived |= {stage.program.equality.representative} if stage.program.equality else set()
     for route in stage.routes:

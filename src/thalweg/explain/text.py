@@ -21,15 +21,15 @@ TIGHT: Final = "\N{NO-BREAK SPACE}"
 """A space that a line does not break at."""
 
 
-def tell(explanation: "Explanation") -> str:
+def as_text(explanation: "Explanation") -> str:
     """All of it, section by section.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
     >>> from thalweg.explain.plan import explain
-    >>> print(tell(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))).splitlines()[0])
+    >>> print(as_text(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))).splitlines()[0])
     1 rule in 1 stratum; 1 atom is answered by 1 memory, 0 of them shared
     """
-    return "\n".join(_Teller(explanation).lines())
+    return "\n".join(_Text(explanation).lines())
 
 
 def kept(memory: "Memory") -> str:
@@ -65,7 +65,7 @@ def briefly(texts: Iterable[str]) -> Callable[[str], str]:
     return lambda text: _IRI.sub(lambda iri: f":{iri[1]}" if iri[1] and len(meant[iri[1]]) == 1 else iri[0], text)
 
 
-class _Teller:
+class _Text:
     def __init__(self, explanation: "Explanation") -> None:
         self.explanation = explanation
         self.brief = briefly(explanation.texts)
@@ -88,9 +88,9 @@ class _Teller:
 
     def summary(self) -> str:
         it = self.explanation
-        rules, strata = _count(len(it.rules), "rule", "rules"), _count(len(it.strata), "stratum", "strata")
-        atoms = _count(len(it.readings), "atom is", "atoms are")
-        memories = _count(len(it.answering), "memory", "memories")
+        rules, strata = count(len(it.rules), "rule"), count(len(it.strata), "stratum", "strata")
+        atoms = count(len(it.readings), "atom is", "atoms are")
+        memories = count(len(it.answering), "memory", "memories")
         return f"{rules} in {strata}; {atoms} answered by {memories}, {len(it.shared)} of them shared"
 
     def strata(self) -> Iterator[str]:
@@ -142,7 +142,7 @@ class _Teller:
 
     def stages(self) -> Iterator[str]:
         for stage in self.explanation.stages or ():
-            buckets = _count(stage.partitions, "bucket", "buckets") + (f", because {stage.why}" if stage.why else "")
+            buckets = count(stage.partitions, "bucket") + (f", because {stage.why}" if stage.why else "")
             yield from _wrapped(self.brief(buckets), f"{stage.number:>3}  ", "       ")
             beside = [f"stage {number}" for number in stage.beside]
             yield from self.entries("beside", [", ".join(beside)] if beside else [])
@@ -150,7 +150,7 @@ class _Teller:
             yield from self.entries("rules", [_chain(rules, ", ")] if stage.rules else [])
             reads = [f"{each.signature}{arrives(stage, each)}" for each in stage.arrivals]
             yield from self.entries("reads", reads + ["all other facts, to count them"] * stage.counts_everything)
-            yield from self.entries("tells", [", ".join(stage.tells)] if stage.tells else [])
+            yield from self.entries("output", [", ".join(stage.outputs)] if stage.outputs else [])
 
     def warnings(self) -> Iterator[str]:
         for warning in self.explanation.warnings:
@@ -197,8 +197,13 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def count(number: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    >>> count(1, "rule"), count(2_000, "rule"), count(2, "memory", "memories")
+    ('1 rule', '2000 rules', '2 memories')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _listed(things: Iterable[object]) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Final
 
-from thalweg.explain.draw import Arrow, Box, Drawing
+from thalweg.explain.drawing import Box, Drawing
 from thalweg.explain.plan import Explanation
 from thalweg.explain.stages import ExplainedStage
 from thalweg.explain.text import TIGHT, WIDTH, briefly
@@ -115,21 +115,21 @@ class ExplainedTopology:
 
     def as_svg(self) -> str:
         """Bolts from left to right: what each looks at, and what goes on to the next."""
-        boxes = {
-            "0": Box("stream", (_count(len(self.known.classes), "class", "classes"),), (), "what streams bring", 0)
-        }
-        arrows: list[Arrow] = []
+        bands = ["input", *(f"bolt {number}" for number in range(1, len(self.bolts) + 1))]
+        drawing = Drawing(bands, {"positive": "goes on to"})
+        classes = (_count(len(self.known.classes), "class", "classes"),)
+        drawing.boxes["0"] = Box("stream", classes, (), "what streams bring", 0)
         for number, bolt in enumerate(self.bolts, 1):
             pairs = [f"{self.brief(one)} – {self.brief(other)}" for one, other in self.asserted(bolt)]
-            boxes[str(number)] = Box("rule", (_operations(bolt),), _cut(pairs), "\n".join(pairs), number)
-            arrows.append(Arrow(str(number - 1), str(number)))
+            drawing.boxes[str(number)] = Box("rule", (_operations(bolt),), _cut(pairs), "\n".join(pairs), number)
+            drawing.arrow(str(number - 1), str(number))
             if bolt.inferences and self.chosen.topology is not None:
                 made = [f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences]
-                boxes[f"from {number}"] = Box("derived", ("becomes",), _cut(made), "\n".join(made), number)
-                arrows += [Arrow(str(number), f"from {number}"), Arrow(f"from {number}", str(number + 1))]
-        bands = ["input", *(f"bolt {number}" for number in range(1, len(self.bolts) + 1))]
-        known = [arrow for arrow in arrows if arrow.end in boxes]
-        return Drawing(boxes, known, bands, {"positive": "goes on to"}).svg()
+                drawing.boxes[f"from {number}"] = Box("derived", ("becomes",), _cut(made), "\n".join(made), number)
+                drawing.arrow(str(number), f"from {number}")
+                if number < len(self.bolts):
+                    drawing.arrow(f"from {number}", str(number + 1))
+        return drawing.svg()
 
 
 class Brief:

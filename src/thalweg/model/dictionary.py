@@ -2,7 +2,7 @@
 
 Numbers are their own words; every other term gets an entry, and its word is the entry and three bits: 000 for a
 resource, 100 for a literal in quotes, so that a word alone says what it stands for. Entries are given back when nothing
-that lives uses them, so that the dictionary follows the window and not the run: `collect` is told what is still in use.
+that lives uses them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,6 +33,7 @@ class Dictionary:
         self._free: tuple[list[int], list[int]] = [], []
         self._after_collection = 0
         self._characters = 0
+        self.collections = 0
         self.crowded = False
         self.canonical: Callable[[str], str] | None = None
 
@@ -150,6 +151,7 @@ class Dictionary:
         for literal, spellings in enumerate(self._spellings):
             known = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
             self.words.update((term, entry << 3 | literal << 2) for entry, term in known)
+        self.collections += 1
         self._after_collection = len(self)
         self._characters = sum(map(len, self.words))
         self.crowded = False

@@ -24,6 +24,9 @@ class Event:
     stream: str | None = None
 
 
+Rows = dict[Predicate, list[int] | NDArray[np.int64]]
+
+
 @dataclass(slots=True)
 class Batch:
     """The facts of one tick on one stream as words (see `number`), ready for the engine.
@@ -32,7 +35,7 @@ class Batch:
     the order of arrival. Only tuple windows look at the order: a batch of arrays may leave it out.
     """
 
-    rows: dict[Predicate, list[int] | NDArray[np.int64]] = field(default_factory=dict)
+    rows: Rows = field(default_factory=dict)
     order: list[Predicate] = field(default_factory=list)
     stream: str | None = None
 

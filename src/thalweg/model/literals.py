@@ -78,7 +78,7 @@ def stand_in(term: str) -> Fact | None:
 
 
 def parts(term: str) -> tuple[str, str]:
-    """The lexical form of a literal and its datatype; no datatype for terms that are no literals.
+    """The lexical form of a literal and its datatype; an empty datatype for other terms.
 
     >>> parts('"chat"@fr'), parts("2.50"), parts("<a>")
     (('chat@fr', '<...PlainLiteral>'), ('2.50', '<...decimal>'), ('', ''))

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 MOST_NESTED: Final = 200
-"""So many levels may be open at once."""
+"""The most levels that may be open at once."""
 
 TOO_DEEP: Final = f"this is nested more than {MOST_NESTED} levels deep"
 WAY_OUT: Final = "name a part of it, and use the name here"

@@ -56,7 +56,7 @@ class Predicate(str):
 
 @lru_cache(maxsize=65_536)
 def interned(name: str, arity: int) -> Predicate:
-    """One value for all who ask for the same predicate: finding it is faster than building it for each fact.
+    """The predicate with a name and an arity, made once: finding it is faster than building it for each fact.
 
     >>> interned("speed", 2) is interned("speed", 2)
     True

@@ -1,4 +1,4 @@
-"""RDF and facts are two spellings of one thing. The only door to pyoxigraph.
+"""RDF and facts are two spellings of one thing. Only here is pyoxigraph imported.
 
     <s> <p> <o>             is the fact   <p>(<s>,<o>)
     <s> rdf:type <C>        is the fact   <C>(<s>)
@@ -244,7 +244,7 @@ _MOST: Final = 1 << 24
 _MOST_PER_BYTE: Final = 64
 
 
-class WrongSyntax(ValueError):  # noqa: N818
+class RdfSyntaxError(ValueError):
     """A document is not what its format says: what is wrong, where (counted from 1), and how that line reads.
 
     `code` is the number of the diagnostic, where it is another than that of a mistake of syntax.
@@ -261,10 +261,10 @@ class WrongSyntax(ValueError):  # noqa: N818
 def read_graph(
     data: bytes | BinaryIO, format: str, *, base: str | None = None, scope: str = ""
 ) -> Iterator[tuple[str, str, str, str | None]]:
-    """The statements of a document as terms; `WrongSyntax` where it cannot be read further.
+    """The statements of a document as terms; `RdfSyntaxError` where it cannot be read further.
 
-    Relative IRIs are resolved against `base`. It may be relative itself, and is empty unless told: then so are they.
-    `scope` tells the blank nodes of this document from those of others.
+    Relative IRIs are resolved against `base`. It may be relative itself, or empty, and they stay relative then.
+    `scope` distinguishes the blank nodes of this document from those of others.
 
     >>> list(read_graph(b"@prefix : <http://ex.org/> . :a :p 3 ; <q> _:b .", "turtle", scope="in"))
     [('<http://ex.org/a>', '<http://ex.org/p>', '3', None), ('<http://ex.org/a>', '<q>', '_:in_0_b', None)]
@@ -300,11 +300,11 @@ class Document:
                 yield terms[subject], terms[predicate], terms[object], terms[graph]
         except SyntaxError as error:
             line = self._line(data) if error.lineno is None else max(1, error.lineno - declared.count(b"\n"))
-            raise WrongSyntax(_sentence(error.msg), line, error.offset or 1, _text(data, line)) from None
+            raise RdfSyntaxError(_sentence(error.msg), line, error.offset or 1, _text(data, line)) from None
         except ExpansionError as error:
             raise _too_large(data, error) from None
         except ValueError as error:
-            raise WrongSyntax(str(error), text=_text(data, 1)) from None
+            raise RdfSyntaxError(str(error), text=_text(data, 1)) from None
         finally:
             if parser is not None and self._format in _DECLARES:
                 self._base, self._prefixes = parser.base_iri, parser.prefixes
@@ -333,7 +333,7 @@ class Document:
         with suppress(SyntaxError):
             for _ in self._parser(lines):
                 pass
-        # JSON-LD is complained of when all of it has been read.
+        # Errors in JSON-LD are raised when all of it has been read.
         return lines.taken if self._format == "rdfxml" else 1
 
 
@@ -353,9 +353,9 @@ def _text(data: bytes, line: int) -> str:
     return "" if found is None else found[0].decode(errors="replace").rstrip("\r\n")
 
 
-def _too_large(data: bytes, error: ExpansionError) -> WrongSyntax:
+def _too_large(data: bytes, error: ExpansionError) -> RdfSyntaxError:
     before = _END.split(data.decode(errors="replace")[: error.offset])
-    return WrongSyntax(str(error), len(before), len(before[-1]) + 1, _text(data, len(before)), "E305")
+    return RdfSyntaxError(str(error), len(before), len(before[-1]) + 1, _text(data, len(before)), "E305")
 
 
 class _OneByOne:
@@ -389,12 +389,12 @@ class _Terms(dict[Any, Any]):
         if len(self) > _KEPT:
             self.clear()
         if len(self._random) > _KEPT:
-            # A node without a label is spoken of in one statement only, so none that comes again is lost here.
+            # A node without a label occurs in one statement only, so it is not needed again.
             self._random.clear()
         return self
 
     def allow(self, size: int) -> None:
-        """Another piece of a document has so many bytes, and its terms may be larger by a factor."""
+        """Allows terms in proportion to the size of another piece of a document."""
         self._left += size * _MOST_PER_BYTE
 
     def __missing__(self, node: Any) -> str | None:
@@ -419,7 +419,7 @@ class _Terms(dict[Any, Any]):
         raise ValueError("a triple as a term (RDF-star) is not supported")
 
     def _label(self, label: str) -> str:
-        """Random labels are numbered instead: whoever reads a document twice wants to find the same terms."""
+        """Random labels are numbered instead: reading a document twice must give the same terms."""
         if not _RANDOM.match(label):
             return label
         if label not in self._random:

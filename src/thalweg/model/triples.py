@@ -1,7 +1,7 @@
-"""Facts in which the predicate is data: `'triple(S,P,O)`, a predicate that nobody can type.
+"""Facts in which the predicate is data: `'triple(S,P,O)`, a predicate that cannot be typed.
 
-Rules that ask for any predicate at all read these. What streams bring is turned into them at the door, and what is
-concluded is turned back when it is told:
+Rules that ask for any predicate at all read these. What streams bring is turned into them as it is read, and what is
+concluded is turned back as it is output:
 
     <p>(<s>,<o>)   is   'triple(<s>,<p>,<o>)
     <C>(<s>)       is   'triple(<s>,rdf:type,<C>)

@@ -1,4 +1,4 @@
-"""The words of RDF, RDFS and OWL, and which of them speak about the schema.
+"""The words of RDF, RDFS and OWL, and which of them describe the schema.
 
 A triple is *schema* when its predicate is one of OWL's own (`rdfs:subClassOf`, `owl:onProperty`, `rdf:first`), or when
 it types something with one of OWL's own classes (`owl:TransitiveProperty`). Everything else is data, `owl:sameAs` and
@@ -45,7 +45,7 @@ _DATA_CLASSES: Final = frozenset(
 
 
 def is_schema_predicate(term: str) -> bool:
-    """Whether a predicate speaks about classes and properties.
+    """Whether a predicate describes classes and properties.
 
     >>> is_schema_predicate(f"<{RDFS}subClassOf>"), is_schema_predicate(SAME_AS), is_schema_predicate(f"<{RDF}_1>")
     (True, False, False)
@@ -63,7 +63,7 @@ def is_schema_class(term: str) -> bool:
 
 
 def is_schema(triple: Triple) -> bool:
-    """Whether a triple speaks about the schema."""
+    """Whether a triple describes the schema."""
     _, predicate, thing = triple
     return is_schema_class(thing) if predicate == TYPE else is_schema_predicate(predicate)
 

@@ -25,7 +25,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from thalweg.connectors.publish import Graph, Said
+from thalweg.connectors.publish import Graph, Statements
 from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
@@ -48,7 +48,7 @@ _QUOTED: Final = Wrapping('"', '"', lambda text: quoted(text)[1:-1])
 LONGEST_RUN: Final = 8_192
 
 
-def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ...], *said: Said) -> Graph:
+def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ...], *said: Statements) -> Graph:
     """A graph with a name of our own; one that may lack something is another graph, and says so."""
     known = tuple(one for group in said for one in group)
     if not partial:
@@ -57,7 +57,7 @@ def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ..
     return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", _TRUE), *missing))
 
 
-def _time(predicate: str, name: str, tick: int, clock: Clock) -> Said:
+def _time(predicate: str, name: str, tick: int, clock: Clock) -> Statements:
     """A tick as a moment, by the clock, and as itself; as itself alone where it lies beyond all calendars."""
     number = as_ntriples(str(tick))
     return (predicate, _moment(tick, clock) or number), (f"{OWN}{name}>", number)

@@ -14,14 +14,13 @@ from operator import attrgetter
 from pathlib import Path
 
 from thalweg.connectors.arrivals import arrivals
+from thalweg.connectors.batches import Facts, code_events
 from thalweg.connectors.files import FolderTransport
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.open import open_stream
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.open import open_stream, text_stream
+from thalweg.connectors.readers import open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
-from thalweg.connectors.text import text_stream
 from thalweg.connectors.transport import Transport
-from thalweg.connectors.values import Facts, code_events
 from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event

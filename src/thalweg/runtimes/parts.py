@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.connectors.values import code_facts
+from thalweg.connectors.batches import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.engine import Delta, Given, Proof
 from thalweg.languages.lars.facts import FactReader
@@ -282,7 +282,7 @@ class Answers:
         )
 
     def _coded(self, facts: frozenset[str]) -> Batch:
-        batch = self._reader.batch(sorted(facts), None)
+        batch = self._reader.batch(sorted(facts))
         return self._one_by_one(facts) if batch is None else batch
 
     def _one_by_one(self, facts: frozenset[str]) -> Batch:

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import run
-from thalweg.connectors.documents import JsonCutter, TrigCutter
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.documents import JSON, TRIG, Cutter
+from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.rdf import Document, WrongSyntax, read_graph
+from thalweg.model.rdf import Document, RdfSyntaxError, read_graph
 from thalweg.model.time import Clock
 
 W3C = Path(__file__).parents[4] / "shared" / "data" / "w3c" / "rdf-trig"
@@ -82,9 +82,9 @@ def test_a_document_in_pieces_is_the_document(path, step):
     data = path.read_bytes()
     try:
         whole = isomorphic(read_graph(data, "trig", base="http://a/"))
-    except WrongSyntax:
+    except RdfSyntaxError:
         return
-    cutter, document = TrigCutter(), Document("trig", "http://a/")
+    cutter, document = Cutter(TRIG), Document("trig", "http://a/")
     pieces = [piece for start in range(0, len(data), step) for piece in cutter.cut(data[start : start + step])]
     assert isomorphic(quad for _, piece in pieces + cutter.rest() for quad in document.read(piece)) == whole
 
@@ -228,7 +228,7 @@ def test_a_mistake_costs_its_document_only(text, part):
 
 
 def test_json_is_cut_where_values_end():
-    assert JsonCutter().cut(b'{"a": "}{", "b": [{}]} [1]{"c') == [(1, b'{"a": "}{", "b": [{}]}'), (1, b"[1]")]
+    assert Cutter(JSON).cut(b'{"a": "}{", "b": [{}]} [1]{"c') == [(1, b'{"a": "}{", "b": [{}]}'), (1, b"[1]")]
 
 
 # Whole runs ----------------------------------------------------------------------------------------------------------
@@ -282,5 +282,5 @@ def test_mistakes_are_found_on_their_line_whatever_ends_lines(end, cuts):
 
 
 def test_brackets_that_open_nothing_are_looked_at_once():
-    cutter = TrigCutter()
+    cutter = Cutter(TRIG)
     assert cutter.cut(b"<" * 1_000_000 + b" } ")[0][1].endswith(b"}")

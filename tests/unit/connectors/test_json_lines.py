@@ -1,6 +1,7 @@
 import json
 from itertools import groupby
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,6 +156,19 @@ def test_a_line_is_answered_when_it_comes():
     assert [[tick for tick, _ in reader.feed(block)] for block in (line, line[:9], line[9:])] == [[1], [], [1]]
 
 
+def test_the_dictionary_may_be_collected_between_two_batches():
+    words = Dictionary()
+    reader = JsonLinesReader(words, "in.jsonl", "in", CLOCK, "in")
+    facts = [[f"a(x{n},y{n % 3})", f"b(x{n})"] for n in range(5)]
+    found = []
+    for _, batch in reader.feed(
+        "".join(json.dumps({"t": t, "facts": some}) + "\n" for t, some in enumerate(facts)).encode()
+    ):
+        found.append([*map(str, batch.facts(words))])
+        words.collect(np.array([words.code("y0")]))
+    assert found == facts
+
+
 @pytest.mark.parametrize("count", [1, 40])
 def test_many_facts_of_many_predicates_keep_their_order(count):
     facts = [
@@ -181,6 +195,7 @@ def test_a_malformed_fact_costs_its_line_and_no_other():
         ('{"t":1,"facts":["a"\n]}\n{"t":2,"facts":["b"]}', [2], [1, 2]),
         ('{"t":1,"facts":["a"\n"b"]}', [], [1, 2]),
         ('{"t":1,"facts":["a"],"x":[1\n2]},{"t":2,"facts":["b"]}', [], [1, 2]),
+        ('{"t":1,"facts":["a"],"x":[1\n2]}\n{"t":2,"facts":["a"]},NaN,{"t":3,"facts":["b"]}', [], [1, 2, 3]),
         ('{"t":1,"facts":["a"]},\n{"t":2,"facts":["b"]}', [2], [1]),
         ('{"t":1,"facts":["a"]}{"t":2,"facts":["b"]}\n{"t":3,"facts":["b"]}', [3], [1]),
         ('{"t":1,"facts":["a\nb"]}', [], [1, 2]),

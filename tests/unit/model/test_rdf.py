@@ -18,7 +18,7 @@ from thalweg.model.rdf import (
     READ,
     XSD,
     Document,
-    WrongSyntax,
+    RdfSyntaxError,
     as_ntriples,
     blank,
     fact_of,
@@ -237,7 +237,7 @@ def test_a_document_may_come_in_pieces():
     assert first[0][2] == second[0][2] == "_:in_0_b"
     assert first[1][2] != second[1][2]
     assert first[0][0] == "<http://ex.org/#a>"
-    with pytest.raises(WrongSyntax) as caught:
+    with pytest.raises(RdfSyntaxError) as caught:
         list(document.read(b"<i> {\n  :a :p x }"))
     assert (caught.value.line, caught.value.column, caught.value.text) == (2, 9, "  :a :p x }")
 
@@ -262,7 +262,7 @@ def test_a_document_may_come_in_pieces():
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(format, data, place, part):
-    with pytest.raises(WrongSyntax) as caught:
+    with pytest.raises(RdfSyntaxError) as caught:
         list(read_graph(data, format))
     assert (caught.value.line, caught.value.column) == place
     assert part in str(caught.value)
@@ -334,7 +334,7 @@ WRONG = {
 def test_whatever_ends_lines_a_mistake_has_its_line(format, end):
     right, wrong = WRONG[format]
     text = LINE_ENDS[end].join(["", right, wrong, "", ""])
-    with pytest.raises(WrongSyntax) as error:
+    with pytest.raises(RdfSyntaxError) as error:
         list(read_graph(text.encode(), format))
     assert (error.value.line, error.value.text) == (3, wrong) or format == "rdfxml"
     assert error.value.line >= 3
@@ -344,7 +344,7 @@ def test_whatever_ends_lines_a_mistake_has_its_line(format, end):
 @pytest.mark.parametrize("format", WRONG)
 def test_what_ends_no_line_ends_in_a_mistake_with_a_place(format, end):
     text = end.join(["", *WRONG[format], "", ""])
-    with pytest.raises(WrongSyntax) as error:
+    with pytest.raises(RdfSyntaxError) as error:
         list(read_graph(text.encode(), format))
     assert error.value.line >= 1
 
@@ -352,7 +352,7 @@ def test_what_ends_no_line_ends_in_a_mistake_with_a_place(format, end):
 def test_mixed_line_ends_in_pieces_of_a_document():
     document = Document("trig")
     list(document.read(b"@prefix : <http://a/> .\r\r"))
-    with pytest.raises(WrongSyntax) as error:
+    with pytest.raises(RdfSyntaxError) as error:
         list(document.read(b":a :p 1 .\r\n:a :p 2 .\r:a @@ 3 .\n:a :p 4 ."))
     assert (error.value.line, error.value.column, error.value.text) == (3, 5, ":a @@ 3 .")
 
@@ -374,14 +374,14 @@ def test_a_flood_of_entities_is_refused_before_it_is_parsed():
     flood = "\n".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
     for encoding in ("utf-8", "utf-16", "utf-8-sig"):
         data = rdf_xml(f'<!ENTITY e "http://a/">\n<!ENTITY a0 "lol">\n{flood}', "&a9;").decode().encode(encoding)
-        with pytest.raises(WrongSyntax, match="`a6` expands to more") as error:
+        with pytest.raises(RdfSyntaxError, match="`a6` expands to more") as error:
             list(read_graph(data, "rdfxml"))
         assert (error.value.code, error.value.line) == ("E305", 10)
 
 
 def test_a_long_prefix_that_is_used_often_is_refused():
     text = f"@prefix : <http://a/{'x' * 100_000}> . " + " ".join(f":a{n} :p :b ." for n in range(2_000))
-    with pytest.raises(WrongSyntax, match="over 64 times as many characters") as error:
+    with pytest.raises(RdfSyntaxError, match="over 64 times as many characters") as error:
         list(read_graph(text.encode(), "turtle"))
     assert error.value.code == "E305"
 

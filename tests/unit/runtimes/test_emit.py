@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import Delta
 
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.readers import open_reader
 from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, read_graph

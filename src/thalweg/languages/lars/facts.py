@@ -18,7 +18,7 @@ from thalweg.languages.lars.lower import Lowering
 from thalweg.languages.lars.parser import BLANK, read_statement
 from thalweg.languages.lars.terms import GROUND, PREDICATE, TERM, ReadingError, canonical
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
+from thalweg.model.event import Batch, Rows
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number
 from thalweg.model.predicate import Predicate, interned
@@ -26,6 +26,8 @@ from thalweg.model.term import BARE
 from thalweg.model.time import Clock
 
 Item = tuple[int, Batch] | Diagnostic
+TimedFacts = tuple[int, str | None, list[str]]
+"""A tick, a stream, and facts as text."""
 DEFAULT_CLOCK: Final = Clock()
 
 _TIME = r'[ \t]+at[ \t]+([0-9]{1,18}|"[^"\n]*")[ \t]*\.(?![0-9])'
@@ -39,8 +41,6 @@ _FACT: Final = re.compile(rf"\s*{GROUND}\s*(?:\.\s*)?")
 # Short enough to be in range without a closer look.
 _SHORT_NUMBER: Final = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
 _KEPT: Final = 65_536
-# From so many facts on it pays to look at them together.
-_MANY: Final = 32
 
 
 class _Stated(NamedTuple):
@@ -213,54 +213,76 @@ class FactReader:
             row += words
         return True
 
-    def batch(self, facts: list[str], stream: str | None) -> Batch | None:
-        """Facts without a time as one batch; None where one of them is not a fact, and `read_fact` says why.
+    def batches(self, events: list[TimedFacts]) -> Iterator[tuple[int, Batch]] | None:
+        """One batch for each event, of facts without a time; None where one is not a fact, and `read_fact` says why.
 
-        >>> FactReader("in.jsonl", Dictionary()).batch(["a(x,y)", "a(x,z)", "b"], None).order
-        ['a/2', 'a/2', 'b/0']
+        >>> events = [(3, None, ["a(x,y)", "a(x,z)"]), (4, None, ["b"])]
+        >>> [(tick, batch.order) for tick, batch in FactReader("in.jsonl", Dictionary()).batches(events)]
+        [(3, ['a/2', 'a/2']), (4, ['b/0'])]
         """
-        batch = Batch(stream=stream)
+        facts = [fact for _, _, some in events for fact in some]
         try:
-            if len(facts) < _MANY or not self._take_together(facts, batch):
-                self._take_each(facts, batch)
+            return self._batches(events, facts, *self._coded(facts))
         except (Rejected, AttributeError, TypeError):
             # Where JSON holds something else than a text, that has no such parts.
             return None
-        return batch
 
-    def _take_each(self, facts: list[str], batch: Batch) -> None:
-        """Adds facts to a batch, one by one; raises `Rejected`."""
-        known, words_of, signatures = self.dictionary.words.get, self._words, self._signatures.get
-        rows, order = batch.rows, batch.order
+    def batch(self, facts: list[str]) -> Batch | None:
+        """Facts without a time as one batch; None where one of them is not a fact."""
+        batches = self.batches([(0, None, facts)])
+        return None if batches is None else next(batches)[1]
+
+    def _batches(
+        self, events: list[TimedFacts], facts: list[str], order: list[Predicate], words: dict[Predicate, list[int]]
+    ) -> Iterator[tuple[int, Batch]]:
+        collections, begin = self.dictionary.collections, 0
+        taken = dict.fromkeys(words, 0)
+        for tick, stream, some in events:
+            if collections != self.dictionary.collections:
+                # What was coded ahead may have lost its words.
+                order, words = self._coded(facts[begin:])
+                facts, collections, begin = facts[begin:], self.dictionary.collections, 0
+                taken = dict.fromkeys(words, 0)
+            own = order[begin : begin + len(some)]
+            begin += len(some)
+            rows: Rows = {}
+            for signature in own[:1] if len(words) == 1 else dict.fromkeys(own):
+                start = taken[signature]
+                taken[signature] = end = start + own.count(signature) * signature.arity
+                rows[signature] = words[signature][start:end]
+            yield tick, Batch(rows, own, stream)
+
+    def _coded(self, facts: list[str]) -> tuple[list[Predicate], dict[Predicate, list[int]]]:
+        """The predicate of each fact, and the words of each predicate's facts; raises `Rejected`."""
+        try:
+            return self._together(facts) if facts else ([], {})
+        except ReadingError:
+            return self._one_by_one(facts)
+
+    def _together(self, facts: list[str]) -> tuple[list[Predicate], dict[Predicate, list[int]]]:
+        """Looks up the terms of each predicate at once; raises `ReadingError` where a fact needs a closer look."""
+        names, facts_of = _by_name(facts)
+        signatures = {name: self._one_signature(name, some) for name, some in facts_of.items()}
+        words = {signatures[name]: self._words_of(name, some) for name, some in facts_of.items()}
+        return [*map(signatures.__getitem__, names)], words
+
+    def _one_by_one(self, facts: list[str]) -> tuple[list[Predicate], dict[Predicate, list[int]]]:
+        known, words_of = self.dictionary.words.get, self._words
+        order: list[Predicate] = []
+        found: dict[Predicate, list[int]] = {}
         for fact in facts:
             name, bracket, args = fact.partition("(")
             try:
                 words = [known(arg) or words_of[arg] for arg in args[:-1].split(",")] if bracket else []
-                signature = signatures((name, len(words))) or self._checked(name, len(words))
+                signature = self._signatures.get((name, len(words))) or self._checked(name, len(words))
                 if bracket and args[-1:] != ")":
                     raise _not_simple(fact)
             except ReadingError:
                 closely = read_fact(fact)
                 signature, words = closely.signature, [self.dictionary.code(term) for term in closely.args]
             order.append(signature)
-            if signature in rows:
-                rows[signature] += words
-            else:
-                rows[signature] = words
-
-    def _take_together(self, facts: list[str], batch: Batch) -> bool:
-        """Adds simple facts, the terms of each predicate looked up together; False, and none is added, for others."""
-        names, facts_of = _by_name(facts)
-        signatures = dict[str, Predicate]()
-        try:
-            for name, some in facts_of.items():
-                signatures[name] = signature = self._one_signature(name, some)
-                batch.rows[signature] = self._words_of(name, some)
-        except ReadingError:
-            batch.rows.clear()
-            return False
-        batch.order += map(signatures.__getitem__, names)
-        return True
+            found.setdefault(signature, []).extend(words)
+        return order, found
 
     def _one_signature(self, name: str, facts: list[str]) -> Predicate:
         arity, *others = {*map(str.count, facts, repeat(","))}

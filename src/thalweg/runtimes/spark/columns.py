@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.connectors.gather import triple
-from thalweg.connectors.reading import open_reader
-from thalweg.connectors.tables import cell_term
+from thalweg.connectors.batches import triple
+from thalweg.connectors.readers import open_reader
+from thalweg.connectors.tabular import cell_term
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary

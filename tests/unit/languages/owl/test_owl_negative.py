@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.connectors.ontologies import read_triples
+from thalweg.connectors.ontology_documents import read_triples
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl import structure

@@ -1,4 +1,4 @@
-"""An explanation as a drawing: what streams in stands at the left, conclusions at the right, stratum by stratum.
+"""Drawings of boxes and arrows in SVG: what streams in stands at the left, conclusions at the right.
 
 The SVG needs nothing else to be looked at: no script, no font, no style sheet; its background is its own, so that it
 reads the same on a light page and on a dark one.
@@ -6,22 +6,15 @@ reads the same on a light page and on a dark one.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from posixpath import basename
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from unicodedata import east_asian_width
 
 from thalweg.explain.layers import lay_out
-from thalweg.explain.origins import Origin
-from thalweg.explain.text import TIGHT, briefly, kept
-from thalweg.model.predicate import Predicate
-from thalweg.model.time import FOREVER, NEVER
-
-if TYPE_CHECKING:
-    from thalweg.explain.plan import Explanation, Memory
+from thalweg.explain.text import TIGHT
 
 BREATH: Final = re.compile(r"(?<=,) |(?<=:-) ")
 FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
@@ -81,93 +74,6 @@ class Arrow:
     role: str = "positive"
 
 
-def draw(explanation: "Explanation") -> str:
-    """The whole drawing, as one `<svg>`.
-
-    >>> from thalweg.ir.nodes import Program
-    >>> from thalweg.explain.plan import explain
-    >>> draw(explain(Program()))[:5]
-    '<svg '
-    """
-    graph = _Graph(explanation)
-    return Drawing(graph.boxes, list(graph.arrows), graph.bands, LEGEND).svg()
-
-
-# What is drawn ------------------------------------------------------------------------------------------------------
-
-
-class _Graph:
-    """Streams fill memories, rules read memories and derive predicates, which may fill memories in turn."""
-
-    def __init__(self, explanation: "Explanation") -> None:
-        self.explanation = explanation
-        self.brief = briefly(explanation.texts)
-        self.level: dict[str, int] = {name: number for number, names in enumerate(explanation.strata) for name in names}
-        self.bands = ["input", "memories", *(f"stratum {number}" for number in range(len(explanation.strata)))]
-        self.boxes: dict[str, Box] = {}
-        self.arrows: dict[Arrow, None] = {}
-        for memory in explanation.answering:
-            self.memory(memory)
-        self.rules()
-        for reading in explanation.readings:
-            self.arrow(self.answer(explanation.memories[reading.memory]), f"rule {reading.rule}", reading.role)
-
-    def arrow(self, start: str, end: str, role: str = "positive") -> None:
-        self.arrows[Arrow(start, end, role)] = None
-
-    def answer(self, memory: "Memory") -> str:
-        """What stands for a memory: a derived relation is its predicate."""
-        return f"derived {memory.derives}" if memory.derives else f"memory {memory.number}"
-
-    def memory(self, memory: "Memory") -> None:
-        if memory.derives:
-            return
-        derived = [self.level[origin.name] for origin in memory.origins if origin.kind == "derived"]
-        name = self.answer(memory)
-        label = in_lines(self.brief(memory.name))
-        band = 2 + max(derived) if derived else 1
-        self.boxes[name] = Box("memory", label, _keeping(memory), memory.name, band)
-        for origin in memory.origins:
-            self.arrow(self.origin(origin), name)
-
-    def origin(self, origin: Origin) -> str:
-        name = f"{origin.kind} {origin.name}"
-        if origin.kind != "derived" and name not in self.boxes:
-            word = () if origin.kind == "clock" else (origin.kind,)
-            self.boxes[name] = Box(origin.kind, in_lines(self.brief(origin.name)), word, name, 0)
-        return name
-
-    def rules(self) -> None:
-        for rule in self.explanation.rules:
-            title = f"rule {rule.number}"
-            label = " · ".join(filter(None, (title, basename(rule.place))))
-            body = in_lines(self.brief(rule.text), LONGEST)
-            self.boxes[title] = Box("rule", (label,), body, rule.text, 2 + rule.stratum)
-            self.conclusion(rule.head)
-            self.arrow(title, f"derived {rule.head}")
-
-    def conclusion(self, signature: Predicate) -> None:
-        held = [memory for memory in self.explanation.memories if memory.derives == signature]
-        longest = max(held, key=lambda memory: memory.kept)
-        box = Box("derived", in_lines(self.brief(signature)), _keeping(longest), signature, 2 + self.level[signature])
-        self.boxes.setdefault(f"derived {signature}", box)
-
-
-def _keeping(memory: "Memory") -> tuple[str, ...]:
-    time = kept(memory)
-    if time == "no limit":
-        return ("until taken back",)
-    if "background" in memory.kinds and memory.fed_for is not None:
-        return f"{memory.fed_for} {_ticks(memory.fed_for)}", "background for ever"
-    if memory.kept not in (FOREVER, NEVER):
-        time += f" {_ticks(memory.kept)}"
-    return (time, "may be taken back") if memory.taken_back else (time,)
-
-
-def _ticks(number: int) -> str:
-    return "tick" if number == 1 else "ticks"
-
-
 def in_lines(text: str, most: int = 2) -> tuple[str, ...]:
     """A label in a few lines that break where a reader would take breath; what is left out ends in `…`.
 
@@ -185,19 +91,45 @@ def _length(text: str) -> int:
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-# How it is drawn ----------------------------------------------------------------------------------------------------
-
-
 class Drawing:
-    """Boxes and arrows between them on a page; boxes of a band stand together."""
+    """Boxes in bands, and arrows between them, as they are added; `brief` shortens what is written in them."""
 
     def __init__(
-        self, boxes: dict[str, Box], arrows: Sequence[Arrow], bands: Sequence[str], legend: dict[str, str]
+        self, bands: Sequence[str], legend: Mapping[str, str] = LEGEND, brief: Callable[[str], str] = lambda text: text
     ) -> None:
-        self.boxes, self.arrows, self.bands, self.legend = boxes, arrows, bands, legend
-        self.columns = _columns(boxes, arrows)
-        heights = {name: box.height for name, box in boxes.items()}
-        self.layout = lay_out(self.columns, heights, [(arrow.start, arrow.end) for arrow in arrows])
+        self.bands = bands
+        self.legend = legend
+        self.brief = brief
+        self.boxes: dict[str, Box] = {}
+        self.arrows: dict[Arrow, None] = {}
+
+    def thing(self, name: str, kind: str, text: str, band: int, more: tuple[str, ...] = (), hint: str = "") -> str:
+        """Adds a box for something that has facts, unless there is one; gives its name."""
+        self.boxes.setdefault(name, Box(kind, in_lines(self.brief(text)), more, hint or text, band))
+        return name
+
+    def rule(self, name: str, title: str, text: str, band: int) -> None:
+        """Adds a box for a rule or statement."""
+        self.boxes[name] = Box("rule", (title,), in_lines(self.brief(text), LONGEST), text, band)
+
+    def arrow(self, start: str, end: str, role: str = "positive") -> None:
+        """Adds an arrow, unless there is one."""
+        self.arrows[Arrow(start, end, role)] = None
+
+    def svg(self) -> str:
+        """The whole drawing, as one `<svg>`."""
+        return _Page(self).svg()
+
+
+class _Page:
+    """Where the boxes and arrows of a drawing stand on a page; boxes of a band stand together."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self.boxes, self.bands, self.legend = drawing.boxes, drawing.bands, drawing.legend
+        self.arrows = list(drawing.arrows)
+        self.columns = _columns(self.boxes, self.arrows)
+        heights = {name: box.height for name, box in self.boxes.items()}
+        self.layout = lay_out(self.columns, heights, [(arrow.start, arrow.end) for arrow in self.arrows])
         self.widths = self._widths()
         self.lefts = self._lefts()
         self.ports = self._ports()

@@ -1,13 +1,12 @@
 """A plan of several kinds of program, for people to read: its parts, how they are wired, and each part explained."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
-from thalweg.explain.answer_sets import ExplainedAnswerSets
-from thalweg.explain.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
+from thalweg.explain.decomposition import ROLES, ExplainedAnswerSets
+from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan import Explanation, explain
-from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
+from thalweg.explain.stages import NEGATED, POSITIVE
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
@@ -15,7 +14,6 @@ from thalweg.model.predicate import Predicate
 from thalweg.planning.wire_parts import Touches, Wiring
 
 _BELOW, _SOLVED, _ABOVE = "rules below", "answer sets", "rules above"
-_ROLES: Final = {"positive": POSITIVE, "negative": NEGATED, "aggregate": AGGREGATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class ExplainedParts:
         return tuple(one for part in self.parts for one in part.explanation.warnings)
 
     def as_data(self) -> dict[str, object]:
-        """The same for programs to read; what is said of rules, and of answer sets, is said here, too."""
+        """The same for programs to read; keys of rules, and of answer sets, are repeated at the top."""
         data: dict[str, object] = {}
         strata: list[object] = []
         for part in self.parts:
@@ -89,7 +87,7 @@ class ExplainedParts:
         return f"part {number}" if number else "streams or background"
 
     def as_svg(self) -> str:
-        return _Picture(self).svg()
+        return _Parts(self).svg()
 
 
 def explain_parts(wiring: Wiring, solved: ExplainedAnswerSets, writes: Touches) -> ExplainedParts:
@@ -107,7 +105,7 @@ def explain_parts(wiring: Wiring, solved: ExplainedAnswerSets, writes: Touches) 
     read = (*((name, 1) for name in inputs), *((name, 0) for name in streamed))
     number = len(parts) + 1
     statements = tuple(
-        Statement(one.written, one.heads, tuple((need.predicate, _ROLES[need.how]) for need in one.body))
+        Statement(one.written, one.heads, tuple((need.predicate, ROLES[need.how]) for need in one.body))
         for one in solved.dependency.outlines
     )
     parts.append(Part(_SOLVED, read, outputs, statements, solved))
@@ -142,29 +140,20 @@ def _needed(program: Program) -> set[Predicate]:
     return {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
 
 
-class _Picture:
+class _Parts(Drawing):
     """Streams at the left, then a band for each part, with its rules and what they derive."""
 
     def __init__(self, plan: ExplainedParts) -> None:
-        self.bands = ["streams and background", *(f"{n}  {part.kind}" for n, part in enumerate(plan.parts, 1))]
-        self.boxes: dict[str, Box] = {}
-        self.arrows: dict[Arrow, None] = {}
+        super().__init__(["streams and background", *(f"{n}  {part.kind}" for n, part in enumerate(plan.parts, 1))])
         for band, part in enumerate(plan.parts, 1):
-            self.outside = dict(part.reads)
             for number, statement in enumerate(part.statements, 1):
-                self.statement(band, number, statement)
+                self.statement(band, number, statement, dict(part.reads))
 
-    def statement(self, band: int, number: int, one: Statement) -> None:
+    def statement(self, band: int, number: int, one: Statement, outside: Mapping[Predicate, int]) -> None:
         name = f"rule {number} in {band}"
-        self.boxes[name] = Box("rule", (f"rule {number}",), in_lines(one.text, LONGEST), one.text, band)
+        self.rule(name, f"rule {number}", one.text, band)
         for head in one.heads:
-            self.boxes.setdefault(f"{band} {head}", Box("derived", in_lines(head), (), head, band))
-            self.arrows[Arrow(name, f"{band} {head}")] = None
+            self.arrow(name, self.thing(f"{band} {head}", "derived", head, band))
         for need, role in one.needs:
-            source = f"{self.outside.get(need, band)} {need}"
-            kind = "stream" if source.startswith("0 ") else "derived"
-            self.boxes.setdefault(source, Box(kind, in_lines(need), (), need, self.outside.get(need, band)))
-            self.arrows[Arrow(source, name, role)] = None
-
-    def svg(self) -> str:
-        return Drawing(self.boxes, list(self.arrows), self.bands, LEGEND).svg()
+            source = outside.get(need, band)
+            self.arrow(self.thing(f"{source} {need}", "derived" if source else "stream", need, source), name, role)

@@ -6,16 +6,16 @@ from textwrap import wrap
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic
-from thalweg.explain.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
+from thalweg.explain.drawing import Drawing
 from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
-from thalweg.explain.text import WIDTH
+from thalweg.explain.text import WIDTH, count
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Dependency, Piece
 from thalweg.planning.keys import Keys
 from thalweg.planning.published import Published
 
-_ROLES: Final = {"positive": POSITIVE, "negative": NEGATED, "aggregate": AGGREGATED}
+ROLES: Final = {"positive": POSITIVE, "negative": NEGATED, "aggregate": AGGREGATED}
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ class ExplainedAnswerSets:
         found = self.dependency
         answers = "one answer set" if found.deterministic else "there may be several answer sets"
         yield (
-            f"{_count(len(found.outlines), 'statement')} over {_count(len(found.inputs), 'input')}; {answers}; "
-            f"{_count(len(self.pieces), 'piece')}"
+            f"{count(len(found.outlines), 'statement')} over {count(len(found.inputs), 'input')}; {answers}; "
+            f"{count(len(self.pieces), 'piece')}"
         )
         yield from self._section("which inputs meet", self._meetings())
         yield from self._section("strata", self._strata())
@@ -152,7 +152,7 @@ class ExplainedAnswerSets:
         if keys is not None and (places := [f"{name} {keys[name] + 1}" for name in piece.inputs if name in keys]):
             yield f"   can be spread by the argument: {', '.join(places)}"
         if self.partitions is not None and self.published is None:
-            yield f"   on Spark in {_count(self._cells(piece), 'partition')}"
+            yield f"   on Spark in {count(self._cells(piece), 'partition')}"
         for statement in piece.rules:
             yield f"   {statement + 1}: {self.dependency.outlines[statement].written}"
 
@@ -169,18 +169,15 @@ class ExplainedAnswerSets:
         return _Pieces(self).svg()
 
 
-class _Pieces:
+class _Pieces(Drawing):
     """Inputs at the left; then each piece with its statements, and what they derive."""
 
     def __init__(self, explanation: ExplainedAnswerSets) -> None:
+        super().__init__(["inputs", *(f"piece {number}" for number in range(1, len(explanation.pieces) + 1))])
         self.outlines = explanation.dependency.outlines
-        self.bands = ["inputs"]
-        self.boxes: dict[str, Box] = {}
-        self.arrows: dict[Arrow, None] = {}
         for name in explanation.dependency.inputs:
-            self.boxes[f"input {name}"] = Box("stream", in_lines(name), (), name, 0)
+            self.thing(f"input {name}", "stream", name, 0)
         for number, piece in enumerate(explanation.pieces, 1):
-            self.bands.append(f"piece {number}")
             for statement in piece.rules:
                 self.conclusions(number, statement)
             for statement in piece.rules:
@@ -189,25 +186,17 @@ class _Pieces:
     def conclusions(self, band: int, statement: int) -> None:
         """A statement, with what it derives."""
         one, name = self.outlines[statement], f"rule {statement + 1} in {band}"
-        self.boxes[name] = Box(
-            "rule", (f"{one.kind} {statement + 1}",), in_lines(one.written, LONGEST), one.written, band
-        )
+        self.rule(name, f"{one.kind} {statement + 1}", one.written, band)
         for head in one.heads:
-            self.boxes.setdefault(f"{band} {head}", Box("derived", in_lines(head), (), head, band))
-            self.arrows[Arrow(name, f"{band} {head}")] = None
+            self.arrow(name, self.thing(f"{band} {head}", "derived", head, band))
 
     def needs(self, band: int, statement: int, piece: Piece) -> None:
         for need in self.outlines[statement].body:
-            sources = [
-                f"{band} {need.predicate}",
-                *([f"input {need.predicate}"] if need.predicate in piece.inputs else []),
-            ]
+            sources = [f"{band} {need.predicate}"]
+            sources += [f"input {need.predicate}"] if need.predicate in piece.inputs else []
             for source in sources:
                 if source in self.boxes:
-                    self.arrows[Arrow(source, f"rule {statement + 1} in {band}", _ROLES[need.how])] = None
-
-    def svg(self) -> str:
-        return Drawing(self.boxes, list(self.arrows), self.bands, LEGEND).svg()
+                    self.arrow(source, f"rule {statement + 1} in {band}", ROLES[need.how])
 
 
 def _key_variables(rules: Iterable[Outline], keys: Keys) -> set[str]:
@@ -223,10 +212,6 @@ def _key_variables(rules: Iterable[Outline], keys: Keys) -> set[str]:
 
 def _numbers(rules: tuple[int, ...]) -> list[int]:
     return [number + 1 for number in rules]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _statement_data(number: int, one: Outline) -> dict[str, object]:

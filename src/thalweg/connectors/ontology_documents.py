@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors.files import FILE_BLOCK, open_for_reading, unreadable
+from thalweg.connectors.files import read_bytes, unreadable
 from thalweg.connectors.graphs import misread
 from thalweg.diagnostics import Rejected, Source
 from thalweg.languages.owl import graph, syntaxes
 from thalweg.languages.owl.formats import format_of
 from thalweg.model.encoding import UnknownEncodingError, as_utf8
-from thalweg.model.rdf import READ, WrongSyntax, read_graph
+from thalweg.model.rdf import READ, RdfSyntaxError, read_graph
 
 Triple = tuple[str, str, str]
 
@@ -22,7 +22,7 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
     Relative IRIs stay relative, and blank nodes are called after the file.
     """
     name = document.name if isinstance(document, Source) else str(document)
-    data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else _read(Path(document))
+    data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else read_bytes(Path(document))
     format = format_of(name, data)
     assert format is not None
     try:
@@ -31,17 +31,7 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
             return list(graph.triples(syntaxes.read(text, _SYNTAXES[format], name, name), name))
         quads = read_graph(data, format, base=Path(name).name, scope=name)
         return list(dict.fromkeys((subject, predicate, thing) for subject, predicate, thing, _ in quads))
-    except WrongSyntax as wrong:
+    except RdfSyntaxError as wrong:
         raise Rejected([misread("E101", name, 1, wrong)]) from None
     except UnknownEncodingError as error:
         raise unreadable(name, error) from None
-
-
-def _read(path: Path) -> bytes:
-    file = open_for_reading(path)
-    try:
-        return b"".join(iter(lambda: file.read(FILE_BLOCK), b""))
-    except (OSError, EOFError) as error:
-        raise unreadable(str(path), error) from error
-    finally:
-        file.close()

@@ -17,13 +17,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Final
 
-from thalweg.connectors.files import stream_of, unreadable
-from thalweg.connectors.gather import Gatherer, Item, Stated, moment, triple
+from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
+from thalweg.connectors.files import PathTransport, unreadable
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.triples import Misplaced, lines_of, wrong_line
+from thalweg.connectors.lines import LineError, LineReader, wrong_line
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -52,7 +51,7 @@ class Layout:
     def __init__(self, names: Sequence[str], stream: str | None, clock: Clock) -> None:
         wanted = ("t", "fact") if "fact" in names else ("t", "s", "p", "o")
         if missing := [f"no column `{name}`" for name in wanted if name not in names]:
-            raise Misplaced(f"the table has {' and '.join(missing)}", 0)
+            raise LineError(f"the table has {' and '.join(missing)}", 0)
         readers: dict[str, Callable[[object], Any]] = {
             "t": lambda cell: moment(str(cell).strip(), clock),
             "s": lambda cell: cell_term(cell, stream or ""),
@@ -66,29 +65,29 @@ class Layout:
         self._streams_at = names.index("stream") if "stream" in names else None
 
     def stated(self, row: Sequence[Any]) -> Stated:
-        """The statement of a row; `Misplaced` has the number of the cell that is wrong."""
+        """The statement of a row; `LineError` has the number of the cell that is wrong."""
         if len(row) != self._width:
             cells = f"the table has {self._width} columns, but this row has {len(row)}"
-            raise Misplaced(f"{cells}; put a cell with a comma in quotes", 0)
+            raise LineError(f"{cells}; put a cell with a comma in quotes", 0)
         try:
             tick, *rest = [column[row[at]] for at, column in self._columns]
         except (ValueError, TypeError):
             raise self._wrong(row) from None
         stream = self._stream if self._streams_at is None else row[self._streams_at] or self._stream
         if self._streams_at is not None and not isinstance(stream, str | None):
-            raise Misplaced(f"`{stream}` is not the name of a stream", self._streams_at)
+            raise LineError(f"`{stream}` is not the name of a stream", self._streams_at)
         return triple(tick, stream, *rest) if len(rest) == 3 else (tick, stream, *rest[0])
 
-    def _wrong(self, row: Sequence[Any]) -> Misplaced:
+    def _wrong(self, row: Sequence[Any]) -> LineError:
         at = 0
         try:
             for at, column in self._columns:
                 column[row[at]]
         except ValueError as error:
-            return Misplaced(str(error), at)
+            return LineError(str(error), at)
         except TypeError:
             pass
-        return Misplaced(f"`{row[at]}` is neither a text nor a number", at)
+        return LineError(f"`{row[at]}` is neither a text nor a number", at)
 
 
 class _Column(dict[Any, Any]):
@@ -156,49 +155,39 @@ def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
     return fact.signature, fact.args
 
 
-class CsvReader:
-    """Reads whole lines of text.
+class CsvReader(LineReader):
+    """Reads CSV.
 
     >>> reader = CsvReader(Dictionary(), "in.csv", "in", Clock())
-    >>> [(tick, batch.order) for tick, batch in reader.feed("s,p,o,t\\nroad1,speed,12,36\\n")]
+    >>> [(tick, batch.order) for tick, batch in reader.feed(b"s,p,o,t\\nroad1,speed,12,36\\n")]
     [(36, ['speed/2'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
-        self.name = name
-        self._stream = stream
-        self._clock = clock
-        self._gatherer = Gatherer(words)
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+        super().__init__(words, name, stream, clock, scope)
         self._layout: Layout | None = None
-        self._line = 0
         self._hopeless = False
-
-    def feed(self, text: str) -> Iterator[Item]:
-        return self._gatherer.gather(self._statements(lines_of(text)))
-
-    def close(self) -> Iterator[Item]:
-        return iter(())
 
     def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
         for line, row in zip(lines, _rows(lines), strict=True):
             self._line += 1
             if self._hopeless:
                 return
-            if isinstance(row, Misplaced):
-                yield wrong_line(self.name, self._line, line, row, _COMMAS)
+            if isinstance(row, LineError):
+                yield wrong_line(self._name, self._line, line, row, _COMMAS)
             elif row:
                 try:
                     if self._layout is not None:
                         yield self._layout.stated(row)
                     else:
                         self._layout = Layout([cell.strip() for cell in row], self._stream, self._clock)
-                except Misplaced as wrong:
-                    # Without a header no line means anything, so that one complaint is enough.
+                except LineError as wrong:
+                    # Without a header no line means anything, so one diagnostic is enough.
                     self._hopeless = self._layout is None
-                    yield wrong_cell(self.name, self._line, line, row, wrong)
+                    yield wrong_cell(self._name, self._line, line, row, wrong)
 
 
-def _rows(lines: list[str]) -> "list[list[str]] | Iterator[list[str] | Misplaced]":
+def _rows(lines: list[str]) -> "list[list[str]] | Iterator[list[str] | LineError]":
     """The cells of each line: all at once, unless one of them is not as it should be."""
     try:
         rows = list(csv.reader(lines, strict=True))
@@ -210,19 +199,19 @@ def _rows(lines: list[str]) -> "list[list[str]] | Iterator[list[str] | Misplaced
     return map(_row, lines)
 
 
-def _row(line: str) -> list[str] | Misplaced:
+def _row(line: str) -> list[str] | LineError:
     try:
         return next(csv.reader([line], strict=True))
     except csv.Error as error:
-        return Misplaced(f"this is not valid CSV: {error}", 0)
+        return LineError(f"this is not valid CSV: {error}", 0)
 
 
-def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: Misplaced) -> Diagnostic:
+def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: LineError) -> Diagnostic:
     """What is wrong with a row, at the place of its cell in the line."""
     texts = list(map(_shown, row[: wrong.at + 1]))
     # Quotes make a line longer than its cells, never shorter.
     before = sum(len(text) + 1 for text in texts[:-1])
-    return wrong_line(name, number, line, Misplaced(str(wrong), max(before, line.find(texts[-1], before))), _SHAPE)
+    return wrong_line(name, number, line, LineError(str(wrong), max(before, line.find(texts[-1], before))), _SHAPE)
 
 
 def _shown(cell: object) -> str:
@@ -239,7 +228,7 @@ class ArrowReader:
     [(36, ['speed/2']), (37, ['speed/2'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock) -> None:
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
         self.name = name
         self._stream = stream
         self._clock = clock
@@ -262,7 +251,7 @@ class ArrowReader:
         names = batch.schema.names
         try:
             layout = Layout(names, self._stream, self._clock)
-        except Misplaced as wrong:
+        except LineError as wrong:
             self._hopeless = True
             yield wrong_line(self.name, 1, ",".join(names), wrong, _SHAPE)
             return
@@ -271,7 +260,7 @@ class ArrowReader:
             self._row += 1
             try:
                 yield layout.stated(row)
-            except Misplaced as wrong:
+            except LineError as wrong:
                 yield wrong_cell(self.name, self._row, ",".join(map(_shown, row)), row, wrong)
 
     def _values(self, name: str, column: Any) -> Iterable[Any]:
@@ -289,11 +278,9 @@ class ArrowReader:
 
 
 @dataclass(slots=True)
-class ParquetTransport:
+class ParquetTransport(PathTransport):
     """`readings.parquet`: blocks of rows, of the columns that matter."""
 
-    path: Path
-    live: bool = False
     _file: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -304,14 +291,6 @@ class ParquetTransport:
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             # Names in a damaged file are bytes that no text has.
             raise unreadable(self.name, error) from error
-
-    @property
-    def name(self) -> str:
-        return str(self.path)
-
-    @property
-    def stream(self) -> str:
-        return stream_of(self.path)
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         from pyarrow import ArrowException

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
+from thalweg.model.event import Batch, Event
+from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
 from thalweg.model.time import FOREVER, Clock
 
 Item = tuple[int, Batch] | Diagnostic
+Facts = str | Fact | Iterable[str | Fact]
 Stated = tuple[int, str | None, Predicate, tuple[str, ...]]
 
 _KEPT: Final = 65_536
@@ -106,3 +109,26 @@ def moment(text: str, clock: Clock) -> int:
     if not 0 <= tick < FOREVER:
         raise ValueError(f"`{text}` is outside the timeline, which begins at tick 0")
     return tick
+
+
+def code_events(events: Iterable[Event | tuple[int, Facts]], words: Dictionary) -> Iterator[tuple[int, Batch]]:
+    """Batches from `Event` values, or pairs of a tick and one or many facts, as text or as `Fact` values.
+
+    >>> [(tick, batch.order) for tick, batch in code_events([(3, "p(a)"), (4, ["p(a)", "q"])], Dictionary())]
+    [(3, ['p/1']), (4, ['p/1', 'q/0'])]
+    """
+    for event in events:
+        if isinstance(event, Event):
+            yield event.tick, code_facts(event.facts, words, event.stream)
+        else:
+            tick, facts = event
+            yield tick, code_facts([facts] if isinstance(facts, str | Fact) else facts, words)
+
+
+def code_facts(facts: Iterable[str | Fact], words: Dictionary, stream: str | None = None) -> Batch:
+    """One batch of facts."""
+    batch = Batch(stream=stream)
+    for fact in facts:
+        known = read_fact(fact) if isinstance(fact, str) else fact
+        batch.add(known.signature, [words.code(term) for term in known.args])
+    return batch

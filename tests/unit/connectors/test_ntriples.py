@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary

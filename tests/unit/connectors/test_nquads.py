@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import run
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, RDF_TYPE, XSD, literal

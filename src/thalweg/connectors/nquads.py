@@ -3,7 +3,7 @@
     <e1> prov:generatedAtTime "2014-08-11T11:00:00Z"^^xsd:dateTime .
     <s> <p> <o> <e1> .
 
-Lines are taken apart as those of timestamped N-Triples are, and for the same reasons: see `triples`. They are those of
+Lines are taken apart as those of timestamped N-Triples are, and for the same reasons: see `ntriples`. They are those of
 the standard, except that an IRI may be relative, because it is a name here and nothing is looked up.
 """
 
@@ -11,20 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from thalweg.connectors.gather import Gatherer, Item, Stated
+from thalweg.connectors.batches import Item, Stated
 from thalweg.connectors.graphs import Events, Place
-from thalweg.connectors.triples import (
-    BLANK_LINE,
-    END,
-    OBJECT,
-    PREDICATE,
-    SUBJECT,
-    Parts,
-    lines_of,
-    spell,
-    take_apart,
-    wrong_line,
-)
+from thalweg.connectors.lines import LineReader, wrong_line
+from thalweg.connectors.ntriples import BLANK_LINE, END, OBJECT, PREDICATE, SUBJECT, Parts, spell, take_apart
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import BLANK, IRI, OWN, PLAIN_IRI, PLAIN_LITERAL, term
@@ -38,29 +28,23 @@ _SIMPLE: Final = re.compile(rf"({PLAIN_IRI}) ({PLAIN_IRI}) ({PLAIN_IRI}|{PLAIN_L
 _SHAPE: Final = "a line looks like `<s> <p> <o> <event> .`"
 
 
-class QuadReader:
-    """Reads whole lines of text; `scope` tells its blank nodes from others.
+class QuadReader(LineReader):
+    """Reads N-Quads.
 
     >>> from thalweg.model.rdf import GENERATED_AT, XSD
     >>> reader = QuadReader(Dictionary(), "in.nq", "in", Clock(), "in")
     >>> time = f'<e1> {GENERATED_AT} "36"^^<{XSD}integer> .'
-    >>> list(reader.feed(f"<a> <p> <b> <e1> .\\n{time}\\n"))
+    >>> list(reader.feed(f"<a> <p> <b> <e1> .\\n{time}\\n".encode()))
     []
-    >>> [(tick, batch.order) for tick, batch in reader.close()]
+    >>> [(tick, batch.order) for tick, batch in reader.finish()]
     [(36, ['<p>/2'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
-        self.name = name
-        self._scope = scope
-        self._gatherer = Gatherer(words)
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+        super().__init__(words, name, stream, clock, scope)
         self._events = Events(name, stream, clock)
-        self._line = 0
 
-    def feed(self, text: str) -> Iterator[Item]:
-        return self._gatherer.gather(self._statements(lines_of(text)))
-
-    def close(self) -> Iterator[Item]:
+    def _remaining(self) -> Iterator[Item]:
         return self._gatherer.gather(self._events.rest())
 
     def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
@@ -75,11 +59,11 @@ class QuadReader:
                 if graph and graph == events.current:
                     events.triples.append((subject, predicate, object))
                 else:
-                    # What is said of an event is understood here, and not by whoever codes its facts.
+                    # Descriptions of events are read here; only the terms of facts are left to the gatherer.
                     about = (subject, object) if graph or not found else (term(subject), term(object))
                     yield from events.take(Place(self._line, line), about[0], predicate, about[1], graph or None)
             except ValueError as error:
-                yield wrong_line(self.name, self._line, line, error, _SHAPE)
+                yield wrong_line(self._name, self._line, line, error, _SHAPE)
 
     def _closely(self, line: str) -> list[str]:
         *triple, graph, _, _ = take_apart(line, _PARTS)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import run
-from thalweg.connectors import tables
+from thalweg.connectors import tabular
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
-from thalweg.connectors.reading import open_reader
+from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import RDF_TYPE, XSD
@@ -166,7 +166,7 @@ def test_csv_that_another_library_writes_is_read(texts):
     expected = []
     for text in filter(str.strip, texts):
         with suppress(ValueError):
-            expected.append(f"p(a,{tables.cell_term(text, 'in')})")
+            expected.append(f"p(a,{tabular.cell_term(text, 'in')})")
     assert found == expected
 
 
@@ -252,20 +252,20 @@ def test_a_stream_is_named_by_a_text(write, name):
 
 
 def test_parquet_without_its_columns_is_told_once(write, monkeypatch):
-    monkeypatch.setattr(tables, "ROWS", 1)
+    monkeypatch.setattr(tabular, "ROWS", 1)
     (found,) = read_parquet(write({"s": ["a", "b"], "t": [1, 2]}))
     assert "no column `p` and no column `o`" in found.message
 
 
 def test_a_table_comes_in_blocks_of_rows(write, monkeypatch):
-    monkeypatch.setattr(tables, "ROWS", 2)
+    monkeypatch.setattr(tabular, "ROWS", 2)
     path = write({"fact": ["p", "q", "r", "p"], "t": [1, 1, 1, 2], "other": [0, 0, 0, 0]}, row_group_size=3)
     assert len(list(open_stream(str(path)).blocks(Interrupt()))) > 1
     assert [fact for _, _, found in read_parquet(path) for fact in found] == ["p", "q", "r", "p"]
 
 
 def test_an_interrupt_ends_a_table_between_blocks(write, monkeypatch):
-    monkeypatch.setattr(tables, "ROWS", 1)
+    monkeypatch.setattr(tabular, "ROWS", 1)
     interrupt = Interrupt()
     blocks = open_stream(str(write({"fact": ["p", "q"], "t": [1, 2]}))).blocks(interrupt)
     next(blocks)

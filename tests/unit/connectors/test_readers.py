@@ -5,12 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.connectors.documents import JsonLdReader, TrigReader
-from thalweg.connectors.reading import (
+from thalweg.connectors.readers import (
     ArrowReader,
+    CsvReader,
     FactLinesReader,
     JsonLinesReader,
+    QuadReader,
     SniffingReader,
-    TextReader,
+    TripleReader,
     format_by_content,
     format_of,
     open_reader,
@@ -43,11 +45,11 @@ def read(blocks, name="-"):
         ("a.facts.gz", FactLinesReader),
         ("a.b/c.jsonl", JsonLinesReader),
         ("a.ndjson.gz", JsonLinesReader),
-        ("a.tnt", TextReader),
-        ("a.nq.gz", TextReader),
+        ("a.tnt", TripleReader),
+        ("a.nq.gz", QuadReader),
         ("a.trig", TrigReader),
         ("a.jsonld.gz", JsonLdReader),
-        ("a.csv", TextReader),
+        ("a.csv", CsvReader),
         ("a.parquet", ArrowReader),
         ("-", SniffingReader),
         ("tcp://localhost:9", SniffingReader),

@@ -1,6 +1,6 @@
 import pytest
 
-from thalweg.connectors.values import code_events
+from thalweg.connectors.batches import code_events
 from thalweg.diagnostics import Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event

@@ -1,7 +1,7 @@
 """Timestamped N-Triples: `36 <s> <p> <o> .`, a tick or an `xsd:dateTime` and a triple on each line.
 
 Most lines hold IRIs and literals without escapes; one regular expression takes them apart. Blank nodes and escapes
-take a closer look, and so does a line with a mistake, which costs that line only. (A parser of RDF is no faster, for
+take a closer look, and so does a line with a mistake, which costs that line only. (A parser of RDF is not faster, for
 each of its terms is an object that must be taken apart again, and it gives up at the first mistake.)
 """
 
@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from thalweg.connectors.gather import Gatherer, Item, Stated, moment, triple
-from thalweg.diagnostics import Diagnostic, Source, Span
-from thalweg.model.dictionary import Dictionary
+from thalweg.connectors.batches import Stated, moment, triple
+from thalweg.connectors.lines import LineError, LineReader, wrong_line
+from thalweg.diagnostics import Diagnostic
 from thalweg.model.rdf import BLANK, IRI, LITERAL, PLAIN_IRI, PLAIN_LITERAL, XSD, term
-from thalweg.model.time import Clock
 
 Parts = Mapping[str, str]
 
@@ -32,28 +31,16 @@ _GAP: Final = r"[ \t\r]*"
 _SHAPE: Final = "a line looks like `36 <s> <p> <o> .`"
 
 
-class TripleReader:
-    """Reads whole lines of text; `scope` tells its blank nodes from others.
+class TripleReader(LineReader):
+    """Reads timestamped N-Triples.
 
+    >>> from thalweg.model.dictionary import Dictionary
+    >>> from thalweg.model.time import Clock
     >>> reader = TripleReader(Dictionary(), "in.tnt", "in", Clock(), "in")
     >>> text = "36 <a> <p> <b> .\\n36 <a> <q> <b> .\\n1970-01-01T00:00:37Z <a> <p> <c> .\\n"
-    >>> [(tick, batch.order) for tick, batch in reader.feed(text)]
+    >>> [(tick, batch.order) for tick, batch in reader.feed(text.encode())]
     [(36, ['<p>/2', '<q>/2']), (37, ['<p>/2'])]
     """
-
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
-        self.name = name
-        self._stream = stream
-        self._scope = scope
-        self._clock = clock
-        self._gatherer = Gatherer(words)
-        self._line = 0
-
-    def feed(self, text: str) -> Iterator[Item]:
-        return self._gatherer.gather(self._statements(lines_of(text)))
-
-    def close(self) -> Iterator[Item]:
-        return iter(())
 
     def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
         simple, stream = _SIMPLE.match, self._stream
@@ -69,33 +56,15 @@ class TripleReader:
                     tick, written = moment(time, self._clock), time
                     yield triple(tick, stream, subject, predicate, object)
                 except ValueError as error:
-                    yield wrong_line(self.name, self._line, line, error, _SHAPE)
+                    yield wrong_line(self._name, self._line, line, error, _SHAPE)
 
     def _closely(self, line: str) -> list[str]:
         time, *terms = take_apart(line, _PARTS)
         return [time[1 : time.rindex('"')] if time[0] == '"' else time, *spell(line, terms[:3], self._scope)]
 
 
-class Misplaced(ValueError):  # noqa: N818
-    """What is wrong with a line, and the offset at which it is."""
-
-    def __init__(self, message: str, at: int) -> None:
-        super().__init__(message)
-        self.at = at
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text; a last line may have no end.
-
-    >>> lines_of("a\\n\\nb"), lines_of("a\\n"), lines_of("")
-    (['a', '', 'b'], ['a'], [])
-    """
-    lines = text.split("\n")
-    return lines if lines[-1] else lines[:-1]
-
-
 def take_apart(line: str, parts: Parts) -> list[str]:
-    """The parts of a line, with blanks between them or not; `Misplaced` where one of them is missing.
+    """The parts of a line, with blanks between them or not; `LineError` where one of them is missing.
 
     >>> take_apart("<s><p> <o>.", {**SUBJECT, **PREDICATE, **OBJECT, **END})
     ['<s>', '<p>', '<o>', '.', '']
@@ -113,14 +82,8 @@ def spell(line: str, texts: list[str], scope: str) -> list[str]:
         try:
             terms.append(term(text, scope))
         except ValueError as error:
-            raise Misplaced(str(error), line.index(text)) from None
+            raise LineError(str(error), line.index(text)) from None
     return terms
-
-
-def wrong_line(name: str, number: int, line: str, error: ValueError, help: str) -> Diagnostic:
-    """What is wrong with a line, as its reader is told."""
-    at = error.at if isinstance(error, Misplaced) else 0
-    return Diagnostic("E301", str(error), Span(Source(name, line.rstrip("\r"), number), at, at + 1), help)
 
 
 @cache
@@ -128,13 +91,13 @@ def _whole(parts: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("".join(f"{_GAP}({part})" for part in parts))
 
 
-def _missing(line: str, parts: Parts) -> Misplaced:
+def _missing(line: str, parts: Parts) -> LineError:
     """The first part that is not where it should be."""
     position = 0
     for expected, written in parts.items():
         found = re.compile(f"{_GAP}(?:{written})").match(line, position)
         if found is None:
-            return Misplaced(f"expected {expected}, found {_next_word(line, position)}", _next_place(line, position))
+            return LineError(f"expected {expected}, found {_next_word(line, position)}", _next_place(line, position))
         position = found.end()
     raise AssertionError("all parts are there")
 

@@ -1,0 +1,87 @@
+"""Formats whose lines stand for themselves: blocks of bytes become lines, and a wrong line costs only itself."""
+
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
+
+from thalweg.connectors.batches import Gatherer, Item, Stated
+from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Clock
+
+
+class LineError(ValueError):
+    """What is wrong with a line, and the offset at which it is."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+class LineReader:
+    """Reads blocks of lines in UTF-8; `scope` distinguishes its blank nodes from those of other streams.
+
+    A format implements `_statements`, or `_read` where its lines are not statements, and counts the lines in `_line`.
+    """
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+        self._name = name
+        self._stream = stream
+        self._clock = clock
+        self._scope = scope
+        self._gatherer = Gatherer(words)
+        self._rest = b""
+        self._line = 0
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        """The items of the lines that are complete; the rest of a line waits for the next block."""
+        lines = self._rest + block
+        end = lines.rfind(b"\n") + 1
+        self._rest = lines[end:]
+        return self._decoded(lines[:end])
+
+    def finish(self) -> Iterator[Item]:
+        """The items of a last line without a line break, and what is known only at the end."""
+        yield from self._decoded(self._rest)
+        yield from self._remaining()
+
+    def _decoded(self, lines: bytes) -> Iterator[Item]:
+        if self._line == 0:
+            lines = lines.removeprefix(BOM_UTF8)
+        while lines:
+            try:
+                text, lines = lines.decode(), b""
+            except UnicodeDecodeError as error:
+                start, end = lines.rfind(b"\n", 0, error.start) + 1, lines.find(b"\n", error.start)
+                yield from self._read(lines[:start].decode())
+                line = lines[start : end if end >= 0 else len(lines)].decode(errors="replace")
+                wrong = LineError("this is not UTF-8", error.start - start)
+                yield wrong_line(self._name, self._line + 1, line, wrong)
+                # The line break stays, so that lines are counted as they are written.
+                text, lines = "\n", lines[end + 1 :] if end >= 0 else b""
+            yield from self._read(text)
+
+    def _read(self, text: str) -> Iterator[Item]:
+        """The items of whole lines; only the last line of all may have no end."""
+        return self._gatherer.gather(self._statements(lines_of(text)))
+
+    def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
+        raise NotImplementedError
+
+    def _remaining(self) -> Iterable[Item]:
+        return ()
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text; a last line may have no end.
+
+    >>> lines_of("a\\n\\nb"), lines_of("a\\n"), lines_of("")
+    (['a', '', 'b'], ['a'], [])
+    """
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def wrong_line(name: str, number: int, line: str, error: ValueError, help: str = "") -> Diagnostic:
+    """The diagnostic for an error in a line of a stream."""
+    at = error.at if isinstance(error, LineError) else 0
+    return Diagnostic("E301", str(error), Span(Source(name, line.rstrip("\r"), number), at, at + 1), help)

@@ -1,0 +1,170 @@
+"""From blocks of bytes to events: which format a stream has, and the reader of each format."""
+
+import re
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Final, Protocol
+
+from thalweg.connectors.batches import Item
+from thalweg.connectors.documents import JsonLdReader, TrigReader
+from thalweg.connectors.json_lines import JsonLinesReader
+from thalweg.connectors.lines import LineReader
+from thalweg.connectors.nquads import QuadReader, is_quad
+from thalweg.connectors.ntriples import TripleReader
+from thalweg.connectors.tabular import ArrowReader, CsvReader
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.languages.lars.facts import FactReader
+from thalweg.languages.registry import language_of
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Clock
+
+ENDINGS: Final = {
+    ".facts": "facts", ".jsonl": "json", ".ndjson": "json",
+    ".tnt": "triples", ".nq": "quads", ".trig": "trig", ".jsonld": "jsonld", ".csv": "csv", ".parquet": "parquet",
+}  # fmt: skip
+
+# Those of them that carry RDF with times.
+TIMED: Final = (".tnt", ".nq", ".trig", ".jsonld", ".jsonl")
+
+# How a stream begins of which only the content says the format. Comments of RDF and declarations may stand before.
+_BEFORE: Final = re.compile(r"(?:\s+|#[^\n]*\n|@prefix\s+[\w-]*:\s*<[^<>\s]*>\s*\.)*")
+_TOO_SHORT: Final = re.compile(r'(?:#[^\n]*|@[a-z]*|@prefix\s[^<]*(?:<[^>]*(?:>\s*)?)?|\{\s*"?|\[\s*)?\Z')
+_BEGINNINGS: Final = {
+    "jsonld": re.compile(r'\{\s*"@|\[\s*\{'),
+    "json": re.compile(r"\{"),
+    "triples": re.compile(r'[0-9"]'),
+    "facts": re.compile(r"(?:<[^<>\s]*>|(?:[\w-]*:)?\w+)\s*(?:\(|at\s)|[%/]"),
+    "trig": re.compile(r"\[|@base\b|(?:PREFIX|BASE|GRAPH)\s|(?:<[^<>\s]*>|_:\S+)\s*\{", re.IGNORECASE),
+}
+_STATEMENT: Final = re.compile(r"[\w-]*:|<")
+
+
+class Reader(Protocol):
+    """Takes blocks, gives events and what is wrong, in the order in which they are written."""
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        """What can be read so far; the rest of a line waits for the next block."""
+
+    def finish(self) -> Iterator[Item]:
+        """The last line may have no end."""
+
+
+def format_of(name: str) -> str | None:
+    """The format that a name's ending says, looking through `.gz`; None where only the content can say.
+
+    A document of RDF without times is not a stream, and is refused.
+
+    >>> format_of("readings.facts.gz"), format_of("tcp://localhost:9000")
+    ('facts', None)
+    """
+    ending = PurePath(name.removesuffix(".gz")).suffix
+    if ending in ENDINGS or "://" in name:
+        return ENDINGS.get(ending)
+    language = language_of(name)
+    if language is not None and language.kind == "ontology":
+        message = f"`{name}` is not a stream: {ending} files have no times"
+        help = f"use `--background {name}`, or a format with times: {' '.join(TIMED)}"
+        raise Rejected([Diagnostic("E402", message, help=help)])
+    return None
+
+
+def scope_of(name: str, stream: str | None) -> str:
+    """The scope of a document's blank nodes, which no other shares: its path, as written but without endings.
+
+    >>> scope_of("north.nq", "north"), scope_of("city/north.nq.gz", "city"), scope_of("tcp://host:9000", "host")
+    ('north', 'city/north', 'host')
+    """
+    path = PurePath(name)
+    if "://" in name or not path.suffix:
+        return stream or ""
+    return str(path.with_name(path.name.partition(".")[0]))
+
+
+class FactLinesReader(LineReader):
+    """Reads a stream of facts.
+
+    >>> reader = FactLinesReader(Dictionary(), "in.facts", "in", Clock())
+    >>> [(tick, batch.order) for tick, batch in reader.feed(b"p at 3. q at 3.\\np at 4")]
+    [(3, ['p/0', 'q/0'])]
+    """
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+        super().__init__(words, name, stream, clock, scope)
+        self._facts = FactReader(name, words, clock, stream)
+
+    def _read(self, text: str) -> Iterator[Item]:
+        yield from self._facts.feed(text)
+        self._line += text.count("\n")
+
+    def _remaining(self) -> Iterator[Item]:
+        return self._facts.close()
+
+
+class SniffingReader:
+    """Decides by how a stream begins, which `format_by_content` does."""
+
+    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+        self._context = words, name, stream, clock, scope
+        self._begun = b""
+        self._reader: Reader | None = None
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        if self._reader is None:
+            self._begun += block
+            format = format_by_content(self._begun)
+            if format is None:
+                return
+            self._reader = _READERS[format](*self._context)
+            block = self._begun
+        yield from self._reader.feed(block)
+
+    def finish(self) -> Iterator[Item]:
+        if self._reader is None and self._begun.strip():
+            self._reader = _READERS[format_by_content(self._begun + b"\n") or "facts"](*self._context)
+            yield from self._reader.feed(self._begun)
+        if self._reader is not None:
+            yield from self._reader.finish()
+
+
+_READERS: Final[Mapping[str, Callable[[Dictionary, str, str | None, Clock, str], Reader]]] = {
+    "facts": FactLinesReader,
+    "json": JsonLinesReader,
+    "triples": TripleReader,
+    "quads": QuadReader,
+    "trig": TrigReader,
+    "jsonld": JsonLdReader,
+    "csv": CsvReader,
+    "parquet": ArrowReader,
+}
+
+
+def open_reader(name: str, stream: str | None, words: Dictionary, clock: Clock) -> Reader:
+    """The reader for a stream, by its name."""
+    reader = _READERS.get(format_of(name) or "", SniffingReader)
+    return reader(words, name, stream, clock, scope_of(name, stream))
+
+
+def format_by_content(begun: bytes) -> str | None:
+    """The format of a stream by its beginning; None where more of it must be seen.
+
+    `{` begins JSON Lines, or JSON-LD where the first key begins with `@`; a digit timestamped N-Triples; an IRI or a
+    blank node N-Quads, if the whole line is a quad, or else TriG; declarations TriG, unless a fact follows. Anything
+    else is facts.
+
+    >>> format_by_content(b'{"t": 3'), format_by_content(b"36 <s"), format_by_content(b"<s> <p> <o> <e> .\\n")
+    ('json', 'triples', 'quads')
+    """
+    text = begun.removeprefix(BOM_UTF8).decode(errors="replace")
+    text = text[len(_BEFORE.match(text)[0]) :]  # type: ignore[index]
+    if _TOO_SHORT.match(text):
+        return None
+    for format, begins in _BEGINNINGS.items():
+        if begins.match(text):
+            return format
+    line, ended, _ = text.partition("\n")
+    if not ended:
+        return None
+    if is_quad(line):
+        return "quads"
+    return "trig" if _STATEMENT.match(line) else "facts"
