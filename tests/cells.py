@@ -4,20 +4,20 @@ import pickle
 from typing import Any
 
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets.options import SolveOptions
-from thalweg.runtimes.answer_sets.windowed import Answered
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.answer_sets.spark_cell import Cell
+from thalweg.parts.answer_sets.spark_combine import Combining
+from thalweg.parts.answer_sets.spark_job import asked_job
+from thalweg.parts.answer_sets.windowed import Answered
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.answer_set_cell import Cell
-from thalweg.runtimes.spark.answer_set_job import asked_job
-from thalweg.runtimes.spark.combining import Combining
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
 from thalweg.runtimes.watermark import Watermark
-from thalweg.solvers.programs import read_program
 from thalweg.testing.evaluators import arrived
 
 LOSSES = ("none", "saved", "replayed")

@@ -18,11 +18,12 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROWS = (
     ("cli", "spark"),
     ("api",),
+    ("parts",),
     ("runtimes",),
     ("connectors", "engine"),
-    ("solvers",),
     ("explain",),
-    ("languages", "planning"),
+    ("languages",),
+    ("planning", "solvers"),
     ("ir",),
     ("model", "diagnostics"),
 )

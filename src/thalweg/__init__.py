@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
-    from thalweg.runtimes.answer_sets.options import SolveOptions
+    from thalweg.parts.answer_sets.solve_options import SolveOptions
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SolveOptions": "runtimes.answer_sets.options",
+    "SolveOptions": "parts.answer_sets.solve_options",
     "BusyError": "engine",
     "Change": "runtimes.emit",
     "Diagnostic": "diagnostics",

@@ -13,7 +13,7 @@ from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.runtimes.emit import Change, Solution
 from thalweg.testing.evaluators import changes_of
 

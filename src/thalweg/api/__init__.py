@@ -20,7 +20,7 @@ from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
-from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 
 if TYPE_CHECKING:
     from thalweg.engine import Proof

@@ -13,8 +13,8 @@ from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
+from thalweg.parts.answer_sets.solve_options import own_frame
 from thalweg.planning.check import counts_for_ever
-from thalweg.runtimes.answer_sets.options import own_frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -32,7 +32,7 @@ def load_answer_sets(
     With a clock the windows that the program brings are looked at, too.
     """
     from thalweg.languages.asp.directives import contradictions, take_out
-    from thalweg.solvers.programs import read_program
+    from thalweg.languages.asp.reader import read_program
 
     if any(kind_of(one) != "answer sets" for one in programs):
         raise Rejected([Diagnostic("E403", "only answer set programs are accepted here: leave the other programs out")])
@@ -53,7 +53,7 @@ def load_answer_sets(
             found += error.diagnostics
     facts = [fact for one in known for fact in one.background]
     if facts and program.reckons:
-        from thalweg.runtimes.answer_sets.numbers import in_facts
+        from thalweg.parts.answer_sets.numbers import in_facts
 
         found += in_facts(facts, replace(program.names, signatures=program.mentioned))
     if not found:

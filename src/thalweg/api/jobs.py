@@ -14,13 +14,13 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets.options import check_solver, evaluator
+from thalweg.parts.answer_sets.solve_options import check_solver, evaluator
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
     from thalweg.model.event import Batch
-    from thalweg.runtimes.answer_sets.windowed import Listener
+    from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.consistency.clashes import Explaining
     from thalweg.runtimes.embedded import Embedded, Items, Reasoner, Settings
     from thalweg.runtimes.emit import Emitter, Piece, Spell
@@ -117,7 +117,7 @@ def _evaluated(
         from thalweg.runtimes.consistency.clashes import Explaining
 
         return _Evaluated(engine, explaining=Explaining(engine, settings.emit))
-    from thalweg.runtimes.answer_sets.windowed import Inputs, Windowed
+    from thalweg.parts.answer_sets.windowed import Inputs, Windowed
 
     frame = parts.asking.frame(clock, parts.answer_sets)
     if not parts.is_mixed:
@@ -125,8 +125,8 @@ def _evaluated(
         inputs = Inputs(parts.answer_sets, report, answerer.dictionary)
         windowed = Windowed(answerer, inputs, frame, settings.first, report, listen, interrupt)
         return _Evaluated(windowed, windowed, close=windowed.close)
+    from thalweg.parts.cascade import Chain
     from thalweg.runtimes.emit import EMITTERS
-    from thalweg.runtimes.parts import Chain
 
     wiring, words = parts.wiring(), Dictionary()
     derived = [name for _, name in wiring.reads]
@@ -226,10 +226,10 @@ def _spread(
         assert parts.rules is not None
         rules = SparkJob(keep_reasons(parts.rules), settings, partitions, name=uuid4().hex)
         return _Spread(rules, Worker, spell if parts.rules.reasons is None else lambda one: spell(as_clashes(one)))
-    from thalweg.runtimes.answer_sets.windowed import Inputs
-    from thalweg.runtimes.spark.answer_set_cell import Cell
-    from thalweg.runtimes.spark.answer_set_job import asked_job
-    from thalweg.runtimes.spark.combining import Combining
+    from thalweg.parts.answer_sets.spark_cell import Cell
+    from thalweg.parts.answer_sets.spark_combine import Combining
+    from thalweg.parts.answer_sets.spark_job import asked_job
+    from thalweg.parts.answer_sets.windowed import Inputs
 
     frame = parts.asking.frame(clock, program)
     check_solver(program, parts.asking)

@@ -12,7 +12,7 @@ from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
-from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram

@@ -20,9 +20,9 @@ from thalweg.bench.evaluators import ENGINE, MAKERS, WHOLE, blocks
 from thalweg.bench.isolated import Footprint, apart
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.program import AspProgram
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import TYPE, Triple
-from thalweg.solvers.programs import read_program
 
 SPACE: Final = "http://example.org/city#"
 FREQUENCIES: Final = (1, 2, 10, 30)

@@ -15,13 +15,13 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import as_ntriples, fact_of, term
 from thalweg.model.time import Clock
 from thalweg.model.vocabulary import Triple
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.lowering import Lowered
-from thalweg.runtimes.answer_sets.solving import Solving
-from thalweg.runtimes.answer_sets.windowed import Inputs
+from thalweg.parts.answer_sets.frame import Frame
+from thalweg.parts.answer_sets.lowering import Lowered
+from thalweg.parts.answer_sets.solving import Solving
+from thalweg.parts.answer_sets.windowed import Inputs
 from thalweg.runtimes.emit import Solution
 from thalweg.solvers.clingo import Task, solve
-from thalweg.solvers.crew import SolverPool
+from thalweg.solvers.pool import SolverPool
 
 WHOLE: Final = "clingo, whole"
 PIECES: Final = "clingo, in pieces"
@@ -91,9 +91,9 @@ class Pieces:
     """Piece by piece, by two processes of clingo, which have started before the clock does."""
 
     def __init__(self, program: AspProgram, ticks: int, background: Sequence[Fact] = ()) -> None:
-        crew = SolverPool(2)
-        crew.solve([Task("")] * 2)
-        self._solving = Solving(program, crew, background=background, buckets=2)
+        pool = SolverPool(2)
+        pool.solve([Task("")] * 2)
+        self._solving = Solving(program, pool, background=background, buckets=2)
         self._door = _Door(program, self._solving.dictionary)
         self._ticks, self._position = ticks, -1
 

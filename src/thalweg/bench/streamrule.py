@@ -38,7 +38,7 @@ from thalweg.bench.table import Target, verdict_table, write_records, write_verd
 from thalweg.bench.university import NAMESPACE, mingled
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.program import AspProgram
-from thalweg.solvers.programs import read_program
+from thalweg.languages.asp.reader import read_program
 
 SIZES: Final = (5_000, 10_000, 20_000, 30_000, 60_000, 100_000)
 RATES: Final = (1_000, 2_000, 3_000, 5_000)

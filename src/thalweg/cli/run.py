@@ -60,7 +60,7 @@ from thalweg.cli.settings import Delivery, Solving, Spread, size_in_bytes
 if TYPE_CHECKING:
     from thalweg.api import Job, Parts, Text, Timing
     from thalweg.languages.registry import Kind
-    from thalweg.runtimes.answer_sets.windowed import Listener
+    from thalweg.parts.answer_sets.windowed import Listener
 
 
 def run(
@@ -196,7 +196,7 @@ def _run(
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
-    from thalweg.runtimes.answer_sets.report import Report as Account
+    from thalweg.parts.answer_sets.report import Report as Account
     from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from thalweg.cli.errors import misfits, refuse
 
 if TYPE_CHECKING:
-    from thalweg.runtimes.answer_sets.options import SolveOptions
+    from thalweg.parts.answer_sets.solve_options import SolveOptions
     from thalweg.runtimes.spark.run import Place
 
 
@@ -101,7 +101,7 @@ class Solving:
         }
 
     def asking(self, window: str | None) -> "SolveOptions":
-        from thalweg.runtimes.answer_sets.options import SolveOptions
+        from thalweg.parts.answer_sets.solve_options import SolveOptions
 
         return SolveOptions(self.models or "first", window, self.slide, self.limit, self.solver or "auto", self.workers)
 

@@ -46,7 +46,7 @@ class Language:
 
     `compile` turns a text into rules, as far as it can be read, and says what is wrong with it. Languages of other
     kinds have none: their documents are read together, with the help of a parser of RDF (`languages.owl.compiling`) or
-    of a solver (`solvers.programs`).
+    of a solver (`languages.asp.reader`).
 
     >>> Language("rate", ("rate",), lambda source, options: (Program(), []))
     Traceback (most recent call last):

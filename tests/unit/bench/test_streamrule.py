@@ -26,9 +26,9 @@ from thalweg.bench.streamrule import (
 from thalweg.bench.table import write_records
 from thalweg.bench.university import mingled
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.planning.input_dependency import analyse
 from thalweg.solvers.clingo import Task, solve
-from thalweg.solvers.programs import read_program
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

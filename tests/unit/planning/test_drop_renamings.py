@@ -7,9 +7,9 @@ import pytest
 
 from thalweg import SolveOptions, run
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.predicate import Predicate
 from thalweg.planning.drop_renamings import Copies, Copy, set_aside
-from thalweg.solvers.programs import read_program
 
 DERIVED = "t(X,Y) :- p(X,Y), X != Y. "
 

@@ -21,9 +21,9 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.frame import Frame
+from thalweg.parts.answer_sets.windowed import Answered, Share
 from thalweg.planning.drop_renamings import set_aside
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.windowed import Answered, Share
 
 
 class Lowered:

@@ -25,8 +25,8 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.numbers import Numbers
+from thalweg.parts.answer_sets.frame import Frame
+from thalweg.parts.answer_sets.numbers import Numbers
 from thalweg.runtimes.emit import Piece, Solution
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class Windowed:
         self._evaluator = evaluator
         self._inputs = inputs
         self._frame = frame
-        self._tardy = TimeoutLog(report)
+        self._timeouts = TimeoutLog(report)
         self._listen = listen
         self._repeats = repeats
         self._interrupt = interrupt or Interrupt()
@@ -272,7 +272,7 @@ class Windowed:
     def _pass_over(self, closings: range) -> None:
         start, tick = self._ticks_of(closings[0] - self._frame.size + 1, closings[0])
         if self._repeats is None:
-            self._tardy.pass_over(tick, len(closings))
+            self._timeouts.pass_over(tick, len(closings))
             return
         answered = self._evaluator.answer(closings[-1] - self._frame.size + 1, closings[-1])
         self._repeats(Solution(tick, start, answered.sets, not answered.complete), answered, len(closings))
@@ -302,7 +302,7 @@ class Windowed:
             answered = self._evaluator.answer(start, closing)
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
         solution = Solution(last, first, answered.sets, not answered.complete)
-        self._tardy.take(solution, answered)
+        self._timeouts.take(solution, answered)
         self._listen(solution, answered)
         return solution
 
@@ -318,7 +318,7 @@ class Windowed:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
             yield from self._until_interrupted(iter(map(self._answer, (self._position,))))
-        self._tardy.tell()
+        self._timeouts.tell()
 
     def save(self) -> dict[str, Any]:
         """How far it has come, apart from what the evaluator holds."""

@@ -12,8 +12,8 @@ import pytest
 import thalweg
 from thalweg import SolveOptions
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets.frame import read_frame
-from thalweg.solvers import crew
+from thalweg.parts.answer_sets.frame import read_frame
+from thalweg.solvers import pool
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"
 TRAFFIC = """
@@ -354,7 +354,7 @@ def resident() -> int:
 def test_memory_stays_the_same_over_ten_thousand_windows_of_ever_new_names(
     ask: Ask, solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "RENEWAL", 200_000)
+    monkeypatch.setattr(pool, "RENEWAL", 200_000)
 
     def events() -> Any:
         for tick in range(10_002):

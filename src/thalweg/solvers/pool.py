@@ -5,7 +5,7 @@ stream with ever new ones fills the memory: a process that has grounded `RENEWAL
 interrupted: a process that overstays the limit is ended, and its answer is incomplete. And what Python does around
 it (spelling facts, reading answers) happens on one core however many threads there are.
 
-A task holds all that is needed to solve it, so any process of the crew can take any task.
+A task holds all that is needed to solve it, so any process of the pool can take any task.
 """
 
 import os
@@ -33,14 +33,14 @@ RENEWAL: Final = 1_000_000
 _GRACE: Final = 0.25
 _LOOK: Final = 0.5
 
-_MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.crew import work; work()"
+_MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.pool import work; work()"
 
 
 class SolverPool:
     """So many processes, made when they are needed; with none, tasks are solved in this process.
 
-    >>> with SolverPool(1) as crew:
-    ...     [solved.answers for solved in crew.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
+    >>> with SolverPool(1) as pool:
+    ...     [solved.answers for solved in pool.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
     [(('p', 'q'),), ()]
     """
 
@@ -200,7 +200,7 @@ def _end_with(parent: int) -> None:
 
 
 def work() -> None:
-    """What a process of the crew does: solves what comes in until nothing more comes."""
+    """What a process of the pool does: solves what comes in until nothing more comes."""
     # Ctrl-C is for the process that gives out the tasks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A program that counts for ever must not take the machine with it: clingo fails when it gets no more.

@@ -10,13 +10,13 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock, milliseconds
-from thalweg.runtimes.answer_sets.frame import Frame, Uneven, read_frame
+from thalweg.parts.answer_sets.frame import Frame, Uneven, read_frame
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.directives import OwnWindow
     from thalweg.languages.asp.program import AspProgram
-    from thalweg.runtimes.answer_sets.solving import Solvers
-    from thalweg.runtimes.answer_sets.windowed import Connected
+    from thalweg.parts.answer_sets.solving import Solvers
+    from thalweg.parts.answer_sets.windowed import Connected
 
 MODELS: Final = ("first", "all", "brave", "cautious")
 SOLVERS: Final = ("auto", "clingo", "engine")
@@ -89,7 +89,7 @@ def evaluator(
     asking: SolveOptions,
     frame: Frame,
     background: Iterable[Fact] = (),
-    crew: "Solvers | None" = None,
+    pool: "Solvers | None" = None,
     dictionary: Dictionary | None = None,
     derived: Collection[Predicate] = (),
 ) -> "Connected":
@@ -101,8 +101,8 @@ def evaluator(
     foreign = dictionary is not None and bool(program.prefixes)
     rules = None if asking.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
+        from thalweg.parts.answer_sets.lowering import Lowered, Tally
         from thalweg.planning.input_dependency import analyse
-        from thalweg.runtimes.answer_sets.lowering import Lowered, Tally
 
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
         tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
@@ -112,13 +112,13 @@ def evaluator(
             lowered.dictionary.canonical = canonical if program.prefixes else None
         return lowered
     check_solver(program, asking)
-    from thalweg.runtimes.answer_sets.solving import Solving
-    from thalweg.solvers.crew import SolverPool
+    from thalweg.parts.answer_sets.solving import Solving
+    from thalweg.solvers.pool import SolverPool
 
     workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
-    crew = crew or SolverPool(workers)
+    pool = pool or SolverPool(workers)
     limit = asking.seconds
-    return Solving(program, crew, asking.models, limit, background, buckets=workers, dictionary=dictionary)
+    return Solving(program, pool, asking.models, limit, background, buckets=workers, dictionary=dictionary)
 
 
 def check_solver(program: "AspProgram", asking: SolveOptions) -> None:

@@ -10,10 +10,10 @@ from cells import LOSSES, Cluster
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
-from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.run import check_claim, claim
-from thalweg.solvers.crew import SolverPool
+from thalweg.solvers.pool import SolverPool
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
 

@@ -26,9 +26,9 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
+from thalweg.parts.answer_sets.windowed import Answered, Share
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
-from thalweg.runtimes.answer_sets.windowed import Answered, Share
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
 
@@ -70,7 +70,7 @@ class Solving:
     def __init__(
         self,
         program: AspProgram,
-        crew: Solvers,
+        pool: Solvers,
         models: str = "first",
         limit: float | None = None,
         background: Iterable[Fact] = (),
@@ -87,7 +87,7 @@ class Solving:
         self._keys = [dependency.keys(piece) for piece in self._pieces]
         self._tasks = [Task(text_of(program, piece), "", models, limit) for piece in self._pieces]
         self._limit = limit
-        self._crew = crew
+        self._pool = pool
         self._buckets = buckets
         self._spread_from = spread_from
         self._inputs = frozenset(program.inputs)
@@ -178,7 +178,7 @@ class Solving:
         windows = list(windows)
         new = [(piece, text) for piece, texts in enumerate(windows) for text in texts if not self._knows(piece, text)]
         tasks = [replace(self._tasks[piece], facts=text) for piece, text in new]
-        answers = dict(zip(new, map(self._spell, self._crew.solve(tasks)), strict=True))
+        answers = dict(zip(new, map(self._spell, self._pool.solve(tasks)), strict=True))
         solved = [
             [answers.get((piece, text)) or self._last[piece][text] for text in texts]
             for piece, texts in enumerate(windows)
@@ -198,7 +198,7 @@ class Solving:
         self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def close(self) -> None:
-        self._crew.close()
+        self._pool.close()
 
 
 class Spelling:

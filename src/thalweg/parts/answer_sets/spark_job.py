@@ -20,11 +20,11 @@ from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.frame import Frame
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.planning.partition import Partitioning, Stage
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.options import SolveOptions
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.wire import UNKNOWN, Words
