@@ -11,7 +11,7 @@ from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.answer_sets.spark_cell import Cell
 from thalweg.parts.answer_sets.spark_combine import Combining
-from thalweg.parts.answer_sets.spark_job import asked_job
+from thalweg.parts.answer_sets.spark_job import answer_set_job
 from thalweg.parts.answer_sets.windowed import Answered
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
@@ -35,7 +35,7 @@ class Cluster:
         delay: int = 0,
     ) -> None:
         known = read_program(Source("case.lp", program))[0].knowing(background)
-        job = asked_job(known, background, asking, asking.frame(Clock(), known), Settings(delay=delay), partitions)
+        job = answer_set_job(known, background, asking, asking.frame(Clock(), known), Settings(delay=delay), partitions)
         # As it comes to another process.
         self.job = pickle.loads(pickle.dumps(job))
         self.late: list[str] = []

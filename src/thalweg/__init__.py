@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import Reading, check, load, run, why
+    from thalweg.api import OntologyOptions, check, load, run, why
     from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
     from thalweg.engine import BusyError, Engine
     from thalweg.ir.nodes import Program
@@ -28,8 +28,8 @@ __all__ = [
     "Fact",
     "Failed",
     "Interval",
+    "OntologyOptions",
     "Program",
-    "Reading",
     "Rejected",
     "Snapshot",
     "Solution",
@@ -53,7 +53,7 @@ _HOMES = {
     "Failed": "diagnostics",
     "Interval": "runtimes.emit",
     "Program": "ir.nodes",
-    "Reading": "api",
+    "OntologyOptions": "api",
     "Rejected": "diagnostics",
     "Snapshot": "runtimes.emit",
     "Solution": "runtimes.emit",

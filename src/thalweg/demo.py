@@ -456,7 +456,7 @@ def _on_spark(known: Program, show: Show) -> None:
     need_spark()
     from thalweg.runtimes.spark.deliver import Delivery
     from thalweg.runtimes.spark.job import Job
-    from thalweg.runtimes.spark.run import Place, run
+    from thalweg.runtimes.spark.run import SparkTarget, run
     from thalweg.runtimes.spark.watch import seconds
 
     class Hearing(Delivery):
@@ -479,7 +479,7 @@ def _on_spark(known: Program, show: Show) -> None:
     def deliver(ledger: Path) -> Delivery:
         return Hearing(ledger, str(ledger.with_name("answers.jsonl")), None, "changes")
 
-    run(job, show.open, Place(short=True), deliver, show.interrupt, lambda found: None, look)
+    run(job, show.open, SparkTarget(short=True), deliver, show.interrupt, lambda found: None, look)
 
 
 def _told(answers: Iterable[Mapping[str, Any]]) -> list[Told]:

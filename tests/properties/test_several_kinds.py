@@ -170,7 +170,7 @@ def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
         emit=case.emit,
         first=0,
         last=LAST,
-        asking=asking,
+        solving=asking,
         inputs=inputs,
         report=lambda _: None,
     ):

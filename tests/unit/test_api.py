@@ -35,7 +35,7 @@ def test_everything_wrong_is_told_at_once(tmp_path):
     (tmp_path / "a.lars").write_text("q(X :- p(X).")
     (tmp_path / "b.txt").write_text("")
     found = thalweg.check(tmp_path / "a.lars", tmp_path / "b.txt", tmp_path / "c.lars", "r(X,Y) :- p(X).")
-    assert [one.code for one in found] == ["E101", "E402", "E401", "E203"]
+    assert [one.code for one in found] == ["E402", "E401", "E101", "E203"]
     with pytest.raises(Rejected) as caught:
         thalweg.load(tmp_path / "a.lars", tmp_path / "c.lars")
     assert [one.code for one in caught.value.diagnostics] == ["E101", "E401"]
@@ -109,7 +109,7 @@ def test_a_gap_of_a_million_ticks_is_one_step():
 def test_the_dictionary_follows_the_window():
     """Terms that left the window are given back, also while batches wait for their turn."""
     events = ((tick, [f"p(n{tick}_{number})" for number in range(2_000)]) for tick in range(100))
-    job = thalweg.api.start(thalweg.api.Parts(thalweg.load(RECENT)), events, Timing(delay=3), "changes")
+    job = thalweg.api.start(thalweg.api.load_part([thalweg.load(RECENT)]), events, Timing(delay=3), "changes")
     begun, ended = set(), set()
     for piece in job.pieces():
         for answer in piece.answers() if piece else ():

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from thalweg.connectors.triples import TripleReader
 from thalweg.engine import Engine
+from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -15,7 +16,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import as_ntriples, fact_of, term
 from thalweg.model.time import Clock
 from thalweg.model.vocabulary import Triple
-from thalweg.parts.answer_sets.frame import Frame
 from thalweg.parts.answer_sets.lowering import Lowered
 from thalweg.parts.answer_sets.solving import Solving
 from thalweg.parts.answer_sets.windowed import Inputs

@@ -1,7 +1,6 @@
 """The verb `check`."""
 
 import json
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -22,9 +21,6 @@ from thalweg.cli.options import (
     Tick,
 )
 
-if TYPE_CHECKING:
-    pass
-
 
 def check(
     programs: Programs,
@@ -41,19 +37,16 @@ def check(
     with outcome():
         with usage():
             api.Timing(tick).clock  # noqa: B018
-            reading = api.Reading(profile, task=as_)
+            ontology = api.OntologyOptions(profile, task=as_)
             names = signatures_of(inputs, programs)
         need_ontologies(programs, as_)
-        parts, found = api.analyse_parts(programs, background or (), tick, reading, inputs=names)
-        known = parts.rules
-        sizes = [] if known is None else [f"rules: {len(known.rules)}, facts: {len(known.background)}"]
-        size = ", ".join([*sizes, *(["answer sets"] if "answer sets" in map(api.kind_of, programs) else [])])
+        part, found = api.analyse(programs, background or (), tick, ontology, inputs=names)
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
             for one in found:
                 complain(one)
             if not found:
-                print(f"no problems found ({size})")
+                print(f"no problems found ({part.size})")
         if any(one.severity == "error" for one in found):
             raise typer.Exit(1)

@@ -1,7 +1,7 @@
 """The verb `explain`."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ from thalweg.cli.errors import (
     outcome,
     refuse,
     signatures_of,
+    understood,
     usage,
 )
 from thalweg.cli.options import (
@@ -27,12 +28,6 @@ from thalweg.cli.options import (
     Window,
     Witnesses,
 )
-
-if TYPE_CHECKING:
-    from thalweg.explain.answer_sets import ExplainedAnswerSets
-    from thalweg.explain.parts import ExplainedParts
-    from thalweg.explain.plan import Explanation
-    from thalweg.explain.topology import ExplainedTopology
 
 
 def explain(
@@ -66,34 +61,25 @@ def explain(
     from thalweg import api
 
     with outcome():
-        from thalweg.explain.plan import explain as explain_program
-
         with usage():
             api.Timing(tick, delay=window).ticks()
-            reading = api.Reading(
+            ontology = api.OntologyOptions(
                 profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
             )
             names = signatures_of(inputs, programs)
         need_ontologies(programs, as_)
-        solved = [api.kind_of(one) == "answer sets" for one in programs]
-        mixed = any(solved) and not all(solved)
-        if mixed and runtime == "spark":
-            refuse("rules and answer set programs can run together only with `--runtime embedded`")
-        if decomposition == "paper" and not any(solved):
+        if decomposition == "paper" and "--decomposition" not in understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
-        spread = partitions if runtime == "spark" else None
-        plan: Explanation | ExplainedAnswerSets | ExplainedParts | ExplainedTopology
-        if mixed:
-            plan = api.explain_mixed(programs, background or (), tick, reading, names, complain)
-        elif any(solved):
-            published = decomposition == "paper"
-            plan = api.explain_answer_sets(programs, background or (), names, published, complain, tick, spread)
-            complain(*plan.warnings)
-        elif as_ == "consistency":
-            plan = api.explain_checks(programs, background or (), tick, reading, spread, complain)
-        else:
-            program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
-            plan = explain_program(program, spread)
+        plan = api.explain(
+            *programs,
+            background=background or (),
+            tick=tick,
+            ontology=ontology,
+            inputs=names,
+            partitions=partitions if runtime == "spark" else None,
+            published=decomposition == "paper",
+            report=complain,
+        )
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:

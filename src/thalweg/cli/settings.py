@@ -10,11 +10,11 @@ from thalweg.cli.errors import misfits, refuse
 
 if TYPE_CHECKING:
     from thalweg.parts.answer_sets.solve_options import SolveOptions
-    from thalweg.runtimes.spark.run import Place
+    from thalweg.runtimes.spark.run import SparkTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class RuntimeOptions:
     """Where to run."""
 
     runtime: str
@@ -43,14 +43,14 @@ class Spread:
             "--verbose": self.verbose,
         }
 
-    def place(self) -> "Place":
+    def target(self) -> "SparkTarget":
         """The same for a run on Spark."""
         from thalweg.runtimes.spark.session import need_spark
 
         need_spark()
-        from thalweg.runtimes.spark.run import Place
+        from thalweg.runtimes.spark.run import SparkTarget
 
-        return Place(self.master, self.checkpoint, self.jars, self.verbose)
+        return SparkTarget(self.master, self.checkpoint, self.jars, self.verbose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Delivery:
     format: str
     on_error: Literal["stop", "skip"]
 
-    def fit(self, spread: Spread) -> None:
+    def fit(self, runtime: RuntimeOptions) -> None:
         """Refuses what has no meaning at a place to run, and what cannot be resumed there."""
-        if not spread.on_spark:
-            misfits(spread.spark_only, "`--runtime spark`")
+        if not runtime.on_spark:
+            misfits(runtime.spark_only, "`--runtime spark`")
         packed = [name for name in (self.out, self.late) if name and name.endswith(".gz")]
-        if spread.checkpoint is not None and packed:
+        if runtime.checkpoint is not None and packed:
             refuse(f"`{packed[0]}` cannot be continued after a crash: with `--checkpoint` give a name without `.gz`")
 
     @property
@@ -100,7 +100,7 @@ class Solving:
             "--report": self.report,
         }
 
-    def asking(self, window: str | None) -> "SolveOptions":
+    def options(self, window: str | None) -> "SolveOptions":
         from thalweg.parts.answer_sets.solve_options import SolveOptions
 
         return SolveOptions(self.models or "first", window, self.slide, self.limit, self.solver or "auto", self.workers)

@@ -12,6 +12,7 @@ from thalweg.cli.errors import (
     need_ontologies,
     outcome,
     refuse,
+    understood,
     usage,
 )
 from thalweg.cli.options import (
@@ -64,7 +65,7 @@ def why(
     with outcome():
         *names, fact = arguments
         programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
-        if programs and all(api.kind_of(one) == "answer sets" for one in programs):
+        if programs and "why" not in understood(programs):
             refuse(
                 "`why` explains facts of rules (`.lars`), not of answer sets alone: "
                 "write the program as rules, or see `thalweg explain`"
@@ -73,14 +74,14 @@ def why(
             refuse("both a program and a fact are needed")
         need_ontologies(programs, as_)
         with usage():
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
-            timing, reading = api.alone(programs, streams, api.Timing(tick, from_, at, delay), reading)
+            ontology = api.OntologyOptions(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
+            timing, ontology = api.default_timing(programs, streams, api.Timing(tick, from_, at, delay), ontology)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
-        parts = api.load_parts(programs, background or (), tick, reading, report=complain)
+        part = api.load_part(programs, background or (), tick, ontology, report=complain)
         asked = read_fact(fact)
         announce_compilation()
-        engine = api.run_to(parts, streams, timing, complain)
+        engine = api.run_to(part, streams, timing, complain)
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])

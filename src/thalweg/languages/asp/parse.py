@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.asp.places import Places
-from thalweg.solvers import clingo
+from thalweg.solvers.clingo import MOST_ARGUMENTS
+from thalweg.solvers.clingo import parse as parse_statements
 
 _MESSAGE: Final = re.compile(
     r"(?P<file>[^\n]*?):(?P<line>[0-9]+):(?P<column>[0-9]+)(?:-(?:(?P<last>[0-9]+):)?(?P<end>[0-9]+))?: "
@@ -24,14 +25,14 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
     >>> [found.message for found in parse("a(X) :- p.", Source("x.lp", "a(X) :- p."))[1]]
     ['variable `X` is not bound by a positive atom']
     """
-    parsed = clingo.parse(text)
+    parsed = parse_statements(text)
     places = Places(source)
     wrong = [_too_wide(node, places) for node in parsed.wide]
     return parsed.nodes, wrong + [found for message in parsed.messages for found in _complaints(message, places)]
 
 
 def _too_wide(node: Any, places: Places) -> Diagnostic:
-    message = f"clingo rejects the program: a predicate has {clingo.MOST_ARGUMENTS:,} arguments at most"
+    message = f"clingo rejects the program: a predicate has {MOST_ARGUMENTS:,} arguments at most"
     return Diagnostic("E501", message, places.of(node), help=_REJECTED)
 
 

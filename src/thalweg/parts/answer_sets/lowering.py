@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from thalweg.engine import Engine, Given
 from thalweg.ir.nodes import Program
+from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.frame import Frame
 from thalweg.parts.answer_sets.windowed import Answered, Share
 from thalweg.planning.drop_renamings import set_aside
 

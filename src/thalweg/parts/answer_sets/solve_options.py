@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Rejected, Span
+from thalweg.languages.asp.frame import Frame, own_frame, read_frame
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock, milliseconds
-from thalweg.parts.answer_sets.frame import Frame, Uneven, read_frame
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp.directives import OwnWindow
     from thalweg.languages.asp.program import AspProgram
     from thalweg.parts.answer_sets.solving import Solvers
     from thalweg.parts.answer_sets.windowed import Connected
@@ -68,20 +67,6 @@ class SolveOptions:
         if window is None and slide is None and program is not None and program.window is not None:
             return own_frame(program.window, clock)
         return read_frame(window, slide, clock)
-
-
-def own_frame(window: "OwnWindow", clock: Clock) -> Frame:
-    """The windows that a program brings; raises `Rejected` where they have no meaning."""
-    try:
-        return read_frame(window.size, window.slide, clock)
-    except ValueError as error:
-        code = "E105" if isinstance(error, Uneven) else "E206"
-        raise Rejected([Diagnostic(code, str(error), window.span, help=_OWN)]) from None
-
-
-_OWN: Final = (
-    "write whole ticks, as in `#from stream <http://example.org/s> [TIME 3s STEP 2s]`, or run with another `--tick`"
-)
 
 
 def evaluator(

@@ -23,7 +23,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
 from thalweg.parts.answer_sets.solve_options import evaluator
-from thalweg.parts.answer_sets.spark_job import AskedJob
+from thalweg.parts.answer_sets.spark_job import AnswerSetJob
 from thalweg.parts.answer_sets.windowed import Answered, Evaluator, Inputs, Windowed
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.inbox import Inbox
@@ -90,7 +90,7 @@ class Held:
 class Cell:
     """A worker that answers windows."""
 
-    def __init__(self, job: AskedJob, stage: int, bucket: int) -> None:
+    def __init__(self, job: AnswerSetJob, stage: int, bucket: int) -> None:
         self.job = job
         self._bucket = bucket
         self._spread = job.cell(bucket)

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.parts.answer_sets.spark_job import AskedJob
+from thalweg.parts.answer_sets.spark_job import AnswerSetJob
 from thalweg.parts.answer_sets.windowed import Answered, Listener, Share, TimeoutLog
 from thalweg.runtimes.emit import Piece, Solution
 from thalweg.solvers.clingo import Solved
@@ -60,7 +60,7 @@ def _stretches(told: list[_Told]) -> Iterator[tuple[int, int, list[_Told]]]:
 class Combining:
     """Puts together what cells have told of a batch, and remembers which windows took too long."""
 
-    def __init__(self, job: AskedJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
+    def __init__(self, job: AnswerSetJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
         self._pieces = [spread.piece for spread in job.spreads]
         self._limit = job.asking.seconds
         self._slide = job.frame.slide

@@ -16,11 +16,11 @@ import numpy as np
 
 from thalweg.diagnostics import NOWHERE, Source
 from thalweg.ir.nodes import Program
+from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.frame import Frame
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
@@ -47,7 +47,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class AskedJob(Job):
+class AnswerSetJob(Job):
     """What every process must know to answer windows. clingo's syntax trees stay at home, so each reads the program."""
 
     source: Source = NOWHERE.source
@@ -140,7 +140,7 @@ class AskedJob(Job):
         return found
 
 
-def asked_job(
+def answer_set_job(
     program: "AspProgram",
     background: Iterable[Fact],
     asking: SolveOptions,
@@ -148,9 +148,9 @@ def asked_job(
     settings: Settings,
     partitions: int,
     name: str = "",
-) -> AskedJob:
+) -> AnswerSetJob:
     """An answer set program, taken apart for so many partitions."""
-    return AskedJob(
+    return AnswerSetJob(
         Program(),
         replace(settings, emit=WINDOWS),
         partitions,

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.asp.frame import Frame
+from thalweg.languages.asp.numbers import Numbers
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.frame import Frame
-from thalweg.parts.answer_sets.numbers import Numbers
 from thalweg.runtimes.emit import Piece, Solution
 
 if TYPE_CHECKING:
