@@ -15,8 +15,8 @@ from thalweg.api.sources import Background, On, Text, as_list, language_of_progr
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Source, warn
 from thalweg.ir.nodes import Program
+from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
 from thalweg.languages.lars.facts import read_fact
-from thalweg.languages.options import PROFILES, TASKS, OntologyOptions
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.part import Explained, Part
@@ -122,7 +122,10 @@ def explain(
     `published` shows answer set programs with the communities of the paper.
     """
     part = load_part(programs, background, tick, ontology, inputs=inputs, report=report)
-    return part.explain(partitions, published, report)
+    plan = part.explain(partitions, published)
+    for warning in plan.warnings if published else ():
+        report(warning)
+    return plan
 
 
 def why(

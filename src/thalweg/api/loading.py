@@ -19,13 +19,13 @@ from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.merge import TOGETHER
 from thalweg.ir.nodes import Program, TermAnnotations
-from thalweg.languages.options import OntologyOptions, Options
+from thalweg.languages.compile_options import OntologyOptions, Options
 from thalweg.languages.registry import Language
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.assemble import assemble
+from thalweg.parts.compose import compose
 from thalweg.parts.part import Part
 
 
@@ -95,7 +95,7 @@ def analyse(
     beside = tuple(one if isinstance(one, Program) else one.readers() for one in compiled)
     compiled += _compiled({one: sources[one] for one in special}, replace(options, beside=beside), found)
     found += _apart(given, facts, compiled)
-    part, wrong = assemble(compiled, everything, solving)
+    part, wrong = compose(compiled, everything, solving)
     found += wrong
     order = list(dict.fromkeys(one.span.source for one in found))
     return part, sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))

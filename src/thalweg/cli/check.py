@@ -4,6 +4,7 @@ import json
 
 import typer
 
+from thalweg.cli import options
 from thalweg.cli.errors import (
     complain,
     need_ontologies,
@@ -11,25 +12,16 @@ from thalweg.cli.errors import (
     signatures_of,
     usage,
 )
-from thalweg.cli.options import (
-    As,
-    AsTextOrData,
-    Background,
-    Inputs,
-    Profile,
-    Programs,
-    Tick,
-)
 
 
 def check(
-    programs: Programs,
-    background: Background = None,
-    tick: Tick = "1s",
-    profile: Profile = "rl",
-    inputs: Inputs = None,
-    as_: As = "entailment",
-    format: AsTextOrData = "text",
+    programs: options.Programs,
+    background: options.Background = None,
+    tick: options.Tick = "1s",
+    profile: options.Profile = "rl",
+    inputs: options.Inputs = None,
+    as_: options.As = "entailment",
+    format: options.AsTextOrData = "text",
 ) -> None:
     """Parse and analyse programs, and report all problems, without running anything."""
     from thalweg import api

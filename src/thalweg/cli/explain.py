@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from thalweg.cli import options
 from thalweg.cli.errors import (
     complain,
     need_ontologies,
@@ -14,41 +15,27 @@ from thalweg.cli.errors import (
     understood,
     usage,
 )
-from thalweg.cli.options import (
-    As,
-    Background,
-    Bolts,
-    Inputs,
-    Literals,
-    Profile,
-    Programs,
-    SchemaStream,
-    Tick,
-    Topology,
-    Window,
-    Witnesses,
-)
 
 
 def explain(
-    programs: Programs,
-    background: Background = None,
-    tick: Tick = "1s",
-    profile: Profile = "rl",
-    window: Window = "0",
-    schema_stream: SchemaStream = False,
-    literals: Literals = False,
-    witnesses: Witnesses = False,
-    inputs: Inputs = None,
+    programs: options.Programs,
+    background: options.Background = None,
+    tick: options.Tick = "1s",
+    profile: options.Profile = "rl",
+    window: options.Window = "0",
+    schema_stream: options.SchemaStream = False,
+    literals: options.Literals = False,
+    witnesses: options.Witnesses = False,
+    inputs: options.Inputs = None,
     decomposition: Annotated[
         Literal["sound", "paper"],
         typer.Option(
             help="For `.lp`: sound communities, or the published ones, with a warning where they change answers."
         ),
     ] = "sound",
-    as_: As = "entailment",
-    topology: Topology = None,
-    bolts: Bolts = None,
+    as_: options.As = "entailment",
+    topology: options.Topology = None,
+    bolts: options.Bolts = None,
     format: Annotated[
         Literal["text", "json", "svg"], typer.Option(help="As text for people, as data, or as a drawing.")
     ] = "text",

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from thalweg.cli.deliver import Channel, LateLines, deliver
+from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
@@ -19,86 +19,50 @@ from thalweg.cli.errors import (
     understood,
     usage,
 )
-from thalweg.cli.options import (
-    As,
-    Background,
-    Bolts,
-    Checkpoint,
-    Delay,
-    Emit,
-    Format,
-    From,
-    Inputs,
-    Jars,
-    Keep,
-    Late,
-    Literals,
-    Master,
-    Memory,
-    Models,
-    OnError,
-    Out,
-    Partitions,
-    Profile,
-    Programs,
-    Report,
-    Runtime,
-    SchemaStream,
-    Slide,
-    SolveLimit,
-    Solver,
-    Stream,
-    Tick,
-    To,
-    Topology,
-    Verbose,
-    Windows,
-    Witnesses,
-    Workers,
-)
-from thalweg.cli.settings import Delivery, RuntimeOptions, Solving, size_in_bytes
+from thalweg.cli.settings import Delivery, RuntimeOptions, size_in_bytes
+from thalweg.cli.write_answers import Channel, LateLines, deliver
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Part, Text, Timing
+    from thalweg.api import Job, Part, SolveOptions, Text, Timing
     from thalweg.parts.answer_sets.windowed import Listener
 
 
 def run(
-    programs: Programs,
-    stream: Stream = None,
-    background: Background = None,
-    emit: Emit = "snapshot",
-    from_: From = None,
-    to: To = None,
-    tick: Tick = "1s",
-    delay: Delay = "0s",
-    profile: Profile = "rl",
-    window: Windows = None,
-    keep: Keep = None,
-    slide: Slide = None,
-    models: Models = None,
-    inputs: Inputs = None,
-    solve_limit: SolveLimit = None,
-    solver: Solver = None,
-    workers: Workers = None,
-    report: Report = None,
-    schema_stream: SchemaStream = False,
-    literals: Literals = False,
-    witnesses: Witnesses = False,
-    as_: As = "entailment",
-    topology: Topology = None,
-    bolts: Bolts = None,
-    late: Late = None,
-    out: Out = None,
-    format: Format = "jsonl",
-    on_error: OnError = "stop",
-    runtime: Runtime = "embedded",
-    master: Master = None,
-    partitions: Partitions = None,
-    checkpoint: Checkpoint = None,
-    jars: Jars = None,
-    verbose: Verbose = False,
-    memory: Memory = None,
+    programs: options.Programs,
+    stream: options.Stream = None,
+    background: options.Background = None,
+    emit: options.Emit = "snapshot",
+    from_: options.From = None,
+    to: options.To = None,
+    tick: options.Tick = "1s",
+    delay: options.Delay = "0s",
+    profile: options.Profile = "rl",
+    window: options.Windows = None,
+    keep: options.Keep = None,
+    slide: options.Slide = None,
+    models: options.Models = None,
+    inputs: options.Inputs = None,
+    solve_limit: options.SolveLimit = None,
+    solver: options.Solver = None,
+    workers: options.Workers = None,
+    report: options.Report = None,
+    schema_stream: options.SchemaStream = False,
+    literals: options.Literals = False,
+    witnesses: options.Witnesses = False,
+    as_: options.As = "entailment",
+    topology: options.Topology = None,
+    bolts: options.Bolts = None,
+    late: options.Late = None,
+    out: options.Out = None,
+    format: options.Format = "jsonl",
+    on_error: options.OnError = "stop",
+    runtime: options.Runtime = "embedded",
+    master: options.Master = None,
+    partitions: options.Partitions = None,
+    checkpoint: options.Checkpoint = None,
+    jars: options.Jars = None,
+    verbose: options.Verbose = False,
+    memory: options.Memory = None,
 ) -> None:
     """Run programs over streams.
 
@@ -109,7 +73,6 @@ def run(
     with outcome(), stoppable():
         target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
         delivery = Delivery(out, late, format, on_error)
-        solving = Solving(slide, models, inputs, solve_limit, solver, workers, report)
         timing = api.Timing(tick, from_, to, delay)
         streams = [api.on_command_line(name) for name in stream or ()]
         known = understood(programs)
@@ -125,6 +88,15 @@ def run(
             "--topology": topology,
             "--bolts": bolts,
         }
+        solving = {
+            "--slide": slide,
+            "--models": models,
+            "--inputs": inputs,
+            "--solve-limit": solve_limit,
+            "--solver": solver,
+            "--workers": workers,
+            "--report": report,
+        }
         _refuse_misfits(known, given, solving, window)
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and keep is None and stream:
@@ -139,43 +111,47 @@ def run(
             timing, ontology = api.default_timing(programs, streams, timing, ontology)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=counts).ticks()
-            asked = solving.options(window if slides else None)
+            asked = api.SolveOptions(
+                models or "first", window if slides else None, slide, solve_limit, solver or "auto", workers
+            )
             asked.check(timing.clock)
             names = signatures_of(inputs, programs)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
-        _fitting(known, target, delivery, solving)
+        _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)
         part = api.load_part(programs, background or (), tick, ontology, asked, names, complain)
         announce_compilation()
-        _run(part, streams, timing, emit, delivery, target, budget, solving.report)
+        _run(part, streams, timing, emit, delivery, target, budget, report)
 
 
-def _refuse_misfits(known: Collection[str], given: Mapping[str, object], solving: Solving, window: str | None) -> None:
+def _refuse_misfits(
+    known: Collection[str], given: Mapping[str, object], solving: Mapping[str, object], window: str | None
+) -> None:
     """Refuses options that have no meaning for any of the programs."""
     if "--slide" in known:
         # Answer set programs cannot keep to a budget, whatever they run beside.
         foreign = {name: value for name, value in given.items() if name not in known or name == "--memory"}
         misfits(foreign, "answer set programs (`.lp`)", only=False)
         return
-    misfits(solving.given, "answer set programs (`.lp`)")
+    misfits(solving, "answer set programs (`.lp`)")
     if "--window" not in known:
         misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
         misfits({"--keep": given["--keep"]}, "ontologies")
 
 
-def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, solving: Solving) -> None:
+def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:
     """Refuses what the runtime, or the way in which answers are written, does not know."""
     if target.on_spark:
-        misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
+        misfits({"--workers": asked.workers}, "`--runtime spark`", only=False)
     delivery.fit(target)
     if delivery.is_parquet and "--slide" in known:
         refuse("answer sets cannot be written as Parquet; use `--out answers.jsonl`")
     if delivery.is_parquet and not target.on_spark:
         refuse("Parquet needs `--runtime spark`; otherwise use `--out answers.jsonl`")
-    if solving.models == "all" and delivery.format != "jsonl":
+    if asked.models == "all" and delivery.format != "jsonl":
         form = delivery.format
         refuse(f"several answer sets can only be written as `--format jsonl`; use `--models first` with `{form}`")
 
@@ -184,7 +160,7 @@ def _run(
     part: "Part",
     streams: "list[Text]",
     timing: "Timing",
-    emit: Emit,
+    emit: options.Emit,
     delivery: Delivery,
     target: RuntimeOptions,
     budget: int | None,

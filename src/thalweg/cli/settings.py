@@ -1,4 +1,4 @@
-"""What was asked of `run`, in parts: where to run, what becomes of answers, and how answer sets are found."""
+"""What was asked of `run`, in parts: where to run, and what becomes of answers."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 from thalweg.cli.errors import misfits, refuse
 
 if TYPE_CHECKING:
-    from thalweg.parts.answer_sets.solve_options import SolveOptions
     from thalweg.runtimes.spark.run import SparkTarget
 
 
@@ -73,37 +72,6 @@ class Delivery:
     @property
     def is_parquet(self) -> bool:
         return self.out is not None and self.out.endswith(".parquet")
-
-
-@dataclass(frozen=True, slots=True)
-class Solving:
-    """How answer sets are found."""
-
-    slide: str | None
-    models: Literal["first", "all", "brave", "cautious"] | None
-    inputs: str | None
-    limit: str | None
-    solver: Literal["auto", "clingo", "engine"] | None
-    workers: int | None
-    report: str | None
-
-    @property
-    def given(self) -> Mapping[str, object]:
-        """What was asked for, by option."""
-        return {
-            "--slide": self.slide,
-            "--models": self.models,
-            "--inputs": self.inputs,
-            "--solve-limit": self.limit,
-            "--solver": self.solver,
-            "--workers": self.workers,
-            "--report": self.report,
-        }
-
-    def options(self, window: str | None) -> "SolveOptions":
-        from thalweg.parts.answer_sets.solve_options import SolveOptions
-
-        return SolveOptions(self.models or "first", window, self.slide, self.limit, self.solver or "auto", self.workers)
 
 
 def size_in_bytes(text: str) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
@@ -14,22 +15,6 @@ from thalweg.cli.errors import (
     refuse,
     understood,
     usage,
-)
-from thalweg.cli.options import (
-    As,
-    AsTextOrData,
-    Background,
-    Bolts,
-    Delay,
-    From,
-    Literals,
-    Profile,
-    SchemaStream,
-    Stream,
-    Tick,
-    Topology,
-    Window,
-    Witnesses,
 )
 
 if TYPE_CHECKING:
@@ -42,20 +27,20 @@ def why(
         list[str], typer.Argument(metavar="PROGRAM... FACT", help="One or more programs, then the fact.")
     ],
     at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
-    stream: Stream = None,
-    background: Background = None,
-    from_: From = None,
-    tick: Tick = "1s",
-    delay: Delay = "0s",
-    profile: Profile = "rl",
-    window: Window = "0",
-    schema_stream: SchemaStream = False,
-    literals: Literals = False,
-    witnesses: Witnesses = False,
-    as_: As = "entailment",
-    topology: Topology = None,
-    bolts: Bolts = None,
-    format: AsTextOrData = "text",
+    stream: options.Stream = None,
+    background: options.Background = None,
+    from_: options.From = None,
+    tick: options.Tick = "1s",
+    delay: options.Delay = "0s",
+    profile: options.Profile = "rl",
+    window: options.Window = "0",
+    schema_stream: options.SchemaStream = False,
+    literals: options.Literals = False,
+    witnesses: options.Witnesses = False,
+    as_: options.As = "entailment",
+    topology: options.Topology = None,
+    bolts: options.Bolts = None,
+    format: options.AsTextOrData = "text",
 ) -> None:
     """Show the derivation of a fact, and until when each step of it holds."""
     from thalweg import api

@@ -7,6 +7,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 
+__all__ = ["Facts", "code_events", "code_facts", "read_fact"]
+
 Facts = str | Fact | Iterable[str | Fact]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.explain.answer_sets import ExplainedAnswerSets
 from thalweg.explain.draw import LEGEND, LONGEST, Arrow, Box, Drawing, in_lines
 from thalweg.explain.plan import Explanation, explain
@@ -45,7 +46,7 @@ class ExplainedParts:
     parts: tuple[Part, ...]
 
     @property
-    def warnings(self) -> tuple[object, ...]:
+    def warnings(self) -> tuple[Diagnostic, ...]:
         return tuple(one for part in self.parts for one in part.explanation.warnings)
 
     def as_data(self) -> dict[str, object]:

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
-from thalweg.languages.options import Options
+from thalweg.languages.compile_options import Options
 from thalweg.model.vocabulary import Triple
 
 __all__ = ["BUILT_IN", "GROUP", "Graph", "Language", "Options", "Registry", "language_of", "load", "registry"]
@@ -41,7 +41,7 @@ class Graph(Source):
 Compile = Callable[[Sequence[Any], Options], tuple[Any, list[Diagnostic]]]
 """Compiles all texts of a language (`Source`, or `Graph` where it `takes_triples`), as far as they can be read.
 
-What it returns is what one part of a plan evaluates (`thalweg.parts.assemble`), a `Program` of rules for example, and
+What it returns is what one part of a plan evaluates (`thalweg.parts.compose`), a `Program` of rules for example, and
 all that is wrong.
 """
 
@@ -52,10 +52,9 @@ RULES: Final = frozenset({"--emit", "--memory", "why"})
 class Language:
     """A language, by the suffixes of its files; `background` are those of files that may be background.
 
-    `understands` are the options of `run` and the verbs that have a meaning for its programs, which messages call by
-    the `noun`. `includes` says which other files a text asks for, and where. A `specialised` language is compiled
-    after all others, for the rules and the background that its programs run beside; documents of its own among the
-    background are part of its programs.
+    `understands` are the options of `run` and the verbs that have a meaning for its programs. `includes` says which
+    other files a text asks for, and where. A `specialised` language is compiled after all others, for the rules and
+    the background that its programs run beside; documents of its own among the background are part of its programs.
 
     >>> Language("rate", ("rate",), lambda sources, options: (None, []))
     Traceback (most recent call last):
@@ -66,7 +65,6 @@ class Language:
     suffixes: tuple[str, ...]
     compile: Compile
     background: tuple[str, ...] = ()
-    noun: str = "rules"
     understands: frozenset[str] = RULES
     includes: Callable[[Source], Sequence[tuple[str, Span]]] = lambda source: ()
     takes_triples: bool = False

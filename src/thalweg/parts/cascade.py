@@ -1,6 +1,5 @@
 """Rules around an answer set program, as one part: what it reads of them is below it, what reads its answers above."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +8,7 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
-from thalweg.parts.rules import Rules
+from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Wiring, wire
 
 
@@ -48,9 +47,7 @@ class Cascade:
     def spread(self, context: Context, partitions: int) -> SparkWork:
         raise _only_embedded()
 
-    def explain(
-        self, partitions: int | None = None, published: bool = False, report: Callable[[Diagnostic], None] = print
-    ) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.parts import explain_parts
 
         if partitions is not None:

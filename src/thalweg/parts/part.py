@@ -67,6 +67,8 @@ class SparkWork:
 class Explained(Protocol):
     """A plan that people can read."""
 
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]: ...
     def as_text(self) -> str: ...
     def as_data(self) -> dict[str, object]: ...
     def as_svg(self) -> str: ...
@@ -89,7 +91,5 @@ class Part(Protocol):
     def spread(self, context: Context, partitions: int) -> SparkWork:
         """Makes what reasons on Spark; `Rejected` where it cannot."""
 
-    def explain(
-        self, partitions: int | None = None, published: bool = False, report: Callable[[Diagnostic], None] = print
-    ) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         """How it is evaluated, on Spark where there are partitions; `published`, with the communities of the paper."""

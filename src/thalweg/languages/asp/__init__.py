@@ -52,23 +52,12 @@ def includes(source: Source) -> Sequence[tuple[str, Span]]:
     return take_out(source).includes
 
 
+_OPTIONS: Final = "--window --slide --models --inputs --solve-limit --solver --workers --report --decomposition"
+
 LANGUAGE: Final = Language(
     "asp",
     (".lp",),
     compile,
-    noun="answer set programs (`.lp`)",
-    understands=frozenset(
-        {
-            "--window",
-            "--slide",
-            "--models",
-            "--inputs",
-            "--solve-limit",
-            "--solver",
-            "--workers",
-            "--report",
-            "--decomposition",
-        }
-    ),
+    understands=frozenset(_OPTIONS.split()),
     includes=includes,
 )

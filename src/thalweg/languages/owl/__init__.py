@@ -34,24 +34,14 @@ def compile(documents: Sequence[Graph], options: Options) -> "tuple[Program | Ch
     return compiling.compile(name, triples, asked.profile, window, asked.schema, additions, options.beside)
 
 
+_OPTIONS: Final = "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts"
+
 LANGUAGE: Final = Language(
     "owl",
     tuple(FORMATS),
     compile,
     background=tuple(FORMATS),
-    noun="ontologies",
-    understands=RULES
-    | {
-        "--window",
-        "--keep",
-        "--profile",
-        "--schema-stream",
-        "--literals",
-        "--witnesses",
-        "--as",
-        "--topology",
-        "--bolts",
-    },
+    understands=RULES | frozenset(_OPTIONS.split()),
     takes_triples=True,
     specialised=True,
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import InWindow, Literal, Now, Program, Rule, TimeWindow
-from thalweg.languages.options import OntologyOptions
+from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text

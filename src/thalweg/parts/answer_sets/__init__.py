@@ -1,6 +1,6 @@
 """Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -86,19 +86,14 @@ class AnswerSets:
             finish=combining.finish,
         )
 
-    def explain(
-        self, partitions: int | None = None, published: bool = False, report: Callable[[Diagnostic], None] = print
-    ) -> "ExplainedAnswerSets":
+    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAnswerSets":
         from thalweg.explain.answer_sets import ExplainedAnswerSets
         from thalweg.planning.input_dependency import analyse
         from thalweg.planning.published import Published
 
         found = analyse(self.program.outlines, self.program.inputs)
         reasons = tuple(dict.fromkeys(obstacle.words for obstacle in self.program.obstacles))
-        explained = ExplainedAnswerSets(found, Published(found) if published else None, reasons, partitions)
-        for warning in explained.warnings:
-            report(warning)
-        return explained
+        return ExplainedAnswerSets(found, Published(found) if published else None, reasons, partitions)
 
     def _frame(self, context: Context) -> Frame:
         return self.options.frame(context.clock, self.program)

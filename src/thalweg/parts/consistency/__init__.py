@@ -1,12 +1,10 @@
 """Checks of an ontology: rules whose conclusions are clashes, each with a smallest set of facts behind it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thalweg.diagnostics import Diagnostic
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
-from thalweg.parts.rules import Rules, schema_watch
+from thalweg.parts.rule_part import Rules, schema_watch
 from thalweg.planning.topology import Taxonomy
 
 if TYPE_CHECKING:
@@ -32,9 +30,7 @@ class Checks(Rules):
 
         return replace(super().spread(context, partitions), present=as_clashes)
 
-    def explain(
-        self, partitions: int | None = None, published: bool = False, report: Callable[[Diagnostic], None] = print
-    ) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.plan import explain
         from thalweg.explain.topology import explain_topology
         from thalweg.planning.route_justifications import keep_reasons

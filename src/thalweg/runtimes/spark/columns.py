@@ -19,8 +19,8 @@ import numpy as np
 from thalweg.connectors.gather import triple
 from thalweg.connectors.reading import open_reader
 from thalweg.connectors.tables import cell_term
+from thalweg.connectors.values import read_fact
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER

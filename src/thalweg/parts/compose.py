@@ -16,7 +16,7 @@ from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.part import Part
-from thalweg.parts.rules import Rules
+from thalweg.parts.rule_part import Rules
 from thalweg.planning.check import check
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from thalweg.parts.cascade import Cascade
 
 
-def assemble(
+def compose(
     compiled: Sequence[object], background: tuple[Fact, ...] = (), options: SolveOptions = SolveOptions()
 ) -> tuple[Part, list[Diagnostic]]:
     """One part, and what is wrong with it as a whole; answer set programs know the background besides."""

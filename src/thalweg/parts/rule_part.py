@@ -36,9 +36,7 @@ class Rules:
 
         return SparkWork(Job(keep_reasons(self.rules), context.settings, partitions, name=uuid4().hex), Worker)
 
-    def explain(
-        self, partitions: int | None = None, published: bool = False, report: Callable[[Diagnostic], None] = print
-    ) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.plan import explain
 
         return explain(self.rules, partitions)
