@@ -35,7 +35,7 @@ def test_everything_wrong_is_told_at_once(tmp_path):
     (tmp_path / "a.lars").write_text("q(X :- p(X).")
     (tmp_path / "b.txt").write_text("")
     found = thalweg.check(tmp_path / "a.lars", tmp_path / "b.txt", tmp_path / "c.lars", "r(X,Y) :- p(X).")
-    assert [one.code for one in found] == ["E402", "E401", "E101", "E203"]
+    assert [one.code for one in found] == ["E101", "E402", "E401", "E203"]
     with pytest.raises(Rejected) as caught:
         thalweg.load(tmp_path / "a.lars", tmp_path / "c.lars")
     assert [one.code for one in caught.value.diagnostics] == ["E101", "E401"]

@@ -71,6 +71,7 @@ def start(
         evaluation.reasoner,
         settings,
         emitter=evaluation.emitter,
+        advance=evaluation.advance,
         present=evaluation.present,
         look=evaluation.look,
         write_late=late,

@@ -1,7 +1,7 @@
 """One part from programs of any languages, with their background, and all that is wrong with them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.api.sources import (
@@ -71,34 +71,69 @@ def analyse(
     inputs: Sequence[str] = (),
 ) -> tuple[Part, list[Diagnostic]]:
     """The part as far as programs can be read, and every diagnostic."""
-    found: list[Diagnostic] = []
+    found, unread = list[Diagnostic](), list[Diagnostic]()
     given, facts = as_list(programs), as_list(background)
     timing = Timing(tick, delay=ontology.window)
     length, window = timing.clock.tick_length, timing.ticks()[2]
-    options = Options(length, replace(ontology, window=window), tuple(map(Predicate.read, inputs)))
-    texts = _by_language(given, found)
-    special = [language for language in texts if language.specialised]
-    if ontology.checks and not special:
+    read = _read(given, facts, length, unread)
+    if ontology.checks and not any(language.specialised for language in read.sources):
         found.append(Diagnostic("E403", "there is no ontology to check"))
-    # What a document says about classes and properties matters to an ontology, whichever option brings it.
-    absorbed = {one: [text for text in facts if language_of_background(text) is one] for one in special}
-    rest = [text for text in facts if not any(text in some for some in absorbed.values())]
-    known = tuple(fact for text in rest for fact in read_background(text, length, found))
-    documents = {one: read_all(some, one, found) for one, some in absorbed.items()}
-    sources = {one: [*read_all(some, one, found), *documents.get(one, ())] for one, some in texts.items()}
-    everything = (*known, *(fact for some in documents.values() if len(texts) > 1 for fact in facts_of(some)))
-    options = replace(options, background=everything)
-    compiled: list[Any] = [one for one in given if isinstance(one, Program)]
-    compiled += _compiled({one: some for one, some in sources.items() if one not in special}, options, found)
-    if special or not compiled or any(isinstance(one, Program) for one in compiled):
-        compiled.append(Program(background=known))
-    beside = tuple(one if isinstance(one, Program) else one.readers() for one in compiled)
-    compiled += _compiled({one: sources[one] for one in special}, replace(options, beside=beside), found)
-    found += _apart(given, facts, compiled)
+    asked = replace(ontology, window=window)
+    everything = (*read.known, *read.absorbed)
+    options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything)
+    compiled = _compile(read, options, found)
     part, wrong = compose(compiled, everything, solving)
-    found += wrong
+    found += (*unread, *_apart(given, facts, compiled), *wrong)
     order = list(dict.fromkeys(one.span.source for one in found))
     return part, sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Programs that were loaded before, and the texts of the others; what the background says.
+
+    What a document of the background says about classes and properties matters to an ontology, whichever option brings
+    it: it is `absorbed` by the language of the ontology, and a fact to others only.
+    """
+
+    programs: list[Program]
+    sources: dict[Language, list[Source]]
+    known: tuple[Fact, ...]
+    absorbed: tuple[Fact, ...]
+
+
+def _read(
+    programs: Sequence[Program | Text], background: Sequence[Text | Fact], tick_length: int, found: list[Diagnostic]
+) -> _Read:
+    texts = _by_language(programs, found)
+    documents: dict[Language, list[Text]] = {}
+    known: list[Fact] = []
+    for facts in background:
+        language = language_of_background(facts)
+        if language is not None and language.specialised and language in texts and not isinstance(facts, Fact):
+            documents.setdefault(language, []).append(facts)
+        else:
+            known += read_background(facts, tick_length, found)
+    sources = {language: read_all(some, language, found) for language, some in texts.items()}
+    absorbed: list[Fact] = []
+    for language, some in documents.items():
+        graphs = read_all(some, language, found)
+        sources[language] += graphs
+        # Other languages read them as facts, where there are any.
+        absorbed += facts_of(graphs) if len(sources) > 1 else ()
+    loaded = [one for one in programs if isinstance(one, Program)]
+    return _Read(loaded, sources, tuple(known), tuple(absorbed))
+
+
+def _compile(read: _Read, options: Options, found: list[Diagnostic]) -> list[Any]:
+    """What all languages make of their texts, those that are specialised to the others at last."""
+    plain = {one: some for one, some in read.sources.items() if not one.specialised}
+    special = {one: some for one, some in read.sources.items() if one.specialised}
+    compiled: list[Any] = [*read.programs, *_compiled(plain, options, found)]
+    if special or not compiled or any(isinstance(one, Program) for one in compiled):
+        compiled.append(Program(background=read.known))
+    beside = tuple(one if isinstance(one, Program) else one.readers() for one in compiled)
+    return [*compiled, *_compiled(special, replace(options, beside=beside), found)]
 
 
 def _by_language(programs: Iterable[Program | Text], found: list[Diagnostic]) -> dict[Language, list[Text]]:

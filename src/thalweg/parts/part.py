@@ -17,7 +17,7 @@ from thalweg.model.time import Clock
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
-    from thalweg.runtimes.embedded import Reasoner, Settings
+    from thalweg.runtimes.embedded import Advance, Reasoner, Settings
     from thalweg.runtimes.emit import Emitter, Piece
     from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.worker_cache import Start
@@ -38,12 +38,13 @@ class Context:
 class Evaluation:
     """A part at work in this process.
 
-    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; `present` gives an answer
-    its final form; `look` sees every batch that comes in.
+    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; for the others, see
+    `Embedded`.
     """
 
     reasoner: "Reasoner"
     emitter: "Emitter | None" = None
+    advance: "Advance | None" = None
     present: "Callable[[Piece], Piece]" = lambda piece: piece
     look: Callable[[Batch], object] | None = None
     close: Callable[[], None] = lambda: None

@@ -27,7 +27,7 @@ class Rules:
         from thalweg.engine import Engine
 
         engine = Engine(self.rules, first=context.settings.first, memory=context.settings.memory)
-        return Evaluation(engine, look=schema_watch(self.rules, context.report))
+        return Evaluation(engine, look=_schema_watch(self.rules, context.report))
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.planning.route_justifications import keep_reasons
@@ -42,7 +42,7 @@ class Rules:
         return explain(self.rules, partitions)
 
 
-def schema_watch(program: Program, report: Callable[[Diagnostic], None]) -> "Callable[[Batch], object] | None":
+def _schema_watch(program: Program, report: Callable[[Diagnostic], None]) -> "Callable[[Batch], object] | None":
     """What warns of triples about the schema on a stream, where rules were made for the schema as it was."""
     if not program.static_schema:
         return None

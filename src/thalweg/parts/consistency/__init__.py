@@ -1,13 +1,14 @@
 """Checks of an ontology: rules whose conclusions are clashes, each with a smallest set of facts behind it."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
-from thalweg.parts.rule_part import Rules, schema_watch
+from thalweg.parts.rule_part import Rules
 from thalweg.planning.topology import Taxonomy
 
 if TYPE_CHECKING:
+    from thalweg.engine import Engine
     from thalweg.languages.owl.checking import Checked
 
 
@@ -18,12 +19,11 @@ class Checks(Rules):
     checked: "Checked | None" = None
 
     def start(self, context: Context) -> Evaluation:
-        from thalweg.engine import Engine
-        from thalweg.runtimes.consistency.clashes import ClashReasoner, as_clashes
+        from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
 
-        engine = Engine(self.rules, first=context.settings.first, memory=context.settings.memory)
-        reasoner = ClashReasoner(engine, context.settings.emit)
-        return Evaluation(reasoner, present=as_clashes, look=schema_watch(self.rules, context.report))
+        evaluation = super().start(context)
+        engine = cast("Engine", evaluation.reasoner)
+        return replace(evaluation, advance=Explaining(engine, context.settings.emit).advance, present=as_clashes)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.runtimes.consistency.clashes import as_clashes

@@ -17,10 +17,8 @@ from thalweg.runtimes.emit import Change, Interval, Piece, Snapshot, Stretch, ma
 
 if TYPE_CHECKING:
     from thalweg.engine import Change as Delta
-    from thalweg.engine import Engine, Proof
-    from thalweg.model.dictionary import Dictionary
+    from thalweg.engine import Engine
     from thalweg.model.event import Batch
-    from thalweg.model.fact import Fact
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -238,33 +236,13 @@ def _clash(broken: Broken) -> Clash:
     return Clash(broken.one, unquote(broken.axiom), other=other)
 
 
-class ClashReasoner:
-    """An engine whose changes are clashes with their reasons."""
+class Explaining:
+    """Takes an engine through time; its changes are clashes with their reasons."""
 
     def __init__(self, engine: "Engine", emit: str) -> None:
         assert engine.program.reasons is not None
         self._engine = engine
         self._tracker = Tracker(Justifier(engine.program.reasons), lambda terms: facts_about(engine, terms), emit)
-
-    @property
-    def first(self) -> int | None:
-        return self._engine.first
-
-    @property
-    def now(self) -> int | None:
-        return self._engine.now
-
-    @property
-    def dictionary(self) -> "Dictionary":
-        return self._engine.dictionary
-
-    @property
-    def shed(self) -> tuple[str, ...]:
-        return self._engine.shed
-
-    @property
-    def unsure(self) -> tuple[str, ...]:
-        return self._engine.unsure
 
     def advance(self, to: int, batches: "list[Batch]") -> list[Told]:
         told: list[Told] = []
@@ -275,12 +253,3 @@ class ClashReasoner:
     def _step(self, to: int, batches: "list[Batch]") -> list[Told]:
         changes = self._engine.advance(to, batches)
         return self._tracker.take(to, self._engine.shed, changes)
-
-    def collect(self, waiting: "Iterable[Batch]") -> None:
-        self._engine.collect(waiting)
-
-    def why(self, fact: "Fact") -> "Proof | None":
-        return self._engine.why(fact)
-
-    def facts(self) -> "list[Fact]":
-        return self._engine.facts()
