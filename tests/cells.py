@@ -29,13 +29,15 @@ class Cluster:
     def __init__(
         self,
         program: str,
-        asking: SolveOptions,
+        options: SolveOptions,
         partitions: int,
         background: tuple[Fact, ...] = (),
         delay: int = 0,
     ) -> None:
         known = read_program(Source("case.lp", program))[0].knowing(background)
-        job = answer_set_job(known, background, asking, asking.frame(Clock(), known), Settings(delay=delay), partitions)
+        job = answer_set_job(
+            known, background, options, options.frame(Clock(), known), Settings(delay=delay), partitions
+        )
         # As it comes to another process.
         self.job = pickle.loads(pickle.dumps(job))
         self.late: list[str] = []

@@ -240,7 +240,7 @@ class _sentences:  # noqa: N801
         pass
 
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        plain = type(error) in (ValueError, MismatchError, DamagedError) or type(error).__name__ == "Uneven"
+        plain = type(error) in (ValueError, MismatchError, DamagedError) or type(error).__name__ == "UnevenError"
         return plain and bool(str(error)) and not _PYTHONS_OWN.search(str(error))
 
 

@@ -139,7 +139,7 @@ def _streaming(
     names, transports = named(on), _opened(on)
 
     def items(words: "Dictionary") -> "Items":
-        # The streams are read beside the main thread, which is the one that hears of Ctrl-C.
+        # The streams are read beside the main thread, which is the one that gets Ctrl-C.
         return _items(on, transports, words, timing.clock, Interrupt())
 
     options: dict[str, object] = {

@@ -162,7 +162,7 @@ class _File:
 
     @property
     def place(self) -> object:
-        """What tells a file from others: where it lies; texts are told apart by what they are."""
+        """What distinguishes a file from others is where it lies; a text is itself."""
         return self.source if self.folder is None else Path(self.source.name).resolve()
 
     def included(self, file: str) -> Path:

@@ -62,7 +62,7 @@ def stoppable() -> Iterator[None]:
 
 
 def forget_stdout() -> None:
-    """What nobody takes must not be offered again when the interpreter ends: it would complain."""
+    """Output that is no longer read must not be flushed when the interpreter ends: it would print an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -172,11 +172,11 @@ def _run(
     from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
-    with interrupt.listen(None if target.on_spark else GRACE), Channel(report) as told:
+    with interrupt.listen(None if target.on_spark else GRACE), Channel(report) as channel:
         # What goes to the standard output is answers.
-        account = Account(told.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
+        account = Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
         listen: Listener = account.take if report else lambda solution, answered: None
-        open_report = told.open if report and report != "-" else lambda: None
+        open_report = channel.open if report and report != "-" else lambda: None
 
         def started(late: LateLines) -> "Job":
             return api.start(part, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt, listen)

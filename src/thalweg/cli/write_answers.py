@@ -43,7 +43,7 @@ class Channel:
 
 
 LateLines = Callable[[str], None] | None
-"""Who takes lines about late facts, if anyone."""
+"""What takes lines about late facts, if they are kept."""
 
 
 def deliver(

@@ -4,7 +4,7 @@
     pieces  what the emitter makes of the engine's changes; None where everything that can be said has been said
 
 Everything moves in whole batches. At a None the timeline is brought up to the watermark, so that a live stream is
-answered before the wait and not after it; where nobody waits, the engine is called once for each tick with input.
+answered before the wait and not after it; where nothing waits, the engine is called once for each tick with input.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -17,7 +17,7 @@ import clingo
 from clingo import ast
 
 _MESSAGES: Final = 1_000
-# Clingo makes an atom with so many arguments of a signature that is projected on.
+# Clingo makes an atom with all arguments of a signature that is projected on.
 MOST_ARGUMENTS: Final = 1_000
 
 
@@ -116,7 +116,7 @@ _ASKED: Final = {
 }
 
 
-class Unsolvable(Exception):  # noqa: N818
+class UnsolvableError(Exception):
     """Clingo gave up, and this is what it said."""
 
 
@@ -138,7 +138,7 @@ def solve(task: Task, over: Callable[[], object] = lambda: None) -> Solved:
         rest = None if task.limit is None else max(0.0, task.limit - (perf_counter() - began))
         answers, complete = _answers(control, task, rest)
     except (RuntimeError, MemoryError) as error:
-        raise Unsolvable("\n".join(said) or str(error)) from error
+        raise UnsolvableError("\n".join(said) or str(error)) from error
     over()
     return Solved(tuple(sorted(answers)), complete, perf_counter() - began, len(control.symbolic_atoms))
 

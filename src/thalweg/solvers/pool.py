@@ -25,10 +25,10 @@ from typing import IO, Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.model.machine import SHARE, allowed
-from thalweg.solvers.clingo import Solved, Task, Unsolvable, solve
+from thalweg.solvers.clingo import Solved, Task, UnsolvableError, solve
 
 RENEWAL: Final = 1_000_000
-# A process that is given so many seconds more than the limit finds the time to end its search. From then on it has all
+# A process that is given a few seconds more than the limit finds the time to end its search. From then on it has all
 # the time that it needs to say what it has found.
 _GRACE: Final = 0.25
 _LOOK: Final = 0.5
@@ -37,7 +37,7 @@ _MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.pool im
 
 
 class SolverPool:
-    """So many processes, made when they are needed; with none, tasks are solved in this process.
+    """Processes, made when they are needed; with none, tasks are solved in this process.
 
     >>> with SolverPool(1) as pool:
     ...     [solved.answers for solved in pool.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
@@ -184,7 +184,7 @@ def _send(pipe: IO[bytes], value: object) -> None:
 def _here(task: Task) -> Solved:
     try:
         return solve(task)
-    except Unsolvable as error:
+    except UnsolvableError as error:
         raise _failed(str(error)) from error
 
 
@@ -221,7 +221,7 @@ def work() -> None:
             return
         try:
             _send(sink, _packed(solve(task, ready)))
-        except Unsolvable as error:
+        except UnsolvableError as error:
             if isinstance(error.__cause__, MemoryError):
                 # There is no room left to say so; the other process knows what the end of this one means.
                 os._exit(1)

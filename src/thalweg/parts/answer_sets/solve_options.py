@@ -1,4 +1,4 @@
-"""How an answer set program is asked: over which windows, for which answer sets, by whom, and for how long."""
+"""How an answer set program is solved: over which windows, for which answer sets, by what, and for how long."""
 
 import os
 from collections.abc import Collection, Iterable
@@ -71,7 +71,7 @@ class SolveOptions:
 
 def evaluator(
     program: "AspProgram",
-    asking: SolveOptions,
+    options: SolveOptions,
     frame: Frame,
     background: Iterable[Fact] = (),
     pool: "Solvers | None" = None,
@@ -82,9 +82,9 @@ def evaluator(
 
     Beside other parts of a plan they share a `dictionary` with these, which derive some of the inputs.
     """
-    # Names with prefixes stand for IRIs, which the engine is told of by a dictionary of its own.
+    # Names with prefixes stand for IRIs, which the engine knows by a dictionary of its own.
     foreign = dictionary is not None and bool(program.prefixes)
-    rules = None if asking.solver == "clingo" or foreign else program.lowered(frame.panes)
+    rules = None if options.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
         from thalweg.parts.answer_sets.lowering import Lowered, Tally
         from thalweg.planning.input_dependency import analyse
@@ -92,23 +92,23 @@ def evaluator(
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
         tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
         known = [Fact(fact.predicate, tuple(map(canonical, fact.args))) for fact in background]
-        lowered = Lowered(rules, frame, program.inputs, known, asking.seconds, tally, dictionary, derived)
+        lowered = Lowered(rules, frame, program.inputs, known, options.seconds, tally, dictionary, derived)
         if dictionary is None:
             lowered.dictionary.canonical = canonical if program.prefixes else None
         return lowered
-    check_solver(program, asking)
+    check_solver(program, options)
     from thalweg.parts.answer_sets.solving import Solving
     from thalweg.solvers.pool import SolverPool
 
-    workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
+    workers = os.cpu_count() or 1 if options.workers is None else options.workers
     pool = pool or SolverPool(workers)
-    limit = asking.seconds
-    return Solving(program, pool, asking.models, limit, background, buckets=workers, dictionary=dictionary)
+    limit = options.seconds
+    return Solving(program, pool, options.models, limit, background, buckets=workers, dictionary=dictionary)
 
 
-def check_solver(program: "AspProgram", asking: SolveOptions) -> None:
-    """Who insists on the engine is told what it cannot answer."""
-    if asking.solver == "engine" and program.obstacles:
+def check_solver(program: "AspProgram", options: SolveOptions) -> None:
+    """`Rejected` where the engine is asked for and cannot answer."""
+    if options.solver == "engine" and program.obstacles:
         raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
 
 

@@ -44,7 +44,7 @@ _END: Final = re.compile(rf"(?:(?:,{_WORD})*\))?\Z")
 # More at once take more room and no less time.
 _AT_ONCE: Final = 1_024
 
-# What was found in time is put together, if need be, for so many seconds after it.
+# What was found in time is put together, if need be, for a few seconds more.
 _GRACE: Final = 0.25
 
 # Fewer facts are solved faster by one process than by two.
@@ -55,7 +55,7 @@ Symbols = tuple[str, tuple[str, ...]]
 
 
 class Solvers(Protocol):
-    """Whoever solves tasks: processes on this machine, or executors elsewhere."""
+    """What solves tasks: processes on this machine, or executors elsewhere."""
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
         """What the tasks give, in their order."""
@@ -79,7 +79,7 @@ class Solving:
         dictionary: Dictionary | None = None,
     ) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary
-        # Two spellings of one fact are one fact to windows of so many.
+        # Two spellings of one fact are one fact to windows that count.
         if dictionary is None:
             self.dictionary.canonical = program.names.canonical if program.prefixes else None
         dependency = analyse(program.outlines, program.inputs)
@@ -142,7 +142,7 @@ class Solving:
                 piece.inputs,
                 sum(map(len, window)),
                 sum(one.seconds for one in found),
-                # A piece whose parts have more combinations than can be told has those that are.
+                # A piece whose parts have more combinations than are output has those that are.
                 len(answers) if len(solved) == 1 else prod(len(one.answers) for one in found),
             )
             for piece, window, found in zip(self._pieces, windows, solved, strict=True)

@@ -1,7 +1,7 @@
 """One piece of an answer set program, or one bucket of it: parcels come in, the answers of its windows go out.
 
-What a cell needs to go on elsewhere is what its windows still hold, whoever evaluates them. While it is brought back to
-where it was nobody is asked: the answers of those windows have been told.
+What a cell needs to go on elsewhere is what its windows still hold, whatever evaluates them. While it is brought back
+to where it was nothing is solved: the answers of those windows have been delivered.
 """
 
 import json
@@ -34,7 +34,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 
 class Held:
-    """An evaluator, and the facts that its windows hold; while it is `silent` nobody is asked."""
+    """An evaluator, and the facts that its windows hold; while it is `silent` nothing is solved."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.silent = False
@@ -96,13 +96,13 @@ class Cell:
         self._spread = job.cell(bucket)
         program = _program(job.source, job.inputs, job.background)
         part = program.part(self._spread.piece.rules, self._spread.piece.inputs)
-        self._held = Held(evaluator(part, job.asking, job.frame, tuple(job.share(bucket)), _pool()))
+        self._held = Held(evaluator(part, job.options, job.frame, tuple(job.share(bucket)), _pool()))
         self._inbox = Inbox(job, stage, bucket, self._held.dictionary, lambda run: run.signature)
         self._windowed = Windowed(
-            self._held, Inputs(part), job.frame, job.settings.first, listen=self._hear, repeats=self._hear_repeated
+            self._held, Inputs(part), job.frame, job.settings.first, listen=self._add, repeats=self._add_repeated
         )
-        # Tick, number among the windows of a batch, and what is told.
-        self._told: list[tuple[int, int, str]] = []
+        # Tick, number among the windows of a batch, and its answer.
+        self._answered: list[tuple[int, int, str]] = []
         self._closed = 0
         self._finished = False
         self._reached = -1
@@ -118,7 +118,7 @@ class Cell:
         try:
             out += self._advance()
         except (Failed, Rejected) as error:
-            self._told = [one for one in self._told if one[0] <= self._reached]
+            self._answered = [one for one in self._answered if one[0] <= self._reached]
             answers = self._answers(self._inbox.watermark.start or 0, self._reached)
             return [*out, answers, failure(self._bucket, error, self._reached)]
         if self._held.dictionary.wants_collection:
@@ -152,23 +152,23 @@ class Cell:
             # The last window closes at a tick that others have closed at.
             self._reached = time.decided - 1
             self._go_through(self._windowed.finish())
-        if self._told or self._bucket == 0:
+        if self._answered or self._bucket == 0:
             yield self._answers(time.start, time.decided)
 
     @staticmethod
     def _go_through(solutions: Iterable[Any]) -> None:
-        """Whoever listens has heard of each."""
+        """Each has been added on the way."""
         deque(solutions, maxlen=0)
 
-    def _hear(self, solution: Solution, answered: Answered) -> None:
-        self._tell(solution, answered, 1)
+    def _add(self, solution: Solution, answered: Answered) -> None:
+        self._append(solution, answered, 1)
 
-    def _hear_repeated(self, solution: Solution, answered: Answered, count: int) -> None:
-        """Other cells may have facts where this one has none: they decide which of these windows are told."""
-        self._tell(solution, answered, count, repeated=count)
+    def _add_repeated(self, solution: Solution, answered: Answered, count: int) -> None:
+        """Other cells may have facts where this one has none: they decide which of these windows are output."""
+        self._append(solution, answered, count, repeated=count)
 
-    def _tell(self, solution: Solution, answered: Answered, count: int, **more: int) -> None:
-        told = {
+    def _append(self, solution: Solution, answered: Answered, count: int, **more: int) -> None:
+        answer = {
             "piece": self.job.spreads.index(self._spread),
             "start": solution.start,
             "sets": [list(one) for one in answered.sets],
@@ -178,17 +178,17 @@ class Cell:
             "seconds": answered.seconds,
             **more,
         }
-        self._told.append((solution.t, self._closed, _encode(told)))
+        self._answered.append((solution.t, self._closed, _encode(answer)))
         self._closed += count
 
     def _answers(self, first: int, decided: int) -> Parcel:
-        """What is told of a batch's windows; their numbers are the same in all cells."""
+        """The answers of a batch's windows; their numbers are the same in all cells."""
         lists: Lists = {
-            "ticks": np.array([tick for tick, _, _ in self._told], dtype=np.int64),
-            "numbers": np.array([number for _, number, _ in self._told], dtype=np.int64),
-            "facts": [text for _, _, text in self._told],
+            "ticks": np.array([tick for tick, _, _ in self._answered], dtype=np.int64),
+            "numbers": np.array([number for _, number, _ in self._answered], dtype=np.int64),
+            "facts": [text for _, _, text in self._answered],
         }
-        self._told, self._closed = [], 0
+        self._answered, self._closed = [], 0
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self._inbox.watermark.is_over}
         return wrap(OUT, self._bucket, header, lists)
 

@@ -18,8 +18,8 @@ from thalweg.solvers.combine import combine
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a cell has told of the window with a number, or of several that have the same answer from there on."""
+class _CellAnswer:
+    """The answer of a cell for the window with a number, or for several that have the same answer from there on."""
 
     number: int
     tick: int
@@ -40,14 +40,14 @@ class _Told:
         return self.tick + later, self.data["start"] + later
 
 
-def _order(told: _Told) -> tuple[int, int]:
-    return told.number, told.data.get("piece", 0)
+def _order(answer: _CellAnswer) -> tuple[int, int]:
+    return answer.number, answer.data.get("piece", 0)
 
 
-def _stretches(told: list[_Told]) -> Iterator[tuple[int, int, list[_Told]]]:
-    """Windows of which all cells tell the same: the number of the first, how many there are, and what is told."""
-    marks = sorted({mark for one in told for mark in (one.number, one.end)})
-    waiting, open_ = deque(told), list[_Told]()
+def _stretches(answers: list[_CellAnswer]) -> Iterator[tuple[int, int, list[_CellAnswer]]]:
+    """Windows for which each cell has one answer: the number of the first, how many there are, and the answers."""
+    marks = sorted({mark for one in answers for mark in (one.number, one.end)})
+    waiting, open_ = deque(answers), list[_CellAnswer]()
     for number, end in pairwise(marks):
         open_ = [one for one in open_ if one.end > number]
         while waiting and waiting[0].number == number:
@@ -58,19 +58,19 @@ def _stretches(told: list[_Told]) -> Iterator[tuple[int, int, list[_Told]]]:
 
 
 class Combining:
-    """Puts together what cells have told of a batch, and remembers which windows took too long."""
+    """Puts together the answers of cells for a batch, and remembers which windows took too long."""
 
     def __init__(self, job: AnswerSetJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
         self._pieces = [spread.piece for spread in job.spreads]
-        self._limit = job.asking.seconds
+        self._limit = job.options.seconds
         self._slide = job.frame.slide
         self._listen = listen
         self._timeouts = TimeoutLog(report)
 
     def pieces(self, rows: list[dict[str, Any]], first: int, last: int) -> Iterator[Piece]:
         """The answers of the windows that close in a batch, in order."""
-        told = sorted((_Told(row["until"], row["t"], json.loads(row["fact"])) for row in rows), key=_order)
-        for number, length, parts in _stretches(told):
+        answers = sorted((_CellAnswer(row["until"], row["t"], json.loads(row["fact"])) for row in rows), key=_order)
+        for number, length, parts in _stretches(answers):
             tick, start = parts[0].window(number, self._slide)
             if all(part.is_repeated for part in parts):
                 self._timeouts.pass_over(tick, length)
@@ -87,18 +87,18 @@ class Combining:
         self._listen(solution, answered)
         return solution
 
-    def _shares(self, parts: list[dict[str, Any]], told: int) -> tuple[Share, ...]:
+    def _shares(self, parts: list[dict[str, Any]], answers: int) -> tuple[Share, ...]:
         return tuple(
             Share(
                 self._pieces[number].inputs,
                 sum(cell["facts"] for cell in cells),
                 sum(cell["seconds"] for cell in cells),
-                told if len(self._pieces) == 1 else prod(len(cell["sets"]) for cell in cells),
+                answers if len(self._pieces) == 1 else prod(len(cell["sets"]) for cell in cells),
             )
             for number, group in groupby(parts, key=lambda part: int(part["piece"]))
             for cells in [list(group)]
         )
 
     def finish(self) -> None:
-        """Tells which windows took too long, and how many were passed over."""
-        self._timeouts.tell()
+        """Reports which windows took too long, and how many were passed over."""
+        self._timeouts.report()
