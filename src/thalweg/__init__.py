@@ -10,13 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import OntologyOptions, check, load, run, why
+    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why
     from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
     from thalweg.engine import BusyError, Engine
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
-    from thalweg.parts.answer_sets.solve_options import SolveOptions
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
 
 __all__ = [
@@ -42,28 +41,16 @@ __all__ = [
     "why",
 ]
 
-_HOMES = {
-    "SolveOptions": "parts.answer_sets.solve_options",
-    "BusyError": "engine",
-    "Change": "runtimes.emit",
-    "Diagnostic": "diagnostics",
-    "Engine": "engine",
-    "Event": "model.event",
-    "Fact": "model.fact",
-    "Failed": "diagnostics",
-    "Interval": "runtimes.emit",
-    "Program": "ir.nodes",
-    "OntologyOptions": "api",
-    "Rejected": "diagnostics",
-    "Snapshot": "runtimes.emit",
-    "Solution": "runtimes.emit",
-    "Source": "diagnostics",
-    "ThalwegWarning": "diagnostics",
-    "check": "api",
-    "load": "api",
-    "run": "api",
-    "why": "api",
+_NAMES = {
+    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why"),
+    "diagnostics": ("Diagnostic", "Failed", "Rejected", "Source", "ThalwegWarning"),
+    "engine": ("BusyError", "Engine"),
+    "ir.nodes": ("Program",),
+    "model.event": ("Event",),
+    "model.fact": ("Fact",),
+    "runtimes.emit": ("Change", "Interval", "Snapshot", "Solution"),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:

@@ -19,6 +19,7 @@ from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.compose import compose
 from thalweg.parts.part import Explained, Part
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def why(
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    part = load_part([program], background, tick, ontology, report=report)
+    part, _ = compose([load(program, background=background, tick=tick, ontology=ontology, report=report)])
     engine = run_to(part, on, Timing(tick, first, at, delay), report)
     return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
 

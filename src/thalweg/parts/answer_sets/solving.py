@@ -44,7 +44,7 @@ _END: Final = re.compile(rf"(?:(?:,{_WORD})*\))?\Z")
 # More at once take more room and no less time.
 _AT_ONCE: Final = 1_024
 
-# What was found in time is put together, if need be, for a few seconds more.
+# What was found in time is put together, if need be, for this many seconds more.
 _GRACE: Final = 0.25
 
 # Fewer facts are solved faster by one process than by two.
