@@ -4,20 +4,20 @@ import pickle
 from typing import Any
 
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets.options import SolveOptions
-from thalweg.runtimes.answer_sets.windowed import Answered
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.answer_sets.spark_job import answer_set_job
+from thalweg.parts.answer_sets.spark_worker import AnswerSetWorker
+from thalweg.parts.answer_sets.window_combiner import WindowCombiner
+from thalweg.parts.answer_sets.windowed import Answered
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.answer_set_job import answer_set_job
-from thalweg.runtimes.spark.answer_set_worker import AnswerSetWorker
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.window_combiner import WindowCombiner
 from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
 from thalweg.runtimes.watermark import Watermark
-from thalweg.solvers.programs import read_program
 from thalweg.testing.evaluators import arrived
 
 LOSSES = ("none", "saved", "replayed")
@@ -29,13 +29,15 @@ class Cluster:
     def __init__(
         self,
         program: str,
-        asking: SolveOptions,
+        options: SolveOptions,
         partitions: int,
         background: tuple[Fact, ...] = (),
         delay: int = 0,
     ) -> None:
         known = read_program(Source("case.lp", program))[0].knowing(background)
-        job = answer_set_job(known, background, asking, asking.frame(Clock(), known), Settings(delay=delay), partitions)
+        job = answer_set_job(
+            known, background, options, options.frame(Clock(), known), Settings(delay=delay), partitions
+        )
         # As it comes to another process.
         self.job = pickle.loads(pickle.dumps(job))
         self.late: list[str] = []

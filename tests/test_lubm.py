@@ -7,7 +7,7 @@ import pytest
 from pyoxigraph import NamedNode, RdfFormat, Store, parse
 
 from thalweg import Engine
-from thalweg.api import Reading, load
+from thalweg.api import OntologyOptions, load
 from thalweg.model.rdf import triple_of
 
 LUBM = Path(__file__).parents[2] / "shared" / "data" / "lubm"
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.skipif(not LUBM.is_dir(), reason="the data of LUBM are 
 @pytest.fixture(scope="module")
 def closed() -> Store:
     """The data of department 0 with all that follows, by rules specialised to the ontology."""
-    program = load(LUBM / "univ-bench.owl", background=LUBM / "dept0.nt.gz", reading=Reading("rl"), report=[].append)
+    program = load(
+        LUBM / "univ-bench.owl", background=LUBM / "dept0.nt.gz", ontology=OntologyOptions("rl"), report=[].append
+    )
     engine = Engine(program, first=0)
     engine.advance(0)
     store = Store()

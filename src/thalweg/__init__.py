@@ -10,13 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import Reading, check, load, run, why
+    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why
     from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
-    from thalweg.runtimes.answer_sets.options import SolveOptions
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
     from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
@@ -29,8 +28,8 @@ __all__ = [
     "Fact",
     "Failed",
     "Interval",
+    "OntologyOptions",
     "Program",
-    "Reading",
     "Rejected",
     "Snapshot",
     "Solution",
@@ -43,28 +42,17 @@ __all__ = [
     "why",
 ]
 
-_HOMES = {
-    "SolveOptions": "runtimes.answer_sets.options",
-    "BusyError": "engine",
-    "Change": "runtimes.emit",
-    "Diagnostic": "diagnostics",
-    "Engine": "runtimes.rule_engine:RuleEngine",
-    "Event": "model.event",
-    "Fact": "model.fact",
-    "Failed": "diagnostics",
-    "Interval": "runtimes.emit",
-    "Program": "ir.nodes",
-    "Reading": "api",
-    "Rejected": "diagnostics",
-    "Snapshot": "runtimes.emit",
-    "Solution": "runtimes.emit",
-    "Source": "diagnostics",
-    "ThalwegWarning": "diagnostics",
-    "check": "api",
-    "load": "api",
-    "run": "api",
-    "why": "api",
+_NAMES = {
+    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why"),
+    "diagnostics": ("Diagnostic", "Failed", "Rejected", "Source", "ThalwegWarning"),
+    "engine": ("BusyError",),
+    "ir.nodes": ("Program",),
+    "model.event": ("Event",),
+    "model.fact": ("Fact",),
+    "runtimes.emit": ("Change", "Interval", "Snapshot", "Solution"),
+    "runtimes.rule_engine:RuleEngine": ("Engine",),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:

@@ -446,7 +446,7 @@ def _on_spark(known: Program, show: Show) -> None:
     need_spark()
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.job import Job
-    from thalweg.runtimes.spark.run import Place, run
+    from thalweg.runtimes.spark.run import SparkTarget, run
     from thalweg.runtimes.spark.watch import seconds
 
     class ShownDelivery(Delivery):
@@ -469,7 +469,7 @@ def _on_spark(known: Program, show: Show) -> None:
     def deliver(ledger: Path) -> Delivery:
         return ShownDelivery(ledger, str(ledger.with_name("answers.jsonl")), None, "changes")
 
-    run(job, show.open, Place(short=True), deliver, show.interrupt, lambda found: None, look)
+    run(job, show.open, SparkTarget(short=True), deliver, show.interrupt, lambda found: None, look)
 
 
 def _updates(answers: Iterable[Mapping[str, Any]]) -> list[Update]:

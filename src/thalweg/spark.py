@@ -1,4 +1,4 @@
-"""Reasoning inside anyone's own Spark job: a DataFrame of facts in, a DataFrame of answers out."""
+"""Reasoning inside a Spark job of one's own: a DataFrame of facts in, a DataFrame of answers out."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Literal

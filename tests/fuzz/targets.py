@@ -15,7 +15,7 @@ from zlib import crc32
 
 from fuzz.seeds import SAVED
 from thalweg import Engine, Failed, Rejected, api, load
-from thalweg.api import Reading, SolveOptions, Timing
+from thalweg.api import OntologyOptions, SolveOptions, Timing
 from thalweg.cli.settings import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.ontology_documents import read_triples
@@ -142,17 +142,21 @@ def _ontology(path: Path, data: bytes) -> None:
     """An ontology, compiled by one of the profiles, or checked."""
     path.write_bytes(data)
     random = Random(crc32(data))
-    reading = random.choice([*(Reading(profile) for profile in api.PROFILES), Reading(task="consistency")])
-    _look(api.check(path, reading=reading))
+    options = random.choice(
+        [*(OntologyOptions(profile) for profile in api.PROFILES), OntologyOptions(task="consistency")]
+    )
+    _look(api.check(path, ontology=options))
 
 
 def _run_ontology(path: Path, data: bytes) -> None:
     path.write_bytes(data)
-    reading = Random(crc32(data)).choice([Reading("rl"), Reading("rdfs"), Reading("ql"), Reading(task="consistency")])
+    options = Random(crc32(data)).choice(
+        [OntologyOptions("rl"), OntologyOptions("rdfs"), OntologyOptions("ql"), OntologyOptions(task="consistency")]
+    )
     for answer in api.run(
         path,
         on=[(1, ["<http://ex.org/A>(<http://ex.org/x>)", "<http://ex.org/p>(<http://ex.org/x>,3)"])],
-        reading=reading,
+        ontology=options,
         report=_report,
     ):
         assert str(answer).encode()
@@ -193,7 +197,7 @@ def _run_stream(path: Path, data: bytes) -> None:
     write = formatter(random.choice(FORMATS), Clock())
     emit = random.choice(("changes", "intervals"))
     on_error = random.choice(("stop", "skip"))
-    with api.start(api.Parts(_WATCHING), str(path), Timing(last=20), emit, on_error, report=_report) as job:
+    with api.start(api.load_part([_WATCHING]), str(path), Timing(last=20), emit, on_error, report=_report) as job:
         for piece in job.pieces():
             if piece is not None:
                 assert all(text.encode() for text in write(piece))
@@ -202,7 +206,7 @@ def _run_stream(path: Path, data: bytes) -> None:
 def _run_answer_sets(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     asking = SolveOptions(window=3, slide=1, solver="engine")
-    for answer in api.run(path, on=EVENTS[:4], asking=asking, report=_report):
+    for answer in api.run(path, on=EVENTS[:4], solving=asking, report=_report):
         assert str(answer).encode()
 
 
@@ -236,7 +240,7 @@ class _sentences:  # noqa: N801
         pass
 
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        plain = type(error) in (ValueError, MismatchError, DamagedError) or type(error).__name__ == "Uneven"
+        plain = type(error) in (ValueError, MismatchError, DamagedError) or type(error).__name__ == "UnevenError"
         return plain and bool(str(error)) and not _PYTHONS_OWN.search(str(error))
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from thalweg.diagnostics import Source
 from thalweg.languages.asp import program as asp
 from thalweg.languages.asp.directives import take_out
+from thalweg.languages.asp.parse import parse
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Dependency, analyse
-from thalweg.solvers.clingo import parse
 
 INPUTS = {"p": 1, "q": 1, "r": 1, "e": 2}
 DERIVED = {"a": 1, "b": 1, "c": 1, "d": 2, "f": 2}

@@ -29,13 +29,13 @@ STREAM = [
 @pytest.mark.filterwarnings("ignore::thalweg.ThalwegWarning")
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl", "ql"])
 def test_two_steps_are_one(profile: str, tmp_path: Path) -> None:
-    reading, refused = api.Reading(profile, window=1), dict[tuple[str, str], set[str]]()
+    options, refused = api.OntologyOptions(profile, window=1), dict[tuple[str, str], set[str]]()
     for name, text in DOCUMENTS.items():
         (tmp_path / name).write_text(text)
     for one, other in permutations(DOCUMENTS, 2):
-        together = api.load(tmp_path / one, tmp_path / other, reading=reading)
+        together = api.load(tmp_path / one, tmp_path / other, ontology=options)
         try:
-            apart = api.load(api.load(tmp_path / one, reading=reading), tmp_path / other, reading=reading)
+            apart = api.load(api.load(tmp_path / one, ontology=options), tmp_path / other, ontology=options)
         except Rejected as error:
             refused[one, other] = {found.code for found in error.diagnostics if found.severity == "error"}
             continue

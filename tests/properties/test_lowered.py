@@ -13,11 +13,11 @@ from thalweg.ir.semantics import output
 from thalweg.languages.asp import program as asp
 from thalweg.languages.asp.directives import take_out
 from thalweg.languages.asp.lower import INCONSISTENT
+from thalweg.languages.asp.parse import parse
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.answer_sets.solving import Spelling
-from thalweg.solvers.clingo import parse
+from thalweg.parts.answer_sets.solving import Spelling
 
 INPUTS = {"p": 1, "q": 1, "e": 2}
 DERIVED = {"a": 1, "b": 1, "c": 2, "d": 2}

@@ -13,7 +13,7 @@ from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.runtimes.emit import Change, Solution
 from thalweg.testing.evaluators import changes_of
 
@@ -170,7 +170,7 @@ def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
         emit=case.emit,
         first=0,
         last=LAST,
-        asking=asking,
+        solving=asking,
         inputs=inputs,
         report=lambda _: None,
     ):

@@ -8,21 +8,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cells import LOSSES, Cluster
-from thalweg.api import Parts, Timing, start
+from thalweg.api import Timing, start
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.frame import read_frame
+from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets.frame import read_frame
-from thalweg.runtimes.answer_sets.options import SolveOptions
-from thalweg.runtimes.answer_sets.solving import Solving
-from thalweg.runtimes.answer_sets.windowed import Inputs, Windowed
+from thalweg.parts.answer_sets import AnswerSets
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.answer_sets.solving import Solving
+from thalweg.parts.answer_sets.windowed import Inputs, Windowed
 from thalweg.runtimes.embedded import Embedded, Settings
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.inputs import Values
 from thalweg.solvers.clingo import Task, solve
-from thalweg.solvers.crew import SolverPool
-from thalweg.solvers.programs import read_program
+from thalweg.solvers.pool import SolverPool
 
 PROGRAMS = (
     "a(X) :- p(X), not q(X). b(X) :- p(X), r(X).",
@@ -108,7 +109,7 @@ def told(case: Case, solver: str = "clingo") -> list[Solution]:
     assert not found
     window, slide = case.window
     asking = SolveOptions(case.models, window, slide, solver=solver, workers=0)
-    with start(Parts(None, program, (), asking), case.events, Timing(), report=[].append) as job:
+    with start(AnswerSets(program, (), asking), case.events, Timing(), report=[].append) as job:
         return [piece for piece in job.pieces() if isinstance(piece, Solution)]
 
 

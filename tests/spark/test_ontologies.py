@@ -78,9 +78,9 @@ def test_the_command_writes_the_same_lines(tmp_path: Path) -> None:
 def test_rules_for_a_schema_and_rules_over_triples(session: "SparkSession", tmp_path: Path) -> None:
     """Both in one query, because each takes seconds; the command above tells intervals."""
     ontology, _ = write(tmp_path)
-    reading = api.Reading(profile="rl", window=WINDOW)
+    options = api.OntologyOptions(profile="rl", window=WINDOW)
     program, schema = (
-        api.load(ontology, reading=each, report=[].append) for each in (reading, replace(reading, schema=True))
+        api.load(ontology, ontology=each, report=[].append) for each in (options, replace(options, schema=True))
     )
     assert sum(stage.split for stage in partition(program).stages) > 1
     asked: list[tuple[Program, Emit]] = [(program, "snapshot"), (schema, "changes")]

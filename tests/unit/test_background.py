@@ -13,7 +13,7 @@ TURTLE = "@prefix : <http://ex.org/> .\n:a :next :b ; :length 2.5 .\n:a a :Road 
 
 def read_background(document):
     found: list[Diagnostic] = []
-    return list(sources.read_background(document, 1_000, found).background), found
+    return list(sources.read_background(document, 1_000, found)), found
 
 
 @pytest.fixture

@@ -379,7 +379,8 @@ def test_the_engine_alone_is_refused_where_it_cannot() -> None:
 
 def test_without_clingo_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "clingo", None)
-    monkeypatch.delitem(sys.modules, "thalweg.solvers.clingo")
+    for module in ("thalweg.solvers.clingo", "thalweg.languages.asp.parse"):
+        monkeypatch.delitem(sys.modules, module)
     result = run()
     assert result.exit_code == 1
     assert "error[E406]: answer set programs are read by clingo, which is not installed" in result.stderr

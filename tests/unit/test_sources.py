@@ -6,7 +6,7 @@ import pytest
 
 import thalweg
 from thalweg import Rejected, Source
-from thalweg.api.sources import classify, kind_of, named, on_command_line
+from thalweg.api.sources import classify, language_of_program, named, on_command_line
 
 LONG = "a" * 1_000_000
 TEXTS = [
@@ -68,7 +68,7 @@ def test_no_file_is_read_for_a_text(text: str, tmp_path: Path, monkeypatch: pyte
     for found in (thalweg.check(text), thalweg.check("q :- r.", background=text)):
         assert "secret" not in "".join(one.render() for one in found)
         assert all(one.code.startswith("E1") or one.code == "E403" for one in found)
-    assert kind_of(text) == "rules"
+    assert language_of_program(text).name == "lars"
 
 
 def test_a_text_that_is_a_stream_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

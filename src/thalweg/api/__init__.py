@@ -9,18 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.api.explaining import explain_answer_sets, explain_checks, explain_mixed
 from thalweg.api.jobs import Job, run_on_spark, run_to, start
-from thalweg.api.parts import Parts, analyse_parts, load_parts
-from thalweg.api.programs import load
-from thalweg.api.reading import PROFILES, TASKS, Reading
-from thalweg.api.sources import Background, On, Text, kind_of, named, on_command_line, several
+from thalweg.api.loading import analyse, load, load_part
+from thalweg.api.sources import Background, On, Text, as_list, language_of_program, named, on_command_line
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
+from thalweg.diagnostics import Diagnostic, Source, warn
 from thalweg.ir.nodes import Program
+from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
-from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.compose import compose
+from thalweg.parts.part import Explained, Part
 
 if TYPE_CHECKING:
     from thalweg.engine import Proof
@@ -32,27 +32,25 @@ __all__ = [
     "Background",
     "Job",
     "On",
-    "Parts",
-    "Reading",
+    "OntologyOptions",
+    "Part",
     "SolveOptions",
     "Text",
     "Timing",
-    "alone",
-    "analyse_parts",
+    "analyse",
     "check",
-    "explain_answer_sets",
-    "explain_checks",
-    "explain_mixed",
-    "kind_of",
+    "default_timing",
+    "explain",
+    "language_of_program",
     "load",
-    "load_parts",
-    "measured",
+    "load_part",
     "on_command_line",
     "run",
     "run_on_spark",
     "run_to",
     "start",
     "why",
+    "with_frequencies",
 ]
 
 
@@ -68,8 +66,8 @@ def run(
     tick: str = "1s",
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
-    reading: Reading = Reading(),
-    asking: SolveOptions = SolveOptions(),
+    ontology: OntologyOptions = OntologyOptions(),
+    solving: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = warn,
     memory: int | None = None,
@@ -85,15 +83,11 @@ def run(
     {"t":4,"facts":["q(a)"]}
     {"t":5,"facts":[]}
     """
-    programs: list[Program | Text] = several(program)
-    timing, reading = alone(programs, on, Timing(tick, first, last, delay), reading)
-    if all(kind_of(one) == "answer sets" for one in programs) and emit != "snapshot":
-        raise Rejected([Diagnostic("E403", "`emit` cannot be used with answer set programs (`.lp`): leave it out")])
-    reading = measured(reading, on, timing)
-    parts = load_parts(programs, background, tick, reading, asking, inputs, report)
-    if parts.answer_sets is not None and memory is not None:
-        raise Rejected([Diagnostic("E403", "`memory` cannot be used with answer set programs (`.lp`): leave it out")])
-    with start(parts, on, timing, emit, on_error, memory, late, report) as job:
+    programs: list[Program | Text] = as_list(program)
+    timing, ontology = default_timing(programs, on, Timing(tick, first, last, delay), ontology)
+    ontology = with_frequencies(ontology, on, timing)
+    part = load_part(programs, background, tick, ontology, solving, inputs, report)
+    with start(part, on, timing, emit, on_error, memory, late, report) as job:
         for piece in job.pieces():
             if piece is not None:
                 yield from piece.answers()
@@ -103,7 +97,7 @@ def check(
     *programs: Program | Text,
     background: Background = (),
     tick: str = "1s",
-    reading: Reading = Reading(),
+    ontology: OntologyOptions = OntologyOptions(),
     inputs: Sequence[str] = (),
 ) -> list[Diagnostic]:
     """All that is wrong with a program, and what deserves a warning.
@@ -111,7 +105,28 @@ def check(
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    return analyse_parts(programs, background, tick, reading, inputs=inputs)[1]
+    return analyse(programs, background, tick, ontology, inputs=inputs)[1]
+
+
+def explain(
+    *programs: Program | Text,
+    background: Background = (),
+    tick: str = "1s",
+    ontology: OntologyOptions = OntologyOptions(),
+    inputs: Sequence[str] = (),
+    partitions: int | None = None,
+    published: bool = False,
+    report: Callable[[Diagnostic], None] = warn,
+) -> Explained:
+    """How programs are evaluated: a plan with `as_text`, `as_data` and `as_svg`; on Spark where there are partitions.
+
+    `published` shows answer set programs with the communities of the paper.
+    """
+    part = load_part(programs, background, tick, ontology, inputs=inputs, report=report)
+    plan = part.explain(partitions, published)
+    for warning in plan.warnings if published else ():
+        report(warning)
+    return plan
 
 
 def why(
@@ -124,7 +139,7 @@ def why(
     first: int | str | None = None,
     delay: int | str = 0,
     tick: str = "1s",
-    reading: Reading = Reading(),
+    ontology: OntologyOptions = OntologyOptions(),
     report: Callable[[Diagnostic], None] = warn,
 ) -> "Proof | None":
     """The derivation of a fact at a tick; None where it does not hold.
@@ -132,31 +147,29 @@ def why(
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    known = load(program, background=background, tick=tick, reading=reading, report=report)
-    engine = run_to(Parts(known), on, Timing(tick, first, at, delay), report)
+    part, _ = compose([load(program, background=background, tick=tick, ontology=ontology, report=report)])
+    engine = run_to(part, on, Timing(tick, first, at, delay), report)
     return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
 
 
-def alone(
-    programs: Iterable[Program | Text], on: On | None, timing: "Timing", reading: Reading
-) -> "tuple[Timing, Reading]":
-    """How to run: of an ontology without a stream all that follows is told, at tick 0, about its schema as well."""
+def default_timing(
+    programs: Iterable[Program | Text], on: On | None, timing: Timing, ontology: OntologyOptions
+) -> tuple[Timing, OntologyOptions]:
+    """How to run: without a stream, all that follows from an ontology is output at tick 0, also about its schema."""
     nothing = on is None or (isinstance(on, list | tuple) and not on)
-    if not nothing or "ontology" not in map(kind_of, programs):
-        return timing, reading
+    if not nothing or not any(language_of_program(one).specialised for one in programs):
+        return timing, ontology
     first = 0 if timing.first is None else timing.first
     timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
-    return timing, replace(reading, schema=reading.profile != "ql" and reading.task == "entailment")
+    return timing, replace(ontology, schema=ontology.profile != "ql" and not ontology.checks)
 
 
-def measured(reading: Reading, on: On | None, timing: "Timing") -> Reading:
-    """How to read: where it matters, with what recorded streams are about."""
+def with_frequencies(ontology: OntologyOptions, on: On | None, timing: Timing) -> OntologyOptions:
+    """How to read ontologies: where it helps, with the frequencies of classes and properties in recorded streams."""
     names = named(on or ()) or []
-    asks = reading.task == "consistency" and reading.topology in (None, "auto") and reading.frequencies is None
     recorded = all(isinstance(one, Source) or (isinstance(one, Path) and one.is_file()) for one in names)
-    if not (asks and names and recorded):
-        return reading
-    from thalweg.runtimes.consistency.frequencies import frequencies
+    if not (ontology.wants_frequencies and names and recorded):
+        return ontology
+    from thalweg.parts.consistency.frequencies import frequencies
 
-    found = frequencies(names, timing.clock)
-    return replace(reading, frequencies=found or None)
+    return replace(ontology, frequencies=frequencies(names, timing.clock) or None)

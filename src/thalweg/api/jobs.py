@@ -1,41 +1,33 @@
-"""Programs, ready to run over their streams: in this process, or on Spark."""
+"""Parts, ready to run over their streams: in this process, or on Spark."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Literal
 
-from thalweg.api.parts import Parts
-from thalweg.api.sources import On, named, on_command_line, whole
+from thalweg.api.sources import On, absolute, named, on_command_line
 from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets.options import check_solver, evaluator
+from thalweg.parts.part import Context, Part
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
-    from thalweg.model.event import Batch
-    from thalweg.runtimes.answer_sets.windowed import Listener
-    from thalweg.runtimes.consistency.clashes import Explaining
-    from thalweg.runtimes.embedded import Embedded, Items, Reasoner, Settings
-    from thalweg.runtimes.emit import AnswerBlock, Emitter, Formatter
-    from thalweg.runtimes.spark.job import Job as SparkJob
-    from thalweg.runtimes.spark.run import Outcome, Place
-    from thalweg.runtimes.spark.worker_cache import Start
-
-R = TypeVar("R", bound="Reasoner")
+    from thalweg.parts.answer_sets.windowed import Listener
+    from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.runtimes.emit import AnswerBlock
+    from thalweg.runtimes.spark.run import Outcome, SparkTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Job(Generic[R]):
-    """A program, ready to run over its streams."""
+class Job:
+    """A part, ready to run over its streams."""
 
-    runtime: "Embedded[R]"
+    runtime: "Embedded[Any]"
     inputs: "Items"
     transports: "Sequence[Transport]"
     end: Callable[[], None] = lambda: None
@@ -43,7 +35,7 @@ class Job(Generic[R]):
     def pieces(self) -> "Iterator[AnswerBlock | None]":
         return self.runtime.answers(self.inputs)
 
-    def __enter__(self) -> "Job[R]":
+    def __enter__(self) -> "Job":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -53,7 +45,7 @@ class Job(Generic[R]):
 
 
 def start(
-    parts: Parts,
+    part: Part,
     on: On,
     timing: Timing,
     emit: str = "snapshot",
@@ -63,86 +55,38 @@ def start(
     report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
-) -> "Job[Any]":
+) -> Job:
     """Opens the streams and makes what reasons; nothing has been read or evaluated yet."""
     from thalweg.runtimes.embedded import Embedded, Settings
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    evaluated = _evaluated(parts, settings, timing.clock, report, interrupt, listen)
+    evaluation = part.start(Context(settings, timing.clock, report, interrupt, listen))
     try:
         transports = _opened(on)
     except BaseException:
-        evaluated.close()
+        evaluation.close()
         raise
     runtime = Embedded(
-        evaluated.reasoner,
+        evaluation.reasoner,
         settings,
-        fixed=parts.rules is not None and parts.rules.hints.static_schema,
-        emitter=evaluated.emitter,
-        explaining=evaluated.explaining,
+        emitter=evaluation.emitter,
+        advance=evaluation.advance,
+        present=evaluation.present,
+        look=evaluation.look,
         write_late=late,
         report=report,
         interrupt=interrupt,
     )
-    items = _items(on, transports, evaluated.reasoner.dictionary, timing.clock, interrupt)
-    return Job(runtime, items, transports, evaluated.close)
-
-
-@dataclass(frozen=True, slots=True)
-class _Evaluated:
-    """What reasons about parts; what it answers with besides, where that is not the usual."""
-
-    reasoner: "Reasoner"
-    emitter: "Emitter | None" = None
-    explaining: "Explaining | None" = None
-    close: Callable[[], None] = lambda: None
-
-
-def _evaluated(
-    parts: Parts,
-    settings: "Settings",
-    clock: Clock,
-    report: Callable[[Diagnostic], None],
-    interrupt: Interrupt,
-    listen: "Listener",
-) -> _Evaluated:
-    from thalweg.runtimes.rule_engine import RuleEngine
-
-    if parts.answer_sets is None:
-        assert parts.rules is not None
-        engine = RuleEngine(parts.rules, first=settings.first, memory=settings.memory)
-        if parts.rules.hints.justification is None:
-            return _Evaluated(engine)
-        from thalweg.runtimes.consistency.clashes import Explaining
-
-        return _Evaluated(engine, explaining=Explaining(engine, settings.emit))
-    from thalweg.runtimes.answer_sets.windowed import Inputs, Windowed
-
-    frame = parts.asking.frame(clock, parts.answer_sets)
-    if not parts.is_mixed:
-        answerer = evaluator(parts.answer_sets, parts.asking, frame, parts.background)
-        inputs = Inputs(parts.answer_sets, report, answerer.dictionary)
-        windowed = Windowed(answerer, inputs, frame, settings.first, report, listen, interrupt)
-        return _Evaluated(windowed, windowed, close=windowed.close)
-    from thalweg.runtimes.emit import EMITTERS
-    from thalweg.runtimes.parts import Chain
-
-    wiring, words = parts.wiring(), Dictionary()
-    derived = [name for _, name in wiring.reads]
-    answerer = evaluator(parts.answer_sets, parts.asking, frame, parts.background, None, words, derived)
-    inputs = Inputs(parts.answer_sets, report, words)
-    on_change = parts.asking.window is None and parts.answer_sets.window is None
-    windowed = Windowed(answerer, inputs, frame, settings.first, report, listen, interrupt, on_change=on_change)
-    chain = Chain(wiring, windowed, answerer, EMITTERS[settings.emit](), settings.first, report)
-    return _Evaluated(chain, chain, close=chain.close)
+    items = _items(on, transports, evaluation.reasoner.dictionary, timing.clock, interrupt)
+    return Job(runtime, items, transports, evaluation.close)
 
 
 def run_on_spark(
-    parts: Parts,
+    part: Part,
     on: On,
     timing: Timing,
-    place: "Place",
+    target: "SparkTarget",
     partitions: int = 2,
     *,
     emit: str = "snapshot",
@@ -156,7 +100,7 @@ def run_on_spark(
     listen: "Listener" = lambda solution, answered: None,
     ready: Callable[[], None] = lambda: None,
 ) -> "Outcome":
-    """Runs parts on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
+    """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
     any more.
@@ -165,85 +109,26 @@ def run_on_spark(
     from thalweg.runtimes.emit import formatter
     from thalweg.runtimes.spark.session import need_spark
 
-    if parts.is_mixed:
-        message = "rules and answer set programs can run together only with `--runtime embedded`"
-        raise Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`, or run them separately")])
     need_spark()
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.run import run
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
-    spread = _spread(parts, settings, timing.clock, partitions, formatter(format, timing.clock), report, listen)
+    interrupt = interrupt or Interrupt()
+    work = part.spread(Context(settings, timing.clock, report, interrupt, listen), partitions)
+    write = formatter(format, timing.clock)
 
     def deliver(ledger: Path) -> Delivery:
         ready()
-        return Delivery(ledger, out, late, spread.job.settings.emit, spread.format, spread.combine, report=report)
+        presented = lambda block: write(work.present(block))  # noqa: E731
+        return Delivery(ledger, out, late, work.job.settings.emit, presented, work.combine, report=report)
 
     with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
         outcome = run(
-            spread.job,
-            items,
-            place,
-            deliver,
-            interrupt or Interrupt(),
-            report,
-            options=options,
-            start=spread.start,
-            look=spread.look,
+            work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=work.look
         )
-    spread.finish()
+    work.finish()
     return _ended(outcome, report)
-
-
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """A job for Spark, what does its work in a bucket, and what becomes of the answers in the driver."""
-
-    job: "SparkJob"
-    start: "Start"
-    format: "Formatter"
-    combine: Any = None
-    look: "Callable[[Dictionary], Callable[[Batch], object]] | None" = None
-    finish: Callable[[], None] = lambda: None
-
-
-def _spread(
-    parts: Parts,
-    settings: "Settings",
-    clock: Clock,
-    partitions: int,
-    format: "Formatter",
-    report: Callable[[Diagnostic], None],
-    listen: "Listener",
-) -> _Spread:
-    program = parts.answer_sets
-    if program is None:
-        from thalweg.planning.route_justifications import route_justifications
-        from thalweg.runtimes.consistency.clashes import as_clashes
-        from thalweg.runtimes.spark.job import Job as SparkJob
-        from thalweg.runtimes.spark.worker import Worker
-
-        assert parts.rules is not None
-        rules = SparkJob(route_justifications(parts.rules), settings, partitions, name=uuid4().hex)
-        explained = parts.rules.hints.justification is not None
-        return _Spread(rules, Worker, (lambda block: format(as_clashes(block))) if explained else format)
-    from thalweg.runtimes.answer_sets.windowed import Inputs
-    from thalweg.runtimes.spark.answer_set_job import answer_set_job
-    from thalweg.runtimes.spark.answer_set_worker import AnswerSetWorker
-    from thalweg.runtimes.spark.window_combiner import WindowCombiner
-
-    frame = parts.asking.frame(clock, program)
-    check_solver(program, parts.asking)
-    job = answer_set_job(program, parts.background, parts.asking, frame, settings, partitions, uuid4().hex)
-    combiner = WindowCombiner(job, listen, report)
-    return _Spread(
-        job,
-        AnswerSetWorker,
-        format,
-        combiner.solutions,
-        lambda words: Inputs(program, report, words).only,
-        combiner.finish,
-    )
 
 
 @contextmanager
@@ -254,12 +139,12 @@ def _streaming(
     names, transports = named(on), _opened(on)
 
     def items(words: "Dictionary") -> "Items":
-        # The streams are read beside the main thread, which is the one that hears of Ctrl-C.
+        # The streams are read beside the main thread, which is the one that gets Ctrl-C.
         return _items(on, transports, words, timing.clock, Interrupt())
 
     options: dict[str, object] = {
-        "--stream": None if names is None else [whole(name) for name in names],
-        **{option: name and whole(on_command_line(name)) for option, name in sinks.items()},
+        "--stream": None if names is None else [absolute(name) for name in names],
+        **{option: name and absolute(on_command_line(name)) for option, name in sinks.items()},
         "--format": format,
         "--tick": timing.clock.tick_length,
     }
@@ -279,9 +164,9 @@ def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome
     return outcome
 
 
-def run_to(parts: Parts, on: On, timing: "Timing", report: Callable[[Diagnostic], None] = warn) -> Any:
+def run_to(part: Part, on: On, timing: Timing, report: Callable[[Diagnostic], None] = warn) -> Any:
     """What reasons, at the last tick; its answers on the way are forgotten."""
-    with start(parts, on, timing, "changes", report=report) as job:
+    with start(part, on, timing, "changes", report=report) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine

@@ -9,14 +9,22 @@ anything else that is a `str`   a text: rules or facts; no file is opened for it
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.files import read_text
 from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.ir.nodes import Program
-from thalweg.languages import lars
-from thalweg.languages.registry import Compile, Kind, Options, language_of, registry, suffix_of
+from thalweg.languages.registry import (
+    Graph,
+    Language,
+    Options,
+    language_of,
+    language_of_texts,
+    registry,
+    suffix_of,
+)
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import fact_of
@@ -66,19 +74,24 @@ def name_of(thing: Text) -> str:
     return thing.name if isinstance(thing, Source) else str(thing)
 
 
-def kind_of(program: object) -> Kind:
-    """The kind of a program: of a file or a text, that of the language that its name says; else rules.
+def language_of_program(program: object) -> Language:
+    """The language that a file's or a text's name says; else that of texts.
 
-    >>> kind_of("koala.owl"), kind_of("jam.lp"), kind_of("jam.lars"), kind_of("p(a).")
-    ('ontology', 'answer sets', 'rules', 'rules')
+    >>> [language_of_program(one).name for one in ("koala.owl", "jam.lp", "jam.lars", "p(a).")]
+    ['owl', 'asp', 'lars', 'lars']
     """
     found = classify(program) if isinstance(program, str) else program
     language = language_of(name_of(found)) if isinstance(found, Path | Source) else None
-    return "rules" if language is None else language.kind
+    return language or language_of_texts()
 
 
-def several(things: Any) -> list[Any]:
-    """One thing or many, as many, files and texts distinguished."""
+def language_of_background(facts: Text | Fact) -> Language | None:
+    """The language of a background, by its name."""
+    return None if isinstance(facts, Fact) else language_of(name_of(facts), background=True)
+
+
+def as_list(things: Any) -> list[Any]:
+    """One thing or many, as a list, files and texts distinguished."""
     many = [things] if isinstance(things, str | Path | Source | Fact | Program) else things
     return [classify(one) if isinstance(one, str) else one for one in many]
 
@@ -92,73 +105,115 @@ def named(on: On) -> list[Text] | None:
     return None
 
 
-def whole(thing: Text) -> str:
+def absolute(thing: Text) -> str:
     """A name that means the same from every folder; a text is itself."""
     return str(thing.resolve()) if isinstance(thing, Path) else thing.text if isinstance(thing, Source) else thing
 
 
-def read_program(program: Program | Text, tick_length: int, found: list[Diagnostic]) -> Program:
-    """Rules, as far as they can be read; what is wrong goes to `found`."""
-    return program if isinstance(program, Program) else _compiled(program, tick_length, found)
-
-
-def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic]) -> Program:
-    """Facts from a file of facts, from RDF, or as they are."""
-    if isinstance(facts, Fact):
-        return Program(background=(facts,))
-    facts = classify(facts)
-    if kind_of(facts) == "ontology":
-        return Program(background=tuple(dict.fromkeys(fact_of(*triple) for triple in triples_of([facts], found))))
-    program = _compiled(facts, tick_length, found, background=True)
-    found += (
-        Diagnostic("E403", "a background consists of facts, and this is a rule", rule.span) for rule in program.rules
-    )
-    return Program(background=program.background)
-
-
-def _compiled(text: Text, tick_length: int, found: list[Diagnostic], *, background: bool = False) -> Program:
-    text = classify(text)
-    try:
-        compile = _compiler(text, background)
-        source = text if isinstance(text, Source) else Source(str(text), read_text(Path(text)))
-        program, wrong = compile(source, Options(tick_length))
-    except Rejected as error:
-        program, wrong = Program(), list(error.diagnostics)
-    found += wrong
-    return program
-
-
-def _compiler(thing: Text, background: bool) -> Compile:
-    """What compiles a file or a text to rules; `Rejected` where nothing does."""
+def compiler_of(thing: Text, *, background: bool = False) -> Language:
+    """The language of a program or a background; `Rejected` where it is in none."""
     if isinstance(thing, str):
         message = f"`{thing}` is a stream, not a program or a background"
         raise Rejected([Diagnostic("E402", message, help="give the name of a file, or a text")])
     name = name_of(thing)
     language = language_of(name, background=background)
-    if language is None and isinstance(thing, Source) and suffix_of(name) not in _known_suffixes():
-        return lars.compile
-    if language is None:
-        known = registry()
-        table = known.background if background else known.programs
-        suffixes = " or ".join(suffix for suffix, one in table.items() if one.kind == "rules")
-        way_out = f"use a file that ends in {suffixes}, RDF or an ontology such as `city.ttl`"
-        raise Rejected([Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=known.broken)])
-    if language.compile is None:
-        way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
-        raise Rejected(
-            [Diagnostic("E402", f"`{name}` is an answer set program and cannot be loaded as rules", help=way_out)]
-        )
-    return language.compile
+    if language is not None:
+        return language
+    if isinstance(thing, Source) and suffix_of(name) not in _known_suffixes():
+        return language_of_texts()
+    known = registry()
+    table = known.background if background else known.programs
+    suffixes = " or ".join(suffix for suffix, one in table.items() if not one.takes_triples)
+    way_out = f"use a file that ends in {suffixes}, RDF or an ontology such as `city.ttl`"
+    raise Rejected([Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=known.broken)])
 
 
-def triples_of(documents: Iterable[Text], found: list[Diagnostic]) -> list[tuple[str, str, str]]:
-    """All that documents of RDF and OWL say."""
-    from thalweg.connectors.ontology_documents import read_triples
-
-    triples: list[tuple[str, str, str]] = []
-    for document in documents:
+def read_all(texts: Iterable[Text], language: Language, found: list[Diagnostic]) -> list[Source]:
+    """The texts, and the files that they include, each once; what is wrong goes to `found`."""
+    files: list[_File] = []
+    for text in texts:
         try:
-            triples += read_triples(document)
+            files.append(_read(text, language))
         except Rejected as error:
             found += error.diagnostics
-    return triples
+    read: dict[object, Source] = {file.place: file.source for file in files}
+    while files:
+        file = files.pop(0)
+        for name, span in language.includes(file.source):
+            try:
+                path = file.included(name)
+                if path.resolve() in read:
+                    continue
+                included = _File(Source(str(path), read_text(path)), file.folder)
+            except Rejected as error:
+                found += (replace(one, span=span) for one in error.diagnostics)
+            else:
+                read[included.place] = included.source
+                files.append(included)
+    return list(read.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A text, and the folder in which it may include others; None for one that is in no file."""
+
+    source: Source
+    folder: Path | None
+
+    @property
+    def place(self) -> object:
+        """What distinguishes a file from others is where it lies; a text is itself."""
+        return self.source if self.folder is None else Path(self.source.name).resolve()
+
+    def included(self, file: str) -> Path:
+        """Another file; `Rejected` where it lies outside of the folder, also by way of `..` or a link."""
+        path = Path(self.source.name).parent / file
+        try:
+            if self.folder is not None and path.resolve().is_relative_to(self.folder):
+                return path
+        except (OSError, RuntimeError, ValueError):
+            # A loop of links, or a name that no file can have.
+            pass
+        outside = "it is outside the program's folder"
+        reason = "a program given as text cannot include files" if self.folder is None else outside
+        raise Rejected([Diagnostic("E511", f"`{file}` is not read: {reason}", help=_BESIDE)])
+
+
+_BESIDE: Final = "include files in the program's folder or below it; name others on the command line"
+
+
+def _read(text: Text, language: Language) -> _File:
+    folder = None if isinstance(text, Source) else Path(text).parent.resolve()
+    if language.takes_triples:
+        from thalweg.connectors.ontology_documents import read_triples
+
+        return _File(Graph(name_of(text), "", triples=tuple(read_triples(text))), folder)
+    return _File(text if isinstance(text, Source) else Source(str(text), read_text(Path(text))), folder)
+
+
+def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic]) -> tuple[Fact, ...]:
+    """Facts from a file of facts, from RDF, or as they are; what is wrong goes to `found`."""
+    if isinstance(facts, Fact):
+        return (facts,)
+    facts = classify(facts)
+    try:
+        language = compiler_of(facts, background=True)
+        sources = read_all([facts], language, found)
+        if language.takes_triples:
+            return facts_of(sources)
+        program, wrong = language.compile(sources, Options(tick_length))
+    except Rejected as error:
+        found += error.diagnostics
+        return ()
+    found += wrong
+    found += (
+        Diagnostic("E403", "a background consists of facts, and this is a rule", rule.span) for rule in program.rules
+    )
+    background: tuple[Fact, ...] = program.background
+    return background
+
+
+def facts_of(documents: Iterable[Source]) -> tuple[Fact, ...]:
+    """What documents of RDF say, as facts."""
+    triples = (triple for one in documents if isinstance(one, Graph) for triple in one.triples)
+    return tuple(dict.fromkeys(fact_of(*triple) for triple in triples))

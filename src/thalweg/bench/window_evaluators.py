@@ -18,20 +18,20 @@ from typing import Final, Protocol
 from thalweg.bench.processes import MEGABYTE, Footprint, cpu_seconds, isolated, resident
 from thalweg.connectors.triples import TripleReader
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.program import AspProgram
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import as_ntriples, fact_of, term
 from thalweg.model.time import Clock
 from thalweg.model.vocabulary import Triple
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.lowering import Lowered
-from thalweg.runtimes.answer_sets.solving import Solving
-from thalweg.runtimes.answer_sets.windowed import Inputs
+from thalweg.parts.answer_sets.lowering import Lowered
+from thalweg.parts.answer_sets.solving import Solving
+from thalweg.parts.answer_sets.windowed import Inputs
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.solvers.clingo import Task, solve
-from thalweg.solvers.crew import SolverPool
-from thalweg.solvers.programs import read_program
+from thalweg.solvers.pool import SolverPool
 
 WINDOW: Final = 3
 _LINES: Final = 500

@@ -1,10 +1,10 @@
 """The verb `check`."""
 
 import json
-from typing import TYPE_CHECKING
 
 import typer
 
+from thalweg.cli import options
 from thalweg.cli.errors import (
     complain,
     need_ontologies,
@@ -12,28 +12,16 @@ from thalweg.cli.errors import (
     signatures_of,
     usage,
 )
-from thalweg.cli.options import (
-    As,
-    AsTextOrData,
-    Background,
-    Inputs,
-    Profile,
-    Programs,
-    Tick,
-)
-
-if TYPE_CHECKING:
-    pass
 
 
 def check(
-    programs: Programs,
-    background: Background = None,
-    tick: Tick = "1s",
-    profile: Profile = "rl",
-    inputs: Inputs = None,
-    as_: As = "entailment",
-    format: AsTextOrData = "text",
+    programs: options.Programs,
+    background: options.Background = None,
+    tick: options.Tick = "1s",
+    profile: options.Profile = "rl",
+    inputs: options.Inputs = None,
+    as_: options.As = "entailment",
+    format: options.AsTextOrData = "text",
 ) -> None:
     """Parse and analyse programs, and report all problems, without running anything."""
     from thalweg import api
@@ -41,19 +29,16 @@ def check(
     with outcome():
         with usage():
             api.Timing(tick).clock  # noqa: B018
-            reading = api.Reading(profile, task=as_)
+            ontology = api.OntologyOptions(profile, task=as_)
             names = signatures_of(inputs, programs)
         need_ontologies(programs, as_)
-        parts, found = api.analyse_parts(programs, background or (), tick, reading, inputs=names)
-        known = parts.rules
-        sizes = [] if known is None else [f"rules: {len(known.rules)}, facts: {len(known.background)}"]
-        size = ", ".join([*sizes, *(["answer sets"] if "answer sets" in map(api.kind_of, programs) else [])])
+        part, found = api.analyse(programs, background or (), tick, ontology, inputs=names)
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
             for one in found:
                 complain(one)
             if not found:
-                print(f"no problems found ({size})")
+                print(f"no problems found ({part.size})")
         if any(one.severity == "error" for one in found):
             raise typer.Exit(1)

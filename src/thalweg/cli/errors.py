@@ -62,7 +62,7 @@ def stoppable() -> Iterator[None]:
 
 
 def forget_stdout() -> None:
-    """What nobody takes must not be offered again when the interpreter ends: it would complain."""
+    """Output that is no longer read must not be flushed when the interpreter ends: it would print an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -77,11 +77,16 @@ def usage() -> Iterator[None]:
 
 def need_ontologies(programs: Sequence[Path], task: str) -> None:
     """What is checked for consistency is an ontology and nothing else."""
-    from thalweg.api import kind_of
-
-    others = [name for name in programs if kind_of(name) != "ontology"]
+    others = [name for name in programs if "--as" not in understood([name])]
     if task == "consistency" and others:
         refuse(f"`--as consistency` checks ontologies, and `{others[0]}` is not one: leave it out")
+
+
+def understood(programs: Sequence[Path]) -> frozenset[str]:
+    """The options and verbs that have a meaning for some of the programs."""
+    from thalweg.api import language_of_program
+
+    return frozenset(option for name in programs for option in language_of_program(name).understands)
 
 
 def same_tick() -> "Diagnostic":
@@ -114,10 +119,9 @@ def announce_compilation() -> None:
 
 def signatures_of(inputs: str | None, programs: Sequence[Path]) -> "list[Predicate]":
     """The signatures of `--inputs`."""
-    from thalweg import api
     from thalweg.languages.asp.directives import signatures
 
-    if inputs is not None and "answer sets" not in map(api.kind_of, programs):
+    if inputs is not None and "--inputs" not in understood(programs):
         raise ValueError("`--inputs` is only for answer set programs (`.lp`)")
     return [] if inputs is None else signatures(inputs)
 

@@ -1,59 +1,41 @@
 """The verb `explain`."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from thalweg.cli import options
 from thalweg.cli.errors import (
     complain,
     need_ontologies,
     outcome,
     refuse,
     signatures_of,
+    understood,
     usage,
 )
-from thalweg.cli.options import (
-    As,
-    Background,
-    Bolts,
-    Inputs,
-    Literals,
-    Profile,
-    Programs,
-    SchemaStream,
-    Tick,
-    Topology,
-    Window,
-    Witnesses,
-)
-
-if TYPE_CHECKING:
-    from thalweg.explain.decomposition import ExplainedAnswerSets
-    from thalweg.explain.plan import Explanation
-    from thalweg.explain.topology import ExplainedTopology
-    from thalweg.explain.wired_parts import ExplainedParts
 
 
 def explain(
-    programs: Programs,
-    background: Background = None,
-    tick: Tick = "1s",
-    profile: Profile = "rl",
-    window: Window = "0",
-    schema_stream: SchemaStream = False,
-    literals: Literals = False,
-    witnesses: Witnesses = False,
-    inputs: Inputs = None,
+    programs: options.Programs,
+    background: options.Background = None,
+    tick: options.Tick = "1s",
+    profile: options.Profile = "rl",
+    window: options.Window = "0",
+    schema_stream: options.SchemaStream = False,
+    literals: options.Literals = False,
+    witnesses: options.Witnesses = False,
+    inputs: options.Inputs = None,
     decomposition: Annotated[
         Literal["sound", "paper"],
         typer.Option(
             help="For `.lp`: sound communities, or the published ones, with a warning where they change answers."
         ),
     ] = "sound",
-    as_: As = "entailment",
-    topology: Topology = None,
-    bolts: Bolts = None,
+    as_: options.As = "entailment",
+    topology: options.Topology = None,
+    bolts: options.Bolts = None,
     format: Annotated[
         Literal["text", "json", "svg"], typer.Option(help="As text for people, as data, or as a drawing.")
     ] = "text",
@@ -66,34 +48,25 @@ def explain(
     from thalweg import api
 
     with outcome():
-        from thalweg.explain.plan import explain as explain_program
-
         with usage():
             api.Timing(tick, delay=window).ticks()
-            reading = api.Reading(
+            ontology = api.OntologyOptions(
                 profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
             )
             names = signatures_of(inputs, programs)
         need_ontologies(programs, as_)
-        solved = [api.kind_of(one) == "answer sets" for one in programs]
-        mixed = any(solved) and not all(solved)
-        if mixed and runtime == "spark":
-            refuse("rules and answer set programs can run together only with `--runtime embedded`")
-        if decomposition == "paper" and not any(solved):
+        if decomposition == "paper" and "--decomposition" not in understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
-        spread = partitions if runtime == "spark" else None
-        plan: Explanation | ExplainedAnswerSets | ExplainedParts | ExplainedTopology
-        if mixed:
-            plan = api.explain_mixed(programs, background or (), tick, reading, names, complain)
-        elif any(solved):
-            published = decomposition == "paper"
-            plan = api.explain_answer_sets(programs, background or (), names, published, complain, tick, spread)
-            complain(*plan.warnings)
-        elif as_ == "consistency":
-            plan = api.explain_checks(programs, background or (), tick, reading, spread, complain)
-        else:
-            program = api.load(*programs, background=background or (), tick=tick, reading=reading, report=complain)
-            plan = explain_program(program, spread)
+        plan = api.explain(
+            *programs,
+            background=background or (),
+            tick=tick,
+            ontology=ontology,
+            inputs=names,
+            partitions=partitions if runtime == "spark" else None,
+            published=decomposition == "paper",
+            report=complain,
+        )
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:

@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from thalweg.cli.deliver import Channel, LateLines, deliver
+from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
@@ -16,89 +16,53 @@ from thalweg.cli.errors import (
     same_tick,
     signatures_of,
     stoppable,
+    understood,
     usage,
 )
-from thalweg.cli.options import (
-    As,
-    Background,
-    Bolts,
-    Checkpoint,
-    Delay,
-    Emit,
-    Format,
-    From,
-    Inputs,
-    Jars,
-    Keep,
-    Late,
-    Literals,
-    Master,
-    Memory,
-    Models,
-    OnError,
-    Out,
-    Partitions,
-    Profile,
-    Programs,
-    Report,
-    Runtime,
-    SchemaStream,
-    Slide,
-    SolveLimit,
-    Solver,
-    Stream,
-    Tick,
-    To,
-    Topology,
-    Verbose,
-    Windows,
-    Witnesses,
-    Workers,
-)
-from thalweg.cli.settings import Delivery, Solving, Spread, size_in_bytes
+from thalweg.cli.settings import Delivery, RuntimeOptions, size_in_bytes
+from thalweg.cli.write_answers import Channel, LateLines, deliver
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Parts, Text, Timing
-    from thalweg.languages.registry import Kind
-    from thalweg.runtimes.answer_sets.windowed import Listener
+    from thalweg.api import Job, Part, SolveOptions, Text, Timing
+    from thalweg.parts.answer_sets.windowed import Listener
 
 
 def run(
-    programs: Programs,
-    stream: Stream = None,
-    background: Background = None,
-    emit: Emit = "snapshot",
-    from_: From = None,
-    to: To = None,
-    tick: Tick = "1s",
-    delay: Delay = "0s",
-    profile: Profile = "rl",
-    window: Windows = None,
-    keep: Keep = None,
-    slide: Slide = None,
-    models: Models = None,
-    inputs: Inputs = None,
-    solve_limit: SolveLimit = None,
-    solver: Solver = None,
-    workers: Workers = None,
-    report: Report = None,
-    schema_stream: SchemaStream = False,
-    literals: Literals = False,
-    witnesses: Witnesses = False,
-    as_: As = "entailment",
-    topology: Topology = None,
-    bolts: Bolts = None,
-    late: Late = None,
-    out: Out = None,
-    format: Format = "jsonl",
-    on_error: OnError = "stop",
-    runtime: Runtime = "embedded",
-    master: Master = None,
-    partitions: Partitions = None,
-    checkpoint: Checkpoint = None,
-    jars: Jars = None,
-    verbose: Verbose = False,
-    memory: Memory = None,
+    programs: options.Programs,
+    stream: options.Stream = None,
+    background: options.Background = None,
+    emit: options.Emit = "snapshot",
+    from_: options.From = None,
+    to: options.To = None,
+    tick: options.Tick = "1s",
+    delay: options.Delay = "0s",
+    profile: options.Profile = "rl",
+    window: options.Windows = None,
+    keep: options.Keep = None,
+    slide: options.Slide = None,
+    models: options.Models = None,
+    inputs: options.Inputs = None,
+    solve_limit: options.SolveLimit = None,
+    solver: options.Solver = None,
+    workers: options.Workers = None,
+    report: options.Report = None,
+    schema_stream: options.SchemaStream = False,
+    literals: options.Literals = False,
+    witnesses: options.Witnesses = False,
+    as_: options.As = "entailment",
+    topology: options.Topology = None,
+    bolts: options.Bolts = None,
+    late: options.Late = None,
+    out: options.Out = None,
+    format: options.Format = "jsonl",
+    on_error: options.OnError = "stop",
+    runtime: options.Runtime = "embedded",
+    master: options.Master = None,
+    partitions: options.Partitions = None,
+    checkpoint: options.Checkpoint = None,
+    jars: options.Jars = None,
+    verbose: options.Verbose = False,
+    memory: options.Memory = None,
 ) -> None:
     """Run programs over streams.
 
@@ -107,14 +71,14 @@ def run(
     from thalweg import api
 
     with outcome(), stoppable():
-        spread = Spread(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
+        target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
         delivery = Delivery(out, late, format, on_error)
-        solving = Solving(slide, models, inputs, solve_limit, solver, workers, report)
         timing = api.Timing(tick, from_, to, delay)
         streams = [api.on_command_line(name) for name in stream or ()]
-        kinds = frozenset(map(api.kind_of, programs))
-        rules = {"--emit": emit != "snapshot"}
-        ontologies = {
+        known = understood(programs)
+        given = {
+            "--emit": emit != "snapshot",
+            "--memory": memory,
             "--profile": profile != "rl",
             "--keep": keep,
             "--schema-stream": schema_stream,
@@ -124,99 +88,107 @@ def run(
             "--topology": topology,
             "--bolts": bolts,
         }
-        _refuse_misfits(kinds, rules, ontologies, solving, window, memory)
+        solving = {
+            "--slide": slide,
+            "--models": models,
+            "--inputs": inputs,
+            "--solve-limit": solve_limit,
+            "--solver": solver,
+            "--workers": workers,
+            "--report": report,
+        }
+        _refuse_misfits(known, given, solving, window)
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and keep is None and stream:
             complain(same_tick())
-        counts = keep or (None if "answer sets" in kinds else window) or "0"
+        # With answer sets a window is what they are asked over.
+        slides = "--slide" in known
+        counts = keep or (None if slides else window) or "0"
         with usage():
-            reading = api.Reading(
-                profile, counts, schema_stream, literals, witnesses, as_, topology, bolts, spread=spread.on_spark
+            ontology = api.OntologyOptions(
+                profile, counts, schema_stream, literals, witnesses, as_, topology, bolts, spread=target.on_spark
             )
-            timing, reading = api.alone(programs, streams, timing, reading)
+            timing, ontology = api.default_timing(programs, streams, timing, ontology)
             first, last, _ = timing.ticks()
             api.Timing(tick, delay=counts).ticks()
-            asking = solving.asking(window if "answer sets" in kinds else None)
-            asking.check(timing.clock)
+            asked = api.SolveOptions(
+                models or "first", window if slides else None, slide, solve_limit, solver or "auto", workers
+            )
+            asked.check(timing.clock)
             names = signatures_of(inputs, programs)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
-        _fitting(kinds, spread, delivery, solving)
-        reading = api.measured(reading, streams, timing)
-        parts = api.load_parts(programs, background or (), tick, reading, asking, names, complain)
+        _fitting(known, target, delivery, asked)
+        ontology = api.with_frequencies(ontology, streams, timing)
+        part = api.load_part(programs, background or (), tick, ontology, asked, names, complain)
         announce_compilation()
-        _run(parts, streams, timing, emit, delivery, spread, budget, solving.report)
+        _run(part, streams, timing, emit, delivery, target, budget, report)
 
 
 def _refuse_misfits(
-    kinds: "Collection[Kind]",
-    rules: Mapping[str, object],
-    ontologies: Mapping[str, object],
-    solving: Solving,
-    window: str | None,
-    memory: str | None,
+    known: Collection[str], given: Mapping[str, object], solving: Mapping[str, object], window: str | None
 ) -> None:
-    """Refuses options of kinds that are not there."""
-    if "answer sets" in kinds:
-        alone = rules if len(kinds) == 1 else {}
-        foreign = {} if "ontology" in kinds else ontologies
-        misfits({**alone, "--memory": memory, **foreign}, "answer set programs (`.lp`)", only=False)
+    """Refuses options that have no meaning for any of the programs."""
+    if "--slide" in known:
+        # Answer set programs cannot keep to a budget, whatever they run beside.
+        foreign = {name: value for name, value in given.items() if name not in known or name == "--memory"}
+        misfits(foreign, "answer set programs (`.lp`)", only=False)
         return
-    misfits(solving.given, "answer set programs (`.lp`)")
-    if "ontology" not in kinds:
+    misfits(solving, "answer set programs (`.lp`)")
+    if "--window" not in known:
         misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
-        misfits({"--keep": ontologies["--keep"]}, "ontologies")
+        misfits({"--keep": given["--keep"]}, "ontologies")
 
 
-def _fitting(kinds: "Collection[Kind]", spread: Spread, delivery: Delivery, solving: Solving) -> None:
-    """Refuses what the place to run at, or the way in which answers are written, does not know."""
-    if spread.on_spark:
-        misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
-    delivery.fit(spread)
-    if delivery.is_parquet and "answer sets" in kinds:
+def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:
+    """Refuses what the runtime, or the way in which answers are written, does not know."""
+    if target.on_spark:
+        misfits({"--workers": asked.workers}, "`--runtime spark`", only=False)
+    delivery.fit(target)
+    if delivery.is_parquet and "--slide" in known:
         refuse("answer sets cannot be written as Parquet; use `--out answers.jsonl`")
-    if delivery.is_parquet and not spread.on_spark:
+    if delivery.is_parquet and not target.on_spark:
         refuse("Parquet needs `--runtime spark`; otherwise use `--out answers.jsonl`")
-    if solving.models == "all" and delivery.format != "jsonl":
+    if asked.models == "all" and delivery.format != "jsonl":
         form = delivery.format
         refuse(f"several answer sets can only be written as `--format jsonl`; use `--models first` with `{form}`")
 
 
 def _run(
-    parts: "Parts",
+    part: "Part",
     streams: "list[Text]",
     timing: "Timing",
-    emit: Emit,
+    emit: options.Emit,
     delivery: Delivery,
-    spread: Spread,
+    target: RuntimeOptions,
     budget: int | None,
     report: str | None,
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
-    from thalweg.runtimes.answer_sets.report import Report as Account
+    from thalweg.parts.answer_sets.report import Report as Account
     from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
-    with interrupt.listen(None if spread.on_spark else GRACE), Channel(report) as told:
+    with interrupt.listen(None if target.on_spark else GRACE), Channel(report) as channel:
         # What goes to the standard output is answers.
-        account = Account(told.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
+        account = Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
         listen: Listener = account.take if report else lambda solution, answered: None
-        open_report = told.open if report and report != "-" else lambda: None
+        open_report = channel.open if report and report != "-" else lambda: None
 
-        def started(late: LateLines) -> "Job[Any]":
-            return api.start(parts, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt, listen)
+        def started(late: LateLines) -> "Job":
+            return api.start(part, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt, listen)
 
-        if spread.on_spark:
+        if target.on_spark:
             with leaving_in_time(interrupt):
                 api.run_on_spark(
-                    parts,
+                    part,
                     streams,
                     timing,
-                    spread.place(streams),
-                    spread.buckets,
+                    target.target(streams),
+                    target.buckets,
                     emit=emit,
                     on_error=delivery.on_error,
                     out=delivery.out,

@@ -1,4 +1,4 @@
-"""What was asked of `run`, in parts: where to run, what becomes of answers, and how answer sets are found."""
+"""What was asked of `run`, in parts: where to run, and what becomes of answers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 from thalweg.cli.errors import misfits, refuse
 
 if TYPE_CHECKING:
-    from thalweg.runtimes.answer_sets.options import SolveOptions
-    from thalweg.runtimes.spark.run import Place
+    from thalweg.runtimes.spark.run import SparkTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class RuntimeOptions:
     """Where to run."""
 
     runtime: str
@@ -43,15 +42,15 @@ class Spread:
             "--verbose": self.verbose,
         }
 
-    def place(self, streams: Sequence[object]) -> "Place":
+    def target(self, streams: Sequence[object]) -> "SparkTarget":
         """The same for a run on Spark over streams."""
         from thalweg.runtimes.spark.session import need_spark
 
         need_spark()
-        from thalweg.runtimes.spark.run import Place
+        from thalweg.runtimes.spark.run import SparkTarget
         from thalweg.runtimes.spark.startup import is_small
 
-        return Place(self.master, self.checkpoint, self.jars, self.verbose, short=is_small(streams))
+        return SparkTarget(self.master, self.checkpoint, self.jars, self.verbose, short=is_small(streams))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,48 +62,17 @@ class Delivery:
     format: str
     on_error: Literal["stop", "skip"]
 
-    def fit(self, spread: Spread) -> None:
+    def fit(self, runtime: RuntimeOptions) -> None:
         """Refuses what has no meaning at a place to run, and what cannot be resumed there."""
-        if not spread.on_spark:
-            misfits(spread.spark_only, "`--runtime spark`")
+        if not runtime.on_spark:
+            misfits(runtime.spark_only, "`--runtime spark`")
         packed = [name for name in (self.out, self.late) if name and name.endswith(".gz")]
-        if spread.checkpoint is not None and packed:
+        if runtime.checkpoint is not None and packed:
             refuse(f"`{packed[0]}` cannot be continued after a crash: with `--checkpoint` give a name without `.gz`")
 
     @property
     def is_parquet(self) -> bool:
         return self.out is not None and self.out.endswith(".parquet")
-
-
-@dataclass(frozen=True, slots=True)
-class Solving:
-    """How answer sets are found."""
-
-    slide: str | None
-    models: Literal["first", "all", "brave", "cautious"] | None
-    inputs: str | None
-    limit: str | None
-    solver: Literal["auto", "clingo", "engine"] | None
-    workers: int | None
-    report: str | None
-
-    @property
-    def given(self) -> Mapping[str, object]:
-        """What was asked for, by option."""
-        return {
-            "--slide": self.slide,
-            "--models": self.models,
-            "--inputs": self.inputs,
-            "--solve-limit": self.limit,
-            "--solver": self.solver,
-            "--workers": self.workers,
-            "--report": self.report,
-        }
-
-    def asking(self, window: str | None) -> "SolveOptions":
-        from thalweg.runtimes.answer_sets.options import SolveOptions
-
-        return SolveOptions(self.models or "first", window, self.slide, self.limit, self.solver or "auto", self.workers)
 
 
 def size_in_bytes(text: str) -> int:

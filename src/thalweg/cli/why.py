@@ -6,29 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
     need_ontologies,
     outcome,
     refuse,
+    understood,
     usage,
-)
-from thalweg.cli.options import (
-    As,
-    AsTextOrData,
-    Background,
-    Bolts,
-    Delay,
-    From,
-    Literals,
-    Profile,
-    SchemaStream,
-    Stream,
-    Tick,
-    Topology,
-    Window,
-    Witnesses,
 )
 
 if TYPE_CHECKING:
@@ -41,20 +27,20 @@ def why(
         list[str], typer.Argument(metavar="PROGRAM... FACT", help="One or more programs, then the fact.")
     ],
     at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
-    stream: Stream = None,
-    background: Background = None,
-    from_: From = None,
-    tick: Tick = "1s",
-    delay: Delay = "0s",
-    profile: Profile = "rl",
-    window: Window = "0",
-    schema_stream: SchemaStream = False,
-    literals: Literals = False,
-    witnesses: Witnesses = False,
-    as_: As = "entailment",
-    topology: Topology = None,
-    bolts: Bolts = None,
-    format: AsTextOrData = "text",
+    stream: options.Stream = None,
+    background: options.Background = None,
+    from_: options.From = None,
+    tick: options.Tick = "1s",
+    delay: options.Delay = "0s",
+    profile: options.Profile = "rl",
+    window: options.Window = "0",
+    schema_stream: options.SchemaStream = False,
+    literals: options.Literals = False,
+    witnesses: options.Witnesses = False,
+    as_: options.As = "entailment",
+    topology: options.Topology = None,
+    bolts: options.Bolts = None,
+    format: options.AsTextOrData = "text",
 ) -> None:
     """Show the derivation of a fact, and until when each step of it holds."""
     from thalweg import api
@@ -64,7 +50,7 @@ def why(
     with outcome():
         *names, fact = arguments
         programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
-        if programs and all(api.kind_of(one) == "answer sets" for one in programs):
+        if programs and "why" not in understood(programs):
             refuse(
                 "`why` explains facts of rules (`.lars`), not of answer sets alone: "
                 "write the program as rules, or see `thalweg explain`"
@@ -73,14 +59,14 @@ def why(
             refuse("both a program and a fact are needed")
         need_ontologies(programs, as_)
         with usage():
-            reading = api.Reading(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
-            timing, reading = api.alone(programs, streams, api.Timing(tick, from_, at, delay), reading)
+            ontology = api.OntologyOptions(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
+            timing, ontology = api.default_timing(programs, streams, api.Timing(tick, from_, at, delay), ontology)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
-        parts = api.load_parts(programs, background or (), tick, reading, report=complain)
+        part = api.load_part(programs, background or (), tick, ontology, report=complain)
         asked = read_fact(fact)
         announce_compilation()
-        engine = api.run_to(parts, streams, timing, complain)
+        engine = api.run_to(part, streams, timing, complain)
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])

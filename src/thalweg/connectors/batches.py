@@ -18,6 +18,8 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
 from thalweg.model.time import FOREVER, Clock
 
+__all__ = ["Facts", "Gatherer", "Item", "Stated", "code_events", "code_facts", "moment", "read_fact", "triple"]
+
 Item = tuple[int, Batch] | Diagnostic
 Facts = str | Fact | Iterable[str | Fact]
 Stated = tuple[int, str | None, Predicate, tuple[str, ...]]

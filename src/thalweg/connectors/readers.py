@@ -15,7 +15,7 @@ from thalweg.connectors.ntriples import TripleReader
 from thalweg.connectors.tabular import ArrowReader, CsvReader
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import FactReader
-from thalweg.languages.registry import language_of
+from thalweg.languages.owl.formats import FORMATS
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 
@@ -61,8 +61,7 @@ def format_of(name: str) -> str | None:
     ending = PurePath(name.removesuffix(".gz")).suffix
     if ending in ENDINGS or "://" in name:
         return ENDINGS.get(ending)
-    language = language_of(name)
-    if language is not None and language.kind == "ontology":
+    if ending.lower() in FORMATS:
         message = f"`{name}` is not a stream: {ending} files have no times"
         help = f"use `--background {name}`, or a format with times: {' '.join(TIMED)}"
         raise Rejected([Diagnostic("E402", message, help=help)])

@@ -11,6 +11,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Final
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Box, Drawing
 from thalweg.explain.plan import Explanation
 from thalweg.explain.stages import ExplainedStage
@@ -36,6 +37,7 @@ class ExplainedTopology:
     texts: tuple[str, ...] = ()
     costs: Costs = USUAL
     counts_conjunctions: bool = True
+    warnings: tuple[Diagnostic, ...] = ()
 
     @cached_property
     def bolts(self) -> tuple[Bolt, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.explain.decomposition import ROLES, ExplainedAnswerSets
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan import Explanation, explain
@@ -43,7 +44,7 @@ class ExplainedParts:
     parts: tuple[Part, ...]
 
     @property
-    def warnings(self) -> tuple[object, ...]:
+    def warnings(self) -> tuple[Diagnostic, ...]:
         return tuple(one for part in self.parts for one in part.explanation.warnings)
 
     def as_data(self) -> dict[str, object]:

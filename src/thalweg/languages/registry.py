@@ -1,25 +1,26 @@
-"""The languages of programs: which files are written in which, and what these become.
+"""The languages of programs: which files are written in which, and what compiles them.
 
-    jam.lars      lars    rules          each text is compiled to rules
-    city.ttl      owl     ontology       all documents are compiled together, for the rules beside them
-    repair.lp     asp     answer sets    all texts are one program, which a solver evaluates window by window
+    jam.lars      lars    rules
+    city.ttl      owl     rules, specialised to the ontology and to the rules beside it; or checks
+    repair.lp     asp     an answer set program
 
-Nothing else asks what kind of program a file is. Other packages add languages by the entry point group
-`thalweg.languages`: each entry is a `Language` that compiles to rules.
+Each package of a language has one object, `LANGUAGE`. Nothing else asks which kind of program a file holds. Other
+packages add languages by the entry point group `thalweg.languages`: each entry is a `Language`.
 """
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
-from typing import Final, Literal
+from typing import Any, Final
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source
-from thalweg.ir.nodes import Program
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.languages.compile_options import Options
+from thalweg.model.vocabulary import Triple
 
-Kind = Literal["rules", "ontology", "answer sets"]
+__all__ = ["BUILT_IN", "GROUP", "Graph", "Language", "Options", "Registry", "language_of", "load", "registry"]
 
 GROUP: Final = "thalweg.languages"
 # By name, so that a language is imported only when some file is looked at.
@@ -31,40 +32,48 @@ _SUFFIX: Final = re.compile(r"\.[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a compiler of rules needs to know: how many milliseconds a tick lasts."""
+class Graph(Source):
+    """A document of RDF, which has been read: its triples stand for its text."""
 
-    tick_length: int = 1_000
+    triples: tuple[Triple, ...] = field(default=(), repr=False)
 
 
-Compile = Callable[[Source, Options], tuple[Program, list[Diagnostic]]]
+Compile = Callable[[Sequence[Any], Options], tuple[Any, list[Diagnostic]]]
+"""Compiles all texts of a language (`Source`, or `Graph` where it `takes_triples`), as far as they can be read.
+
+What it returns is what one part of a plan evaluates (`thalweg.parts.compose`), a `Program` of rules for example, and
+all that is wrong.
+"""
+
+RULES: Final = frozenset({"--emit", "--memory", "why"})
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
     """A language, by the suffixes of its files; `background` are those of files that may be background.
 
-    `compile` turns a text into rules, as far as it can be read, and says what is wrong with it. Languages of other
-    kinds have none: their documents are read together, with the help of a parser of RDF (`languages.owl.compiling`) or
-    of a solver (`solvers.programs`).
+    `understands` are the options of `run` and the verbs that have a meaning for its programs. `includes` says which
+    other files a text asks for, and where. A `specialised` language is compiled after all others, for the rules and
+    the background that its programs run beside; documents of its own among the background are part of its programs.
 
-    >>> Language("rate", ("rate",), lambda source, options: (Program(), []))
+    >>> Language("rate", ("rate",), lambda sources, options: (None, []))
     Traceback (most recent call last):
     ValueError: `rate` is not a suffix: write a full stop and small letters, such as `.lars`
     """
 
     name: str
     suffixes: tuple[str, ...]
-    compile: Compile | None = None
-    kind: Kind = "rules"
+    compile: Compile
     background: tuple[str, ...] = ()
+    understands: frozenset[str] = RULES
+    includes: Callable[[Source], Sequence[tuple[str, Span]]] = lambda source: ()
+    takes_triples: bool = False
+    specialised: bool = False
 
     def __post_init__(self) -> None:
         for suffix in (*self.suffixes, *self.background):
             if not _SUFFIX.fullmatch(suffix):
                 raise ValueError(f"`{suffix}` is not a suffix: write a full stop and small letters, such as `.lars`")
-        if self.kind == "rules" and self.compile is None:
-            raise ValueError(f"the language `{self.name}` compiles to rules, so it needs `compile`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,11 @@ def language_of(name: str, *, background: bool = False) -> Language | None:
     """
     known = registry()
     return (known.background if background else known.programs).get(suffix_of(name))
+
+
+def language_of_texts() -> Language:
+    """The language of texts without a name, and of those whose name says nothing: LARS."""
+    return registry().programs[".lars"]
 
 
 def suffix_of(name: str) -> str:
@@ -129,8 +143,8 @@ def _table(claims: Sequence[tuple[str, str, Language]]) -> dict[str, Language]:
 
 
 def _contested(suffix: str, rivals: Sequence[str]) -> Language:
-    def reject(source: Source, options: Options) -> tuple[Program, list[Diagnostic]]:
-        message = f"`{source.name}` may be of several languages: {' and '.join(rivals)} claim {suffix}"
+    def reject(sources: Sequence[Source], options: Options) -> tuple[None, list[Diagnostic]]:
+        message = f"`{sources[0].name}` may be of several languages: {' and '.join(rivals)} claim {suffix}"
         raise Rejected([Diagnostic("E402", message, help="uninstall all but one of them")])
 
     return Language("contested", (suffix,), reject)

@@ -4,26 +4,22 @@
     blocks  what the emitter makes of the engine's changes; None where everything that can be said has been said
 
 Everything moves in whole batches. At a None the timeline is brought up to the watermark, so that a live stream is
-answered before the wait and not after it; where nobody waits, the engine is called once for each tick with input.
+answered before the wait and not after it; where nothing waits, the engine is called once for each tick with input.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
 from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Emitter
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
 from thalweg.runtimes.watermark import Watermark
-
-if TYPE_CHECKING:
-    from thalweg.runtimes.schema import SchemaWatch
 
 Item = tuple[int, Batch] | Diagnostic | None
 
@@ -55,11 +51,12 @@ class Settings:
 
 
 class Reasoner(Protocol):
-    """What is taken through time: an engine, for example. What `advance` gives is for the emitter to tell."""
+    """What is taken through time: an engine, for example. What `advance` returns is for the emitter."""
 
-    first: int | None
-    now: int | None
-
+    @property
+    def first(self) -> int | None: ...
+    @property
+    def now(self) -> int | None: ...
     @property
     def dictionary(self) -> Dictionary: ...
     @property
@@ -71,12 +68,14 @@ class Reasoner(Protocol):
 
 
 R = TypeVar("R", bound=Reasoner)
+Advance = Callable[[int, list[Batch]], Iterable[Any]]
 
 
 class Embedded(Generic[R]):
-    """A program at work; the settings say what is told of it, or an emitter of its own does.
+    """A program at work; answers are made by the emitter that the settings name, or by one of its own.
 
-    Who is `explaining` takes the engine through time, and tells of clashes with their reasons.
+    `advance` takes the engine through time where there is more to do than that; `present` gives an answer its final
+    form; `look` sees every batch that comes in.
     """
 
     def __init__(
@@ -85,8 +84,9 @@ class Embedded(Generic[R]):
         settings: Settings,
         *,
         emitter: Emitter | None = None,
-        fixed: bool = False,
-        explaining: Explaining | None = None,
+        advance: Advance | None = None,
+        present: Callable[[AnswerBlock], AnswerBlock] = lambda piece: piece,
+        look: Callable[[Batch], object] | None = None,
         write_late: Callable[[str], None] | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
@@ -99,14 +99,14 @@ class Embedded(Generic[R]):
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
         self._buffer = Reorder()
         self._emitter: Emitter = emitter or EMITTERS[settings.emit]()
-        self._explaining = explaining
+        self._advance_engine = advance or engine.advance
+        self._present = present
+        self._look = look
         self._shedding = Shedding(report)
-        self._schema = _watch(report, explaining is None) if fixed else None
 
     def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
-        blocks = self._answers(items)
-        return (block and as_clashes(block) for block in blocks) if self._explaining else blocks
+        return (piece and self._present(piece) for piece in self._answers(items))
 
     def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         malformed = None
@@ -132,8 +132,8 @@ class Embedded(Generic[R]):
             raise Rejected([malformed])
 
     def _take(self, tick: int, batch: Batch) -> None:
-        if self._schema is not None:
-            self._schema.look(batch)
+        if self._look is not None:
+            self._look(batch)
         watermark = self._watermark.meet(tick)
         first, last = self._watermark.bounds
         if first <= tick <= last:
@@ -145,7 +145,7 @@ class Embedded(Generic[R]):
 
     def _advance(self, tick: int, batches: list[Batch]) -> Iterator[AnswerBlock]:
         now = self.engine.now
-        deltas = (self._explaining or self.engine).advance(tick, batches)
+        deltas = self._advance_engine(tick, batches)
         start = self.engine.first if now is None else now + 1
         assert start is not None
         yield from self._emitter.step(deltas, start, tick, self.engine.shed)
@@ -168,10 +168,3 @@ class Embedded(Generic[R]):
         for summary in (self.late.summary(), self._shedding.summary()):
             if summary is not None:
                 self._report(summary)
-
-
-def _watch(report: Callable[[Diagnostic], None], may_stream: bool) -> "SchemaWatch":
-    # Only who reads ontologies waits for their vocabulary.
-    from thalweg.runtimes.schema import SchemaWatch
-
-    return SchemaWatch(report, may_stream)

@@ -1,4 +1,4 @@
-"""Triples about the schema on a stream, where the rules were made for the schema as it was: told, not passed over."""
+"""Triples about the schema on a stream, where rules were made for the schema as it was: reported, not passed over."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from thalweg.model.vocabulary import is_schema_class, is_schema_predicate, short
 
 
 class SchemaWatch:
-    """Tells of each word of the vocabulary once; and, where another way to read takes schemas, which.
+    """Reports each word of the vocabulary once; and, where another way to read takes schemas, which.
 
     >>> found = []
     >>> watch = SchemaWatch(found.append)

@@ -7,47 +7,37 @@ that are grounded again with the number of each window are right, but slower wit
 facts are handed over as text, which clingo reads twice as fast as Python can build its symbols.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import clingo
 from clingo import ast
 
-from thalweg.diagnostics import Diagnostic, Source, Span
-
-if TYPE_CHECKING:
-    # Processes that only solve start faster without the readers of languages.
-    from thalweg.languages.asp.places import Places
-
-_MESSAGE: Final = re.compile(
-    r"(?P<file>[^\n]*?):(?P<line>[0-9]+):(?P<column>[0-9]+)(?:-(?:(?P<last>[0-9]+):)?(?P<end>[0-9]+))?: "
-    r"(?P<kind>error|note|info|warning): (?P<text>.*?)(?=\n[^\n]*?:[0-9]+:[0-9]+[^\n]*?: note: |\Z)",
-    re.DOTALL,
-)
 _MESSAGES: Final = 1_000
-# Clingo makes an atom with so many arguments of a signature that is projected on.
-_MOST_ARGUMENTS: Final = 1_000
-_UNSAFE: Final = re.compile(r"'(?P<name>.*)' is unsafe")
+# Clingo makes an atom with all arguments of a signature that is projected on.
+MOST_ARGUMENTS: Final = 1_000
 
 
-def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
-    """The statements of a program as clingo's parser reads them, and what it complains about.
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The statements of a program as clingo's parser reads them, those that clingo would fail at, and what it says."""
 
-    The text may have been prepared: its places are those of the source. Variables that are not safe and whatever else
-    clingo only notices when it grounds are found here, too, without grounding anything.
+    nodes: list[Any]
+    wide: list[Any]
+    messages: list[str]
 
-    >>> nodes, wrong = parse("a(X) :- p(X).", Source("x.lp", "a(X) :- p(X)."))
-    >>> [str(node) for node in nodes], wrong
+
+def parse(text: str) -> Parsed:
+    """Parses a program without grounding it.
+
+    Variables that are not safe and whatever else clingo only notices when it grounds are found here, too.
+
+    >>> [str(node) for node in parse("a(X) :- p(X).").nodes], parse("a(X) :- p(X).").messages
     (['#program base.', 'a(X) :- p(X).'], [])
-    >>> [found.message for found in parse("a(X) :- p.", Source("x.lp", "a(X) :- p."))[1]]
-    ['variable `X` is not bound by a positive atom']
     """
-    from thalweg.languages.asp.places import Places
-
     nodes: list[Any] = []
     messages: list[str] = []
 
@@ -65,18 +55,11 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
                 builder.add(node)
         # A part that does not exist: all rules are checked, and none is grounded.
         control.ground([("nothing", [])])
-    places = Places(source)
-    wrong = [_too_wide(node, places) for node in wide]
-    return nodes, wrong + [found for message in dict.fromkeys(messages) for found in _complaints(message, places)]
+    return Parsed(nodes, wide, list(dict.fromkeys(messages)))
 
 
 def _is_too_wide(node: Any) -> bool:
-    return node.ast_type == ast.ASTType.ProjectSignature and not 0 <= node.arity <= _MOST_ARGUMENTS
-
-
-def _too_wide(node: Any, places: "Places") -> Diagnostic:
-    message = f"clingo rejects the program: a predicate has {_MOST_ARGUMENTS:,} arguments at most"
-    return Diagnostic("E501", message, places.of(node), help=_REJECTED)
+    return node.ast_type == ast.ASTType.ProjectSignature and not 0 <= node.arity <= MOST_ARGUMENTS
 
 
 @contextmanager
@@ -88,40 +71,6 @@ def _said(messages: list[str]) -> Iterator[None]:
     except RuntimeError as error:
         if len(messages) == before:
             messages.append(str(error))
-
-
-def _complaints(message: str, places: "Places") -> Iterator[Diagnostic]:
-    """Clingo's messages at our place and in our form."""
-    found = list(_MESSAGE.finditer(message))
-    unsafe = [one for one in found if one["kind"] == "note" and _UNSAFE.match(one["text"])]
-    for one in unsafe:
-        name = one["text"].split("'")[1]
-        what = "the variable `_`" if name.startswith("#Anon") else f"variable `{name}`"
-        help = f"use it in an atom that is neither negated nor compared, for example `known({name})`"
-        yield Diagnostic("E203", f"{what} is not bound by a positive atom", _span(one, places), help)
-    errors = [one for one in found if one["kind"] == "error"]
-    if not unsafe and errors:
-        text = " ".join(errors[0]["text"].split())
-        notes = tuple(" ".join(one["text"].split()) for one in found if one["kind"] == "note")
-        yield _complaint(text, errors[0], notes, places)
-    if not found and message.strip():
-        yield Diagnostic("E501", f"clingo rejects the program: {' '.join(message.split())}", help=_REJECTED)
-
-
-def _complaint(text: str, place: re.Match[str], notes: tuple[str, ...], places: "Places") -> Diagnostic:
-    if text.startswith("syntax error"):
-        said = text.removeprefix("syntax error, ")
-        return Diagnostic("E101", f"syntax error: {said}", _span(place, places), help=_SYNTAX, notes=notes)
-    return Diagnostic("E501", f"clingo rejects the program: {text}", _span(place, places), help=_REJECTED, notes=notes)
-
-
-_SYNTAX: Final = "this is not a statement of clingo's language; is a bracket or a full stop missing before it?"
-_REJECTED: Final = "change the program so that clingo accepts it: `clingo --mode=gringo program.lp` says the same"
-
-
-def _span(place: re.Match[str], places: "Places") -> Span:
-    line, column = int(place["line"]), int(place["column"])
-    return places.span(place["file"], (line, column), (int(place["last"] or line), int(place["end"] or column + 1)))
 
 
 def solve_once(program: str, facts: str) -> list[str]:
@@ -167,7 +116,7 @@ _ASKED: Final = {
 }
 
 
-class Unsolvable(Exception):  # noqa: N818
+class UnsolvableError(Exception):
     """Clingo gave up, and this is what it said."""
 
 
@@ -189,7 +138,7 @@ def solve(task: Task, over: Callable[[], object] = lambda: None) -> Solved:
         rest = None if task.limit is None else max(0.0, task.limit - (perf_counter() - began))
         answers, complete = _answers(control, task, rest)
     except (RuntimeError, MemoryError) as error:
-        raise Unsolvable("\n".join(said) or str(error)) from error
+        raise UnsolvableError("\n".join(said) or str(error)) from error
     over()
     return Solved(tuple(sorted(answers)), complete, perf_counter() - began, len(control.symbolic_atoms))
 

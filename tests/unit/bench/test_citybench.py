@@ -42,7 +42,7 @@ def test_the_first_query_on_real_data(tmp_path: Path, solver: str) -> None:
     events = [json.loads(line) for line in gzip.decompress((DATA / "stream.jsonl.gz").read_bytes()).splitlines()]
     stream = [((event["ts"] - start) // slide, facts(event["ntriples"])) for event in events]
     asking = SolveOptions(window=expected["window_ms"] // slide, slide=1, solver=solver, workers=0)
-    answers = run(tmp_path / "q1.lp", stream, background=DATA / "static.nt", first=0, asking=asking)
+    answers = run(tmp_path / "q1.lp", stream, background=DATA / "static.nt", first=0, solving=asking)
     found = {answer.t: set(answer.sets[0]) for answer in answers}  # type: ignore[union-attr]
     for window in expected["windows"]:
         closing = (window["close"] - start) // slide - 1

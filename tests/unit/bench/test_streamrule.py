@@ -13,9 +13,9 @@ from thalweg.bench.streamrule import PROGRAMS, SCENARIOS, draw_runs, verdict
 from thalweg.bench.university import mingled
 from thalweg.bench.window_evaluators import ENGINE, EVALUATORS, PIECES, WHOLE, Run, blocks, measure, series
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.planning.input_dependency import analyse
 from thalweg.solvers.clingo import Task, solve
-from thalweg.solvers.programs import read_program
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -17,7 +17,7 @@ B = "<http://e/B>"
 def program(folder: Path, more: str = "", window: int = 5) -> Program:
     path = folder / "x.ttl"
     path.write_text(SCHEMA + more)
-    return api.load(path, reading=api.Reading("rl", window=window))
+    return api.load(path, ontology=api.OntologyOptions("rl", window=window))
 
 
 def said(predicate: str, *args: str) -> Fact:

@@ -101,7 +101,7 @@ def test_what_is_said_of_equal_things_rests_on_what_makes_them_equal(tmp_path: P
     ]
 
     def reasons(fact: str) -> set[str]:
-        proof = api.why(ontology, fact, at=2, on=stream, reading=api.Reading("rl", window=5))
+        proof = api.why(ontology, fact, at=2, on=stream, ontology=api.OntologyOptions("rl", window=5))
         assert proof is not None
         assert proof.until == 5
         return {leaf.claim.replace(SAME_AS, "same").replace("http://e/", "") for leaf in leaves(proof)}
@@ -111,7 +111,7 @@ def test_what_is_said_of_equal_things_rests_on_what_makes_them_equal(tmp_path: P
     # What nothing was derived of itself holds because of who stands for it.
     assert reasons("<http://e/B>(<z>)") == everything | {"<A>(<y>) in [5] at 2"}
     assert reasons(f"{SAME_AS}(<x>,<y>)") == everything
-    assert api.why(ontology, "<http://e/B>(<m>)", at=2, on=stream, reading=api.Reading("rl", window=5)) is None
+    assert api.why(ontology, "<http://e/B>(<m>)", at=2, on=stream, ontology=api.OntologyOptions("rl", window=5)) is None
 
 
 def leaves(proof: Proof) -> list[Proof]:

@@ -85,7 +85,7 @@ def test_as_a_drawing(tmp_path: Path, text: str) -> None:
 def test_check(tmp_path: Path) -> None:
     assert explain(tmp_path, COUNTEREXAMPLE, verb="check")[0].startswith("no problems found")
     found = json.loads(explain(tmp_path, "a(X) :- p.\nb(.", "--format", "json", verb="check", code=1)[0])
-    assert [(one["code"], one["line"], one["column"]) for one in found] == [("E101", 2, 3), ("E203", 1, 3)]
+    assert [(one["code"], one["line"], one["column"]) for one in found] == [("E203", 1, 3), ("E101", 2, 3)]
 
 
 def test_options_that_do_not_fit(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.predicate import Predicate
 from thalweg.planning.input_dependency import Dependency, analyse
 from thalweg.planning.published import Published
 from thalweg.solvers.clingo import solve_once
-from thalweg.solvers.programs import read_program
 
 TRAFFIC = """
 very_slow_speed(X) :- average_speed(X,Y), Y < 20.

@@ -3,7 +3,8 @@
 import pytest
 
 from thalweg.diagnostics import Source
-from thalweg.solvers.clingo import parse, solve_once
+from thalweg.languages.asp.parse import parse
+from thalweg.solvers.clingo import solve_once
 
 
 def test_only_what_is_shown_is_told() -> None:

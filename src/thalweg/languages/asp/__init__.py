@@ -4,11 +4,60 @@
 
     a(X) :- p(X) in [2], not q(X) in [2].
 
-clingo itself is not needed here: `solvers.clingo.parse` hands over the statements, which are known by their types.
+The statements that the parser hands over are known by their types, so that nothing here but `parse` needs clingo.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from thalweg.languages.registry import Language
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.languages.registry import Language, Options
+from thalweg.model.time import Clock
 
-LANGUAGE: Final = Language("asp", (".lp",), kind="answer sets")
+if TYPE_CHECKING:
+    from thalweg.languages.asp.program import AspProgram
+
+
+def compile(sources: Sequence[Source], options: Options) -> "tuple[AspProgram, list[Diagnostic]]":
+    """One program from all texts, which knows the background, as far as they can be read, and every diagnostic."""
+    from thalweg.languages.asp.directives import contradictions, take_out
+    from thalweg.languages.asp.frame import own_frame
+    from thalweg.languages.asp.numbers import in_facts
+    from thalweg.languages.asp.reader import read_program
+    from thalweg.planning.check import counts_for_ever
+
+    found = list(contradictions(map(take_out, sources)))
+    # Each is read on its own, so that whatever is wrong has its place; then they are one.
+    found += (one for source in sources for one in read_program(source, options.inputs)[1])
+    whole = Source(", ".join(one.name for one in sources), "\n#program base.\n".join(one.text for one in sources))
+    program, wrong = read_program(sources[0] if len(sources) == 1 else whole, options.inputs)
+    found += wrong if len(sources) > 1 and not found else ()
+    if program.window is not None:
+        try:
+            own_frame(program.window, Clock(options.tick_length))
+        except Rejected as error:
+            found += error.diagnostics
+    if options.background and program.reckons:
+        found += in_facts(options.background, replace(program.names, signatures=program.mentioned))
+    if not found:
+        found += (counts_for_ever(one.span) for one in program.obstacles if one.endless)
+    return program.knowing(options.background), found
+
+
+def includes(source: Source) -> Sequence[tuple[str, Span]]:
+    """The files that a text includes."""
+    from thalweg.languages.asp.directives import take_out
+
+    return take_out(source).includes
+
+
+_OPTIONS: Final = "--window --slide --models --inputs --solve-limit --solver --workers --report --decomposition"
+
+LANGUAGE: Final = Language(
+    "asp",
+    (".lp",),
+    compile,
+    understands=frozenset(_OPTIONS.split()),
+    includes=includes,
+)

@@ -83,7 +83,7 @@ class AspProgram:
         """The program that has some of the outlines, and takes some of the inputs.
 
         >>> from thalweg.diagnostics import Source
-        >>> from thalweg.solvers.programs import read_program
+        >>> from thalweg.languages.asp.reader import read_program
         >>> program, _ = read_program(Source("x.lp", "a(X) :- p(X), not q(X).  b(X) :- p(X), r(X)."))
         >>> program.part([1], [Predicate("p", 1), Predicate("r", 1)]).text()
         'b(X) :- p(X); r(X).'

@@ -9,9 +9,11 @@ becomes
         Comparison("<=", Constant("18"), Variable("V"))))
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, Source
+from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.languages.lars.program import parse, read
@@ -20,9 +22,10 @@ from thalweg.languages.registry import Language, Options
 __all__ = ["LANGUAGE", "FactReader", "compile", "parse", "read", "read_fact"]
 
 
-def compile(source: Source, options: Options) -> tuple[Program, list[Diagnostic]]:
-    """What can be read of a text, and what is wrong with the rest."""
-    return parse(source, options.tick_length)
+def compile(sources: Sequence[Source], options: Options) -> tuple[Program, list[Diagnostic]]:
+    """What can be read of texts, and what is wrong with the rest."""
+    parsed = [parse(source, options.tick_length) for source in sources]
+    return merge([program for program, _ in parsed]), [found for _, wrong in parsed for found in wrong]
 
 
 LANGUAGE: Final = Language("lars", (".lars",), compile, background=(".facts", ".lars"))

@@ -7,9 +7,41 @@ The profiles `rdfs`, `pd` and `rl` are tables of rules over triples (`rules/`), 
 `ql` is compiled from axioms. What an ontology forbids becomes rules that find clashes (`checking`).
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.languages.owl.formats import FORMATS
-from thalweg.languages.registry import Language
+from thalweg.languages.registry import RULES, Graph, Language, Options
 
-LANGUAGE: Final = Language("owl", tuple(FORMATS), kind="ontology", background=tuple(FORMATS))
+if TYPE_CHECKING:
+    from thalweg.ir.nodes import Program
+    from thalweg.languages.owl.checking import Checked
+
+
+def compile(documents: Sequence[Graph], options: Options) -> "tuple[Program | Checked, list[Diagnostic]]":
+    """The rules of all documents together, or their checks, and what deserves a warning."""
+    from thalweg.languages.owl import checking, compiling
+    from thalweg.languages.owl.program import Options as Additions
+
+    asked = options.ontology
+    name = ", ".join(document.name for document in documents)
+    triples = [triple for document in documents for triple in document.triples]
+    if asked.checks:
+        return checking.compile(name, triples, asked, options.beside)
+    additions = Additions(asked.literals, asked.witnesses)
+    window = int(asked.window)
+    return compiling.compile(name, triples, asked.profile, window, asked.schema, additions, options.beside)
+
+
+_OPTIONS: Final = "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts"
+
+LANGUAGE: Final = Language(
+    "owl",
+    tuple(FORMATS),
+    compile,
+    background=tuple(FORMATS),
+    understands=RULES | frozenset(_OPTIONS.split()),
+    takes_triples=True,
+    specialised=True,
+)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Hints, Interface, InWindow, Literal, Now, Program, Rule, TimeWindow
+from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Ontology
@@ -21,6 +22,8 @@ from thalweg.languages.owl.negative import Negative, Taxonomy, close
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
 from thalweg.model.vocabulary import Triple, is_schema, short
+from thalweg.planning import topology
+from thalweg.planning.choose_topology import USUAL, Choice, Costs, lay_out, moved
 
 LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
 """The bolts of a taxonomy; None where classes are told apart by the sides that they are on, and by nothing else."""
@@ -31,11 +34,40 @@ TOLD = frozenset({Predicate(INCONSISTENT, 3)})
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The program, what it was made from, and what deserves a warning."""
+    """The program, what it was made from, and what deserves a warning; and by which costs its topology was chosen."""
 
     program: Program
     closed: Negative
     warnings: tuple[Diagnostic, ...]
+    chosen: Choice | None = None
+    costs: Costs = USUAL
+
+
+def compile(
+    name: str, triples: Sequence[Triple], asked: OntologyOptions, beside: Sequence[Program] = ()
+) -> tuple[Checked, list[Diagnostic]]:
+    """The checks of an ontology by the topology that is asked for, and every diagnostic."""
+    chosen: list[Choice] = []
+    costs = moved() if asked.spread else USUAL
+
+    def bolts(known: Taxonomy) -> Sequence[Bolt] | None:
+        how = (asked.topology or "auto", asked.bolts, asked.frequencies, costs)
+        chosen.append(lay_out(topology.Taxonomy(*known), *how))
+        return chosen[-1].topology
+
+    found: list[Diagnostic] = []
+    if any(program.rules for program in beside):
+        found.append(Diagnostic("E403", "`--as consistency` checks ontologies only: leave the rules out"))
+    checks = checked(name, triples, int(asked.window), bolts)
+    found += (*checks.warnings, *_fewer_bolts(asked, chosen[-1]))
+    return replace(checks, chosen=chosen[-1], costs=costs), found
+
+
+def _fewer_bolts(asked: OntologyOptions, chosen: Choice) -> Iterator[Diagnostic]:
+    count = len(chosen.topology or ())
+    if asked.topology == "ltm" and asked.bolts is not None and count < asked.bolts:
+        message = f"`--bolts {asked.bolts}`: the disjoint classes form only {count} groups, so {count} bolts are used"
+        yield Diagnostic("W413", message, help=f"use `--bolts {count}`, or leave it out for the cheapest number")
 
 
 def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) -> Checked:

@@ -225,7 +225,7 @@ def _clash(broken: Broken) -> Clash:
 
 
 class Explaining:
-    """An engine whose changes are clashes with their reasons."""
+    """Takes an engine through time; its changes are clashes with their reasons."""
 
     def __init__(self, engine: "Engine", emit: str) -> None:
         assert engine.program.hints.justification is not None

@@ -16,11 +16,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.connectors.batches import triple
+from thalweg.connectors.batches import read_fact, triple
 from thalweg.connectors.readers import open_reader
 from thalweg.connectors.tabular import cell_term
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER

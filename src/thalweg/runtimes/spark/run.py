@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.worker_cache import Start
 
 PAUSE: Final = 0.05
-DEED: Final = "program.json"
+MANIFEST: Final = "program.json"
 LEDGER: Final = "delivered.json"
 MALFORMED: Final = "malformed.json"
 # After this many batches what Spark remembers of old ones is dropped.
@@ -45,7 +45,7 @@ TRIMMED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SparkTarget:
     """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
 
     A `short` run takes no time to optimise the code of Java.
@@ -72,7 +72,7 @@ class Outcome:
 def run(
     job: Job,
     items: Callable[[Dictionary], Items],
-    place: Place,
+    target: SparkTarget,
     deliver: Callable[[Path], Delivery],
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
@@ -87,7 +87,7 @@ def run(
     A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
-        folder = place.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
+        folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
         stack.enter_context(held(folder))
         guard = stack.enter_context(Guard(interrupt))
         check_claim(folder, job, options or {})
@@ -99,7 +99,7 @@ def run(
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
         try:
             session = open_session(
-                place.master, job.partitions, verbose=place.verbose, jars=place.jars, short=place.short
+                target.master, job.partitions, verbose=target.verbose, jars=target.jars, short=target.short
             )
         except Exception:
             if interrupt.asked:
@@ -117,7 +117,7 @@ def run(
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
             beat = watch or _beat(shown, feeder)
-            _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, place), beat)
+            _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, target), beat)
         if feeder.error is not None:
             raise feeder.error
         if feeder.malformed is not None:
@@ -162,14 +162,14 @@ def compile_kernels() -> None:
 
 def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
     """Refuses a checkpoint folder that belongs to another program, or to a run with other options."""
-    deed = folder / DEED
-    if not deed.exists():
+    manifest = folder / MANIFEST
+    if not manifest.exists():
         return
     try:
-        known = json.loads(deed.read_text(encoding="utf-8"))
+        known = json.loads(manifest.read_text(encoding="utf-8"))
         fingerprint, program, given = known["fingerprint"], known["program"], known["options"]
     except (ValueError, KeyError, TypeError):
-        raise _refused(f"`{folder}` is not a checkpoint: its `{DEED}` cannot be read") from None
+        raise _refused(f"`{folder}` is not a checkpoint: its `{MANIFEST}` cannot be read") from None
     if program != job.text:
         raise _refused(f"the checkpoint `{folder}` belongs to another program")
     if fingerprint != job.fingerprint:
@@ -181,12 +181,12 @@ def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
 
 def claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
     """Makes a checkpoint folder this job's own."""
-    deed = folder / DEED
-    if not deed.exists():
+    manifest = folder / MANIFEST
+    if not manifest.exists():
         data = {"fingerprint": job.fingerprint, "program": job.text, "options": dict(options)}
-        unfinished = deed.with_suffix(".unfinished")
+        unfinished = manifest.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(data), encoding="utf-8")
-        unfinished.replace(deed)
+        unfinished.replace(manifest)
 
 
 def _refused(message: str) -> Rejected:
@@ -238,13 +238,13 @@ def _follow(
             raise Failed(Diagnostic("E407", "Spark stopped the run"))
 
 
-def _must_stop(interrupt: Interrupt, guard: Guard, feeder: Feeder, place: Place) -> bool:
+def _must_stop(interrupt: Interrupt, guard: Guard, feeder: Feeder, target: SparkTarget) -> bool:
     """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read."""
     if not interrupt.asked:
         return False
-    if place.checkpoint is None:
+    if target.checkpoint is None:
         feeder.finish()
-    return place.checkpoint is not None or guard.quiet
+    return target.checkpoint is not None or guard.quiet
 
 
 @contextmanager

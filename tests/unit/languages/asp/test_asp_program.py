@@ -6,10 +6,10 @@ from thalweg.diagnostics import Source
 from thalweg.ir.outline import Occurrence
 from thalweg.languages.asp.directives import OwnWindow, take_out
 from thalweg.languages.asp.program import AspProgram
+from thalweg.languages.asp.reader import read_program
 from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.solvers.programs import read_program
 
 UB = "http://example.org/ub#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg.diagnostics import Source
-from thalweg.solvers.programs import read_program
+from thalweg.languages.asp.reader import read_program
 
 REASON = "recursion that computes new numbers may not terminate"
 

@@ -20,8 +20,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.windowed import Connected, Windowed
 from thalweg.planning.wire_parts import Wiring
-from thalweg.runtimes.answer_sets.windowed import Connected, Windowed
 from thalweg.runtimes.emit import AnswerBlock, Emitter, Solution
 from thalweg.runtimes.rule_engine import RuleEngine
 

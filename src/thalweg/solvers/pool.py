@@ -5,7 +5,7 @@ stream with ever new ones fills the memory: a process that has grounded `RENEWAL
 interrupted: a process that overstays the limit is ended, and its answer is incomplete. And what Python does around
 it (spelling facts, reading answers) happens on one core however many threads there are.
 
-A task holds all that is needed to solve it, so any process of the crew can take any task.
+A task holds all that is needed to solve it, so any process of the pool can take any task.
 """
 
 import os
@@ -25,22 +25,22 @@ from typing import IO, Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Failed
 from thalweg.model.machine import SHARE, allowed
-from thalweg.solvers.clingo import Solved, Task, Unsolvable, solve
+from thalweg.solvers.clingo import Solved, Task, UnsolvableError, solve
 
 RENEWAL: Final = 1_000_000
-# A process that is given so many seconds more than the limit finds the time to end its search. From then on it has all
+# A process that is given a few seconds more than the limit finds the time to end its search. From then on it has all
 # the time that it needs to say what it has found.
 _GRACE: Final = 0.25
 _LOOK: Final = 0.5
 
-_MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.crew import work; work()"
+_MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.pool import work; work()"
 
 
 class SolverPool:
-    """So many processes, made when they are needed; with none, tasks are solved in this process.
+    """Processes, made when they are needed; with none, tasks are solved in this process.
 
-    >>> with SolverPool(1) as crew:
-    ...     [solved.answers for solved in crew.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
+    >>> with SolverPool(1) as pool:
+    ...     [solved.answers for solved in pool.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
     [(('p', 'q'),), ()]
     """
 
@@ -184,7 +184,7 @@ def _send(pipe: IO[bytes], value: object) -> None:
 def _here(task: Task) -> Solved:
     try:
         return solve(task)
-    except Unsolvable as error:
+    except UnsolvableError as error:
         raise _failed(str(error)) from error
 
 
@@ -200,7 +200,7 @@ def _end_with(parent: int) -> None:
 
 
 def work() -> None:
-    """What a process of the crew does: solves what comes in until nothing more comes."""
+    """What a process of the pool does: solves what comes in until nothing more comes."""
     # Ctrl-C is for the process that gives out the tasks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A program that counts for ever must not take the machine with it: clingo fails when it gets no more.
@@ -221,7 +221,7 @@ def work() -> None:
             return
         try:
             _send(sink, _packed(solve(task, ready)))
-        except Unsolvable as error:
+        except UnsolvableError as error:
             if isinstance(error.__cause__, MemoryError):
                 # There is no room left to say so; the other process knows what the end of this one means.
                 os._exit(1)

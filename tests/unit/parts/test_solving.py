@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
-from thalweg.runtimes.answer_sets.solving import Solving, Spelling
+from thalweg.parts.answer_sets.solving import Solving, Spelling
 from thalweg.solvers.clingo import Solved, Task
-from thalweg.solvers.programs import read_program
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 NAMES = (Names({"ub": "http://ub#", "rdf": RDF}), Names({"": "http://all#"}), Names())
@@ -80,6 +80,6 @@ def test_all_that_was_found_in_time_is_told() -> None:
 def test_facts_of_one_cell_are_spread_again() -> None:
     program, _ = read_program(Source("x.lp", "a(X) :- p(X), not q(X)."))
     cell = [Fact("p", (f"x{number}",)) for number in range(400) if crc32(f"x{number}".encode()) % 4 == 1]
-    crew = Slow()
-    Solving(program, crew, background=cell, buckets=4, spread_from=0).answer(0, 0)
-    assert [task.facts.count("p(") > len(cell) / 8 for task in crew.tasks] == [True] * 4
+    pool = Slow()
+    Solving(program, pool, background=cell, buckets=4, spread_from=0).answer(0, 0)
+    assert [task.facts.count("p(") > len(cell) / 8 for task in pool.tasks] == [True] * 4

@@ -22,25 +22,25 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.asp.frame import Frame
+from thalweg.languages.asp.numbers import Numbers
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.numbers import Numbers
 from thalweg.runtimes.emit import AnswerBlock, Solution
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
 
 MOST_EMPTY: Final = 1_000
-"""So many windows without facts are answered in a row."""
+"""How many windows without facts are answered in a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one piece of a program had to do for a window: facts of some inputs, seconds, and how many answers.
 
-    What nobody can tell is None: where pieces are evaluated together, how long each took, and who forbids an answer.
+    What is not known is None: where pieces are evaluated together, how long each took, and which forbids an answer.
     """
 
     inputs: tuple[Predicate, ...]
@@ -51,10 +51,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer sets of a window; whether these are all that was asked for; and who had to do what.
+    """The answer sets of a window; whether these are all that was asked for; and what each piece had to do.
 
-    `overtime`: it is complete, and took longer than it may. `together` is how long all took where nobody can tell them
-    apart.
+    `overtime`: it is complete, and took longer than it may. `together` is how long all took where they
+    cannot be told apart.
     """
 
     sets: tuple[Sequence[str], ...]
@@ -102,9 +102,9 @@ class Connected(Evaluator, Protocol):
 class Inputs:
     """What a program takes from streams; the rest stays outside.
 
-    Facts that the program never speaks of are passed over. Facts of a predicate that it speaks of, and that is no
-    input, would change what it means: they are passed over, too, and told of once.
-    So are numbers that are none to clingo.
+    Facts of predicates that the program does not mention are skipped. Those of a predicate that it mentions, and that
+    is not an input, would change what it means: they are skipped, too, with one warning. There is also one warning of
+    numbers that are text to clingo.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Inputs:
         self._strays: set[Predicate] = set()
 
     def only(self, batch: Batch) -> Batch:
-        """A batch without what is no input."""
+        """A batch without what is not an input."""
         self._learn([signature for signature in batch.rows if signature not in self._taken])
         rows = {signature: words for signature, words in batch.rows.items() if self._taken[signature]}
         if len(rows) < len(batch.rows):
@@ -133,7 +133,7 @@ class Inputs:
     def _learn(self, signatures: Iterable[Predicate]) -> None:
         found = {signature: self._names.known_as(signature) for signature in signatures}
         self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
-        # A class may be an input, and so may `rdf_type`: a fact that comes in as one of them is no stray.
+        # A class may be an input, and so may `rdf_type`: a fact that comes in as one of them is not a stray.
         strays = {name for signature, names in found.items() if not self._taken[signature] for name in names}
         strays -= self._strays
         self._strays |= strays
@@ -145,7 +145,7 @@ class Inputs:
 
 Listener = Callable[[Solution, Answered], None]
 Repeats = Callable[[Solution, Answered, int], None]
-"""Hears of the first of windows that are passed over, with the answer that all have, and how many there are."""
+"""Called with the first of windows that are passed over, the answer that all have, and how many there are."""
 
 
 class TimeoutLog:
@@ -170,7 +170,7 @@ class TimeoutLog:
         if answered.overtime:
             self._overtime.append(solution.t)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         if self._incomplete:
             self._report(_too_slow(self._incomplete))
         if self._overtime:
@@ -180,7 +180,7 @@ class TimeoutLog:
 
 
 class Windowed:
-    """A program that is asked whenever a window closes; also its own emitter, because it has nothing else to tell."""
+    """A program that is asked whenever a window closes; also its own emitter: answers are all that it outputs."""
 
     shed: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
@@ -202,7 +202,7 @@ class Windowed:
         self._evaluator = evaluator
         self._inputs = inputs
         self._frame = frame
-        self._tardy = TimeoutLog(report)
+        self._timeouts = TimeoutLog(report)
         self._listen = listen
         self._repeats = repeats
         self._interrupt = interrupt or Interrupt()
@@ -231,7 +231,7 @@ class Windowed:
         )
 
     def _until_interrupted(self, solutions: Iterator[Solution]) -> Iterator[Solution]:
-        """Solving may take for ever: who asks to end in the middle of it gets no answer, and no more of them."""
+        """Solving may take for ever: an interrupt in the middle of it ends the answers."""
         if self._ended:
             return
         try:
@@ -272,7 +272,7 @@ class Windowed:
     def _pass_over(self, closings: range) -> None:
         start, tick = self._ticks_of(closings[0] - self._frame.size + 1, closings[0])
         if self._repeats is None:
-            self._tardy.pass_over(tick, len(closings))
+            self._timeouts.pass_over(tick, len(closings))
             return
         answered = self._evaluator.answer(closings[-1] - self._frame.size + 1, closings[-1])
         self._repeats(Solution(tick, start, answered.sets, not answered.complete), answered, len(closings))
@@ -297,12 +297,12 @@ class Windowed:
     def _answer(self, closing: int) -> Solution:
         self._closed = True
         start = max(0, closing - self._frame.size + 1)
-        # Who has asked to end before hears of what is decided; a wait would end at once.
+        # After an interrupt the windows that are decided are still answered; a wait would end at once.
         with nullcontext() if self._interrupt.asked else self._interrupt.waiting():
             answered = self._evaluator.answer(start, closing)
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
         solution = Solution(last, first, answered.sets, not answered.complete)
-        self._tardy.take(solution, answered)
+        self._timeouts.take(solution, answered)
         self._listen(solution, answered)
         return solution
 
@@ -311,14 +311,14 @@ class Windowed:
         return self.first + start, self.first + closing
 
     def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
-        """What `advance` gives is what is told."""
+        """What `advance` gives is the output."""
         yield from deltas
 
     def finish(self) -> Iterator[AnswerBlock]:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
             yield from self._until_interrupted(iter(map(self._answer, (self._position,))))
-        self._tardy.tell()
+        self._timeouts.report()
 
     def save(self) -> dict[str, Any]:
         """How far it has come, apart from what the evaluator holds."""

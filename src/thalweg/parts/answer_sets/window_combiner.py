@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.runtimes.answer_sets.windowed import Answered, Listener, Share, TimeoutLog
+from thalweg.parts.answer_sets.spark_job import AnswerSetJob
+from thalweg.parts.answer_sets.windowed import Answered, Listener, Share, TimeoutLog
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.answer_set_job import AnswerSetJob
 from thalweg.solvers.clingo import Solved
 from thalweg.solvers.combine import combine
 
@@ -62,10 +62,10 @@ class WindowCombiner:
 
     def __init__(self, job: AnswerSetJob, listen: Listener, report: Callable[[Diagnostic], None]) -> None:
         self._pieces = [spread.piece for spread in job.spreads]
-        self._limit = job.asking.seconds
+        self._limit = job.options.seconds
         self._slide = job.frame.slide
         self._listen = listen
-        self._tardy = TimeoutLog(report)
+        self._timeouts = TimeoutLog(report)
 
     def solutions(self, rows: list[dict[str, Any]]) -> Iterator[Solution]:
         """The answers of the windows that close in a batch, in order."""
@@ -73,7 +73,7 @@ class WindowCombiner:
         for number, length, parts in _aligned(found):
             tick, start = parts[0].window(number, self._slide)
             if all(part.is_repeated for part in parts):
-                self._tardy.pass_over(tick, length)
+                self._timeouts.pass_over(tick, length)
             else:
                 yield self._solution(tick, start, [part.data for part in parts])
 
@@ -83,7 +83,7 @@ class WindowCombiner:
         sets, complete = combine(solved, until)
         answered = Answered(sets, complete, self._shares(parts, len(sets)), any(part["overtime"] for part in parts))
         solution = Solution(tick, start, sets, not complete)
-        self._tardy.take(solution, answered)
+        self._timeouts.take(solution, answered)
         self._listen(solution, answered)
         return solution
 
@@ -101,4 +101,4 @@ class WindowCombiner:
 
     def finish(self) -> None:
         """Reports which windows took too long, and how many were passed over."""
-        self._tardy.tell()
+        self._timeouts.report()

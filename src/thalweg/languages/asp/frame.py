@@ -13,7 +13,10 @@ window: whoever evaluates incrementally moves on pane by pane.
 import re
 from dataclasses import dataclass
 from math import gcd
+from typing import Final
 
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.languages.asp.directives import OwnWindow
 from thalweg.model.time import FOREVER, Clock, milliseconds
 
 
@@ -54,7 +57,7 @@ class Frame:
         return self.size // self.pane
 
 
-class Uneven(ValueError):  # noqa: N818
+class UnevenError(ValueError):
     """A length that is not a whole number of ticks."""
 
 
@@ -81,7 +84,21 @@ def _length(text: int | str, clock: Clock) -> tuple[int, bool]:
     found = re.fullmatch(r"([0-9]{1,18})\s*(#?)", str(text).strip())
     ticks, rest = (int(found[1]), 0) if found else divmod(milliseconds(str(text)), clock.tick_length)
     if rest:
-        raise Uneven(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")
+        raise UnevenError(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")
     if not 0 < ticks < FOREVER:
         raise ValueError(f"`{text}` is not a window's length: it must be longer than 0, and finite")
     return ticks, bool(found and found[2])
+
+
+def own_frame(window: OwnWindow, clock: Clock) -> Frame:
+    """The windows that a program brings; raises `Rejected` where they have no meaning."""
+    try:
+        return read_frame(window.size, window.slide, clock)
+    except ValueError as error:
+        code = "E105" if isinstance(error, UnevenError) else "E206"
+        raise Rejected([Diagnostic(code, str(error), window.span, help=_OWN)]) from None
+
+
+_OWN: Final = (
+    "write whole ticks, as in `#from stream <http://example.org/s> [TIME 3s STEP 2s]`, or run with another `--tick`"
+)

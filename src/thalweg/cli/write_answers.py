@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thalweg.cli.errors import forget_stdout
 from thalweg.cli.settings import Delivery
@@ -43,11 +43,11 @@ class Channel:
 
 
 LateLines = Callable[[str], None] | None
-"""Who takes lines about late facts, if anyone."""
+"""What takes lines about late facts, if they are kept."""
 
 
 def deliver(
-    starting: "Callable[[LateLines], Job[Any]]",
+    starting: "Callable[[LateLines], Job]",
     delivery: Delivery,
     clock: "Clock",
     interrupt: "Interrupt",
@@ -63,7 +63,7 @@ def deliver(
         _write(job, open_output(delivery.out), formatter(delivery.format, clock), interrupt)
 
 
-def _write(job: "Job[Any]", sink: "Sink", format: "Formatter", interrupt: "Interrupt") -> None:
+def _write(job: "Job", sink: "Sink", format: "Formatter", interrupt: "Interrupt") -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())

@@ -1,9 +1,12 @@
-"""How ontologies are read, and what for."""
+"""What users ask of languages, and what a compiler is given besides its texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from thalweg.ir.nodes import Program
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.planning.choose_topology import TOPOLOGIES
 
 PROFILES: Final = ("rdfs", "pd", "rl", "ql")
@@ -11,14 +14,14 @@ TASKS: Final = ("entailment", "consistency")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OntologyOptions:
     """How ontologies are read: by which profile, and for how long a triple of a stream counts after its tick.
 
-    `schema`: triples about classes and properties may come on streams too, and what follows about them is told. To pD*
-    can be added: `literals`, blank nodes that stand for them; `witnesses`, for values that restrictions promise.
+    `schema`: triples about classes and properties may come on streams too, and what follows about them is output. To
+    pD* can be added: `literals`, blank nodes that stand for them; `witnesses`, for values that restrictions promise.
 
-    `task` says what for: `entailment`, what follows is told; `consistency`, who breaks which axiom of DL-Lite. That is
-    checked by a `topology`: `ntm`, `ltm` on so many `bolts`, or `auto`, which takes the cheapest way for classes and
+    `task` says what for: `entailment`, what follows; `consistency`, who breaks which axiom of DL-Lite. That is checked
+    by a `topology`: `ntm`, `ltm` on a number of `bolts`, or `auto`, which takes the cheapest way for classes and
     properties that are as frequent as `frequencies` says; where it is `spread` by Spark, moving them has its price.
     """
 
@@ -47,7 +50,7 @@ class Reading:
         self._check_topology()
 
     def _check_topology(self) -> None:
-        if self.task != "consistency":
+        if not self.checks:
             if self.topology is not None or self.bolts is not None:
                 raise ValueError("`--topology` and `--bolts` need `--as consistency`")
             return
@@ -58,3 +61,26 @@ class Reading:
         if self.schema or self.profile != "rl":
             left_out = "leave `--profile` and `--schema-stream` out"
             raise ValueError(f"`--as consistency` uses DL-Lite and a fixed schema: {left_out}")
+
+    @property
+    def checks(self) -> bool:
+        """Whether contradictions are looked for, and not what follows."""
+        return self.task == "consistency"
+
+    @property
+    def wants_frequencies(self) -> bool:
+        """Whether it would help to know how frequent classes and properties are."""
+        return self.checks and self.topology in (None, "auto") and self.frequencies is None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a compiler may need to know: how many milliseconds a tick lasts; what the user asks of ontologies, whose
+    `window` is in ticks; the `inputs` of answer set programs; the facts that always hold; and the rules `beside`.
+    """
+
+    tick_length: int = 1_000
+    ontology: OntologyOptions = OntologyOptions()
+    inputs: tuple[Predicate, ...] = ()
+    background: tuple[Fact, ...] = ()
+    beside: tuple[Program, ...] = ()

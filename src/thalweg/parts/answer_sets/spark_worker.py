@@ -15,20 +15,20 @@ import numpy as np
 
 from thalweg.diagnostics import Failed, Rejected, Source
 from thalweg.languages.asp.program import AspProgram
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
-from thalweg.runtimes.answer_sets.options import evaluator
-from thalweg.runtimes.answer_sets.windowed import Answered, Evaluator, Inputs, Windowed
+from thalweg.parts.answer_sets.solve_options import evaluator
+from thalweg.parts.answer_sets.spark_job import AnswerSetJob
+from thalweg.parts.answer_sets.windowed import Answered, Evaluator, Inputs, Windowed
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.answer_set_job import AnswerSetJob
 from thalweg.runtimes.spark.inbox import Inbox
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, failure, frame, terms_of, unframe, unwrap, wrap
-from thalweg.solvers.crew import SolverPool
-from thalweg.solvers.programs import read_program
+from thalweg.solvers.pool import SolverPool
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -96,7 +96,7 @@ class AnswerSetWorker:
         self._spread = job.spread_of(bucket)
         program = _program(job.source, job.inputs, job.background)
         part = program.part(self._spread.piece.rules, self._spread.piece.inputs)
-        self._held = Held(evaluator(part, job.asking, job.frame, tuple(job.share(bucket)), _crew()))
+        self._held = Held(evaluator(part, job.options, job.frame, tuple(job.share(bucket)), _crew()))
         self._inbox = Inbox(job, stage, bucket, self._held.dictionary, lambda run: run.signature)
         self._windowed = Windowed(
             self._held, Inputs(part), job.frame, job.settings.first, listen=self._answered, repeats=self._repeated

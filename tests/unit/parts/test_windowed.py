@@ -11,9 +11,9 @@ import pytest
 
 import thalweg
 from thalweg import SolveOptions
+from thalweg.languages.asp.frame import read_frame
 from thalweg.model.time import Clock
-from thalweg.runtimes.answer_sets.frame import read_frame
-from thalweg.solvers import crew
+from thalweg.solvers import pool
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"
 TRAFFIC = """
@@ -44,7 +44,7 @@ class Ask:
             if name in options
         }
         asking = SolveOptions(**{"workers": 0, **given})
-        return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, asking=asking, **options)]
+        return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, solving=asking, **options)]
 
 
 @pytest.fixture
@@ -308,16 +308,16 @@ def test_answers_of_a_live_stream_come_before_the_next_event(ask: Ask) -> None:
             yield tick, f"p({tick})"
 
     ask._program.write_text("q(X) :- p(X).")
-    answers = thalweg.run(ask._program, events(), asking=SolveOptions(workers=0))
+    answers = thalweg.run(ask._program, events(), solving=SolveOptions(workers=0))
     assert (next(answers).t, seen) == (0, [0, 1])  # type: ignore[union-attr]
 
 
 def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
-    from thalweg.api import Timing, load_parts, start
+    from thalweg.api import Timing, load_part, start
 
     ask._program.write_text("q(X) :- r(X).")
     events = [(tick, [f"p(x{tick}_{number})" for number in range(20_000)]) for tick in range(6)]
-    program = load_parts([ask._program], asking=SolveOptions(workers=0, solver="clingo"))
+    program = load_part([ask._program], solving=SolveOptions(workers=0, solver="clingo"))
     with start(program, events, Timing()) as job:
         for _ in job.pieces():
             pass
@@ -325,11 +325,11 @@ def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
 
 
 def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: Ask) -> None:
-    from thalweg.api import Timing, load_parts, start
+    from thalweg.api import Timing, load_part, start
 
     ask._program.write_text("q(X) :- p(X).")
     events = ((tick, [f"p(x{tick}_{number})" for number in range(10)]) for tick in range(12))
-    program = load_parts([ask._program], asking=SolveOptions(solver="engine"))
+    program = load_part([ask._program], solving=SolveOptions(solver="engine"))
     with start(program, events, Timing()) as job:
         words = job.runtime.engine.dictionary
         answers = (piece for piece in job.pieces() if piece is not None)
@@ -354,7 +354,7 @@ def resident() -> int:
 def test_memory_stays_the_same_over_ten_thousand_windows_of_ever_new_names(
     ask: Ask, solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "RENEWAL", 200_000)
+    monkeypatch.setattr(pool, "RENEWAL", 200_000)
 
     def events() -> Any:
         for tick in range(10_002):
@@ -362,7 +362,9 @@ def test_memory_stays_the_same_over_ten_thousand_windows_of_ever_new_names(
 
     ask._program.write_text("q(X) :- p(X,Y), Y < 25, not r(X). #show q/1.")
     sizes = []
-    for answer in thalweg.run(ask._program, events(), asking=SolveOptions(window=3, slide=1, solver=solver, workers=1)):
+    for answer in thalweg.run(
+        ask._program, events(), solving=SolveOptions(window=3, slide=1, solver=solver, workers=1)
+    ):
         if answer.t % 100 == 0:  # type: ignore[union-attr]
             sizes.append(resident())
     assert len(sizes) == 100

@@ -10,10 +10,10 @@ from cells import LOSSES, Cluster
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
-from thalweg.runtimes.answer_sets.options import SolveOptions
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.run import check_claim, claim
-from thalweg.solvers.crew import SolverPool
+from thalweg.solvers.pool import SolverPool
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
 
@@ -174,7 +174,9 @@ def test_gaps_are_the_same_in_cells_that_are_lost_and_in_one_process(
     events = [(0, "p(a)"), (900, "r(a)"), (2_500, "p(b)"), (2_600, "p(c)"), (90_000, "r(c)")]
     (tmp_path / "case.lp").write_text(text)
     asking = SolveOptions("all", window, slide, workers=0)
-    expected = [str(one) for one in thalweg.run(tmp_path / "case.lp", events, asking=asking, report=lambda found: None)]
+    expected = [
+        str(one) for one in thalweg.run(tmp_path / "case.lp", events, solving=asking, report=lambda found: None)
+    ]
     cluster, found = Cluster(text, asking, 2), []
     for number, (tick, fact) in enumerate(events, start=1):
         found += cluster.take([event(tick, fact)], ended=number == len(events))

@@ -1,4 +1,4 @@
-"""How an answer set program is asked: over which windows, for which answer sets, by whom, and for how long."""
+"""How an answer set program is solved: over which windows, for which answer sets, by what, and for how long."""
 
 import os
 from collections.abc import Collection, Iterable
@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Rejected, Span
+from thalweg.languages.asp.frame import Frame, own_frame, read_frame
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock, milliseconds
-from thalweg.runtimes.answer_sets.frame import Frame, Uneven, read_frame
 
 if TYPE_CHECKING:
-    from thalweg.languages.asp.directives import OwnWindow
     from thalweg.languages.asp.program import AspProgram
-    from thalweg.runtimes.answer_sets.solving import Solvers
-    from thalweg.runtimes.answer_sets.windowed import Connected
+    from thalweg.parts.answer_sets.solving import Solvers
+    from thalweg.parts.answer_sets.windowed import Connected
 
 MODELS: Final = ("first", "all", "brave", "cautious")
 SOLVERS: Final = ("auto", "clingo", "engine")
@@ -70,26 +69,12 @@ class SolveOptions:
         return read_frame(window, slide, clock)
 
 
-def own_frame(window: "OwnWindow", clock: Clock) -> Frame:
-    """The windows that a program brings; raises `Rejected` where they have no meaning."""
-    try:
-        return read_frame(window.size, window.slide, clock)
-    except ValueError as error:
-        code = "E105" if isinstance(error, Uneven) else "E206"
-        raise Rejected([Diagnostic(code, str(error), window.span, help=_OWN)]) from None
-
-
-_OWN: Final = (
-    "write whole ticks, as in `#from stream <http://example.org/s> [TIME 3s STEP 2s]`, or run with another `--tick`"
-)
-
-
 def evaluator(
     program: "AspProgram",
-    asking: SolveOptions,
+    options: SolveOptions,
     frame: Frame,
     background: Iterable[Fact] = (),
-    crew: "Solvers | None" = None,
+    pool: "Solvers | None" = None,
     dictionary: Dictionary | None = None,
     derived: Collection[Predicate] = (),
 ) -> "Connected":
@@ -97,33 +82,33 @@ def evaluator(
 
     Beside other parts of a plan they share a `dictionary` with these, which derive some of the inputs.
     """
-    # Names with prefixes stand for IRIs, which the engine is told of by a dictionary of its own.
+    # Names with prefixes stand for IRIs, which the engine knows by a dictionary of its own.
     foreign = dictionary is not None and bool(program.prefixes)
-    rules = None if asking.solver == "clingo" or foreign else program.lowered(frame.panes)
+    rules = None if options.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
+        from thalweg.parts.answer_sets.lowering import Lowered, Tally
         from thalweg.planning.input_dependency import analyse
-        from thalweg.runtimes.answer_sets.lowering import Lowered, Tally
 
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
         tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
         known = [Fact(fact.predicate, tuple(map(canonical, fact.args))) for fact in background]
-        lowered = Lowered(rules, frame, program.inputs, known, asking.seconds, tally, dictionary, derived)
+        lowered = Lowered(rules, frame, program.inputs, known, options.seconds, tally, dictionary, derived)
         if dictionary is None:
             lowered.dictionary.canonical = canonical if program.prefixes else None
         return lowered
-    check_solver(program, asking)
-    from thalweg.runtimes.answer_sets.solving import Solving
-    from thalweg.solvers.crew import SolverPool
+    check_solver(program, options)
+    from thalweg.parts.answer_sets.solving import Solving
+    from thalweg.solvers.pool import SolverPool
 
-    workers = os.cpu_count() or 1 if asking.workers is None else asking.workers
-    crew = crew or SolverPool(workers)
-    limit = asking.seconds
-    return Solving(program, crew, asking.models, limit, background, buckets=workers, dictionary=dictionary)
+    workers = os.cpu_count() or 1 if options.workers is None else options.workers
+    pool = pool or SolverPool(workers)
+    limit = options.seconds
+    return Solving(program, pool, options.models, limit, background, buckets=workers, dictionary=dictionary)
 
 
-def check_solver(program: "AspProgram", asking: SolveOptions) -> None:
-    """Who insists on the engine is told what it cannot answer."""
-    if asking.solver == "engine" and program.obstacles:
+def check_solver(program: "AspProgram", options: SolveOptions) -> None:
+    """`Rejected` where the engine is asked for and cannot answer."""
+    if options.solver == "engine" and program.obstacles:
         raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
 
 

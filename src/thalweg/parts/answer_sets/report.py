@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from thalweg.runtimes.answer_sets.windowed import Answered, Share
+from thalweg.parts.answer_sets.windowed import Answered, Share
 from thalweg.runtimes.emit import Solution
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -16,15 +16,15 @@ import numpy as np
 
 from thalweg.diagnostics import NOWHERE, Source
 from thalweg.ir.nodes import Program
+from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.planning.partition import Partitioning, Stage
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.options import SolveOptions
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.wire import UNKNOWN, Words
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
 
 WINDOWS = "windows"
-"""How answer sets leave a run: neither as snapshots nor as changes."""
+"""How answer sets are output: neither as snapshots nor as changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class AnswerSetJob(Job):
     inputs: tuple[Predicate, ...] = ()
     background: tuple[Fact, ...] = ()
     names: Names = field(default_factory=Names)
-    asking: SolveOptions = SolveOptions()
+    options: SolveOptions = SolveOptions()
     frame: Frame = field(default_factory=Frame)
     spreads: tuple[Spread, ...] = ()
 
@@ -71,7 +71,7 @@ class AnswerSetJob(Job):
 
     @cached_property
     def fingerprint(self) -> str:
-        asked = self.asking, self.frame, self.spreads
+        asked = self.options, self.frame, self.spreads
         what = (
             FORMAT,
             self.text,
@@ -95,7 +95,7 @@ class AnswerSetJob(Job):
             yield 0, number, next((keys[name] for name in sorted(known) if name in keys), None)
 
     def _takers(self, signature: Predicate) -> list[int]:
-        """The pieces that need facts of a signature; a window of a number of facts counts all of them."""
+        """The pieces that need facts of a signature; a window that counts facts counts all of them."""
         if self.frame.tuples:
             return list(range(len(self.spreads)))
         known = self.names.known_as(signature)
@@ -143,7 +143,7 @@ class AnswerSetJob(Job):
 def answer_set_job(
     program: "AspProgram",
     background: Iterable[Fact],
-    asking: SolveOptions,
+    options: SolveOptions,
     frame: Frame,
     settings: Settings,
     partitions: int,
@@ -159,7 +159,7 @@ def answer_set_job(
         inputs=program.inputs,
         background=tuple(background),
         names=program.names,
-        asking=asking,
+        options=options,
         frame=frame,
         spreads=tuple(_spreads(program, partitions if not frame.tuples else 1)),
     )
@@ -172,7 +172,7 @@ def _spreads(program: "AspProgram", partitions: int) -> Iterator[Spread]:
     start = 0
     for piece in found.pieces or (Piece((), (), 0),):
         keys = found.keys(piece) if found.parts else None
-        # The class of a fact `C(s)` is no argument that it could be sent by.
+        # The class of a fact `C(s)` is not an argument that it could be sent by.
         split = keys is not None and piece.inputs and partitions > 1 and not (typed and keys.get(typed))
         buckets = partitions if split else 1
         yield Spread(piece, keys if split and keys else {}, start, buckets)

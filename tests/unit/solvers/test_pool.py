@@ -3,9 +3,9 @@
 import pytest
 
 from thalweg.diagnostics import Failed
-from thalweg.solvers import crew
+from thalweg.solvers import pool
 from thalweg.solvers.clingo import Task
-from thalweg.solvers.crew import SolverPool
+from thalweg.solvers.pool import SolverPool
 
 PIGEONS = "1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q."
 ENDLESS = "n(0). n(X+1) :- n(X)."
@@ -46,7 +46,7 @@ def test_the_best_so_far_is_told() -> None:
 
 
 def test_a_process_that_has_grounded_enough_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "RENEWAL", 50)
+    monkeypatch.setattr(pool, "RENEWAL", 50)
     with SolverPool(1) as workers:
         (worker,) = workers._workers
         seen = set()
@@ -84,6 +84,6 @@ def test_waiting_is_part_of_the_limit(size: int) -> None:
     assert waiting.seconds < slow.seconds
 
 
-def test_a_crew_that_fails_does_not_wait_for_what_never_ends() -> None:
+def test_a_pool_that_fails_does_not_wait_for_what_never_ends() -> None:
     with pytest.raises(Failed, match="unsafe"), SolverPool(2) as workers:
         workers.solve([Task("a(X)."), Task(ENDLESS)])

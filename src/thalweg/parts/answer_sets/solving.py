@@ -26,9 +26,9 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
+from thalweg.parts.answer_sets.windowed import Answered, Share
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
-from thalweg.runtimes.answer_sets.windowed import Answered, Share
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
 
@@ -44,7 +44,7 @@ _END: Final = re.compile(rf"(?:(?:,{_WORD})*\))?\Z")
 # More at once take more room and no less time.
 _AT_ONCE: Final = 1_024
 
-# What was found in time is put together, if need be, for so many seconds after it.
+# What was found in time is put together, if need be, for this many seconds more.
 _GRACE: Final = 0.25
 
 # Fewer facts are solved faster by one process than by two.
@@ -55,7 +55,7 @@ Symbols = tuple[str, tuple[str, ...]]
 
 
 class Solvers(Protocol):
-    """Whoever solves tasks: processes on this machine, or executors elsewhere."""
+    """What solves tasks: processes on this machine, or executors elsewhere."""
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
         """What the tasks give, in their order."""
@@ -70,7 +70,7 @@ class Solving:
     def __init__(
         self,
         program: AspProgram,
-        crew: Solvers,
+        pool: Solvers,
         models: str = "first",
         limit: float | None = None,
         background: Iterable[Fact] = (),
@@ -79,7 +79,7 @@ class Solving:
         dictionary: Dictionary | None = None,
     ) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary
-        # Two spellings of one fact are one fact to windows of so many.
+        # Two spellings of one fact are one fact to windows that count.
         if dictionary is None:
             self.dictionary.canonical = program.names.canonical if program.prefixes else None
         dependency = analyse(program.outlines, program.inputs)
@@ -87,7 +87,7 @@ class Solving:
         self._keys = [dependency.keys(piece) for piece in self._pieces]
         self._tasks = [Task(text_of(program, piece), "", models, limit) for piece in self._pieces]
         self._limit = limit
-        self._crew = crew
+        self._pool = pool
         self._buckets = buckets
         self._spread_from = spread_from
         self._inputs = frozenset(program.inputs)
@@ -142,7 +142,7 @@ class Solving:
                 piece.inputs,
                 sum(map(len, window)),
                 sum(one.seconds for one in found),
-                # A piece whose parts have more combinations than can be told has those that are.
+                # A piece whose parts have more combinations than are output has those that are.
                 len(answers) if len(solved) == 1 else prod(len(one.answers) for one in found),
             )
             for piece, window, found in zip(self._pieces, windows, solved, strict=True)
@@ -178,7 +178,7 @@ class Solving:
         windows = list(windows)
         new = [(piece, text) for piece, texts in enumerate(windows) for text in texts if not self._knows(piece, text)]
         tasks = [replace(self._tasks[piece], facts=text) for piece, text in new]
-        answers = dict(zip(new, map(self._spell, self._crew.solve(tasks)), strict=True))
+        answers = dict(zip(new, map(self._spell, self._pool.solve(tasks)), strict=True))
         solved = [
             [answers.get((piece, text)) or self._last[piece][text] for text in texts]
             for piece, texts in enumerate(windows)
@@ -198,7 +198,7 @@ class Solving:
         self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def close(self) -> None:
-        self._crew.close()
+        self._pool.close()
 
 
 class Spelling:

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from thalweg.engine import Given
 from thalweg.ir.nodes import Program
+from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.windowed import Answered, Share
 from thalweg.planning.drop_renamings import drop_renamings
-from thalweg.runtimes.answer_sets.frame import Frame
-from thalweg.runtimes.answer_sets.windowed import Answered, Share
 from thalweg.runtimes.rule_engine import RuleEngine
 
 
@@ -55,8 +55,8 @@ class Lowered:
         self._turns: dict[tuple[Predicate, tuple[int, ...]], int] = {}
         self._arrived: deque[tuple[int, list[int]]] = deque()
         self._seconds = 0.0
-        # Answers that somebody may still read: their terms must be kept.
-        self._told: list[ref[Listing]] = []
+        # Answers that may still be read: their terms must be kept.
+        self._answers: list[ref[Listing]] = []
 
     @property
     def dictionary(self) -> Dictionary:
@@ -72,7 +72,7 @@ class Lowered:
         self._evaluate()
         began = perf_counter()
         facts = self._listing()
-        self._told = [told for told in self._told if told() is not None] + [ref(facts)]
+        self._answers = [answer for answer in self._answers if answer() is not None] + [ref(facts)]
         self._seconds += perf_counter() - began
         while self._arrived and self._arrived[0][0] < first:
             self._arrived.popleft()
@@ -134,8 +134,8 @@ class Lowered:
         self._engine.collect([*waiting, *self._needed()])
 
     def _needed(self) -> list[Batch]:
-        """What waits for the engine, and what somebody may still read."""
-        read = (facts.rows for told in self._told if (facts := told()) is not None)
+        """What waits for the engine, and answers that may still be read."""
+        read = (facts.rows for answer in self._answers if (facts := answer()) is not None)
         turns = Batch()
         for signature, words in self._turns:
             turns.add(signature, [*words])
@@ -146,7 +146,7 @@ class Lowered:
 
 
 class Tally:
-    """How many facts come to each piece of a program; `known_as` tells which inputs facts of a signature are.
+    """How many facts come to each piece of a program; `known_as` says which inputs facts of a signature are.
 
     >>> from thalweg.model.event import Batch
     >>> p, q, r = (Predicate(name, 1) for name in "pqr")
@@ -177,7 +177,7 @@ class Tally:
         return found
 
     def shares(self, counts: Sequence[Sequence[int]], seconds: float, answers: int) -> tuple[Share, ...]:
-        """What can be told of pieces that are evaluated together; of a single one, everything."""
+        """What is known of pieces that are evaluated together; of a single one, everything."""
         alone = len(self._pieces) == 1
         return tuple(
             Share(

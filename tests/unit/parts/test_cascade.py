@@ -16,7 +16,7 @@ def run(*programs: Source, **options: object) -> list[str]:
         workers=0, **{name: options.pop(name) for name in ("window", "slide", "models") if name in options}
     )
     events = [(1, ["on(c,a)"]), (4, ["on(d,b)", "closed(b)"])]
-    answers = thalweg.run(list(programs), on=events, emit="changes", asking=asking, **options)
+    answers = thalweg.run(list(programs), on=events, emit="changes", solving=asking, **options)
     return [f"{one.t} {'= ' if isinstance(one, Solution) else ''}{_shown(one)}" for one in answers]
 
 
@@ -66,7 +66,7 @@ def test_an_ontology_feeds_both() -> None:
     city = Source("city.ttl", "@prefix : <http://x/> . :Bus <http://www.w3.org/2000/01/rdf-schema#subClassOf> :Car .")
     solved = Source("cars.lp", "#prefix x: <http://x/>. seen(X) :- x_Car(X). #show seen/1.")
     rules = Source("r.lars", "both(X) :- seen(X), <http://x/Car>(X).")
-    answers = thalweg.run([city, solved, rules], on=[(1, "<http://x/Bus>(b)")], asking=SolveOptions(workers=0))
+    answers = thalweg.run([city, solved, rules], on=[(1, "<http://x/Bus>(b)")], solving=SolveOptions(workers=0))
     assert [str(one) for one in answers] == [
         '{"t":1,"window":[1,1],"answers":[["seen(b)"]]}',
         '{"t":1,"facts":["<http://x/Car>(b)","both(b)"]}',
@@ -103,7 +103,7 @@ def test_several_answers_cannot_feed_rules() -> None:
 
 
 def test_why_goes_through_the_parts() -> None:
-    parts = thalweg.api.load_parts([RULES, LIGHTS], asking=SolveOptions(workers=0))
+    parts = thalweg.api.load_part([RULES, LIGHTS], solving=SolveOptions(workers=0))
     timing = thalweg.api.Timing(last=1)
     proof = thalweg.api.run_to(parts, [(1, "on(c,a)")], timing).why(thalweg.Fact("go", ("c",)))
     assert [line.strip().split("   ")[0] for line in proof.render().splitlines()] == [

@@ -20,7 +20,7 @@ def read_program(source: Source, inputs: Sequence[Predicate] = ()) -> tuple[AspP
     (('light/1', 'slow/1'), [])
     """
     try:
-        from thalweg.solvers.clingo import parse
+        from thalweg.languages.asp.parse import parse
     except ModuleNotFoundError:
         message = "answer set programs are read by clingo, which is not installed"
         raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[asp]'`")]) from None

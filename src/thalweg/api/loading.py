@@ -1,0 +1,196 @@
+"""One part from programs of any languages, with their background, and all that is wrong with them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from thalweg.api.sources import (
+    Background,
+    Text,
+    as_list,
+    compiler_of,
+    facts_of,
+    language_of_background,
+    language_of_program,
+    read_all,
+    read_background,
+)
+from thalweg.api.timing import Timing
+from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
+from thalweg.ir.merge import TOGETHER
+from thalweg.ir.nodes import Program, TermAnnotations
+from thalweg.languages.compile_options import OntologyOptions, Options
+from thalweg.languages.registry import Language
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.model.triples import TRIPLES
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.compose import compose
+from thalweg.parts.part import Part
+
+
+def load(
+    *programs: Program | Text,
+    background: Background = (),
+    tick: str = "1s",
+    ontology: OntologyOptions = OntologyOptions(),
+    report: Callable[[Diagnostic], None] = warn,
+) -> Program:
+    """One program from many, with its background; raises `Rejected` with all that is wrong, reports the warnings.
+
+    >>> load("q(X) :- p(X) in [3].").derived
+    frozenset({'q/1'})
+    """
+    return load_part(programs, background, tick, ontology, report=report).rules
+
+
+def load_part(
+    programs: Iterable[Program | Text],
+    background: Background = (),
+    tick: str = "1s",
+    ontology: OntologyOptions = OntologyOptions(),
+    solving: SolveOptions = SolveOptions(),
+    inputs: Sequence[str] = (),
+    report: Callable[[Diagnostic], None] = warn,
+) -> Part:
+    """What a run of programs evaluates; raises `Rejected` with all that is wrong, reports the warnings."""
+    part, found = analyse(programs, background, tick, ontology, solving, inputs)
+    if any(one.severity == "error" for one in found):
+        raise Rejected(found)
+    for warning in found:
+        report(warning)
+    return part
+
+
+def analyse(
+    programs: Iterable[Program | Text],
+    background: Background = (),
+    tick: str = "1s",
+    ontology: OntologyOptions = OntologyOptions(),
+    solving: SolveOptions = SolveOptions(),
+    inputs: Sequence[str] = (),
+) -> tuple[Part, list[Diagnostic]]:
+    """The part as far as programs can be read, and every diagnostic."""
+    found, unread = list[Diagnostic](), list[Diagnostic]()
+    given, facts = as_list(programs), as_list(background)
+    timing = Timing(tick, delay=ontology.window)
+    length, window = timing.clock.tick_length, timing.ticks()[2]
+    read = _read(given, facts, length, unread)
+    if ontology.checks and not any(language.specialised for language in read.sources):
+        found.append(Diagnostic("E403", "there is no ontology to check"))
+    asked = replace(ontology, window=window)
+    everything = (*read.known, *read.absorbed)
+    options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything)
+    compiled = _compile(read, options, found)
+    part, wrong = compose(compiled, everything, solving)
+    found += (*unread, *_apart(given, facts, compiled), *wrong)
+    order = list(dict.fromkeys(one.span.source for one in found))
+    return part, sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Programs that were loaded before, and the texts of the others; what the background says.
+
+    What a document of the background says about classes and properties matters to an ontology, whichever option brings
+    it: it is `absorbed` by the language of the ontology, and a fact to others only.
+    """
+
+    programs: list[Program]
+    sources: dict[Language, list[Source]]
+    known: tuple[Fact, ...]
+    absorbed: tuple[Fact, ...]
+
+
+def _read(
+    programs: Sequence[Program | Text], background: Sequence[Text | Fact], tick_length: int, found: list[Diagnostic]
+) -> _Read:
+    texts = _by_language(programs, found)
+    documents: dict[Language, list[Text]] = {}
+    known: list[Fact] = []
+    for facts in background:
+        language = language_of_background(facts)
+        if language is not None and language.specialised and language in texts and not isinstance(facts, Fact):
+            documents.setdefault(language, []).append(facts)
+        else:
+            known += read_background(facts, tick_length, found)
+    sources = {language: read_all(some, language, found) for language, some in texts.items()}
+    absorbed: list[Fact] = []
+    for language, some in documents.items():
+        graphs = read_all(some, language, found)
+        sources[language] += graphs
+        # Other languages read them as facts, where there are any.
+        absorbed += facts_of(graphs) if len(sources) > 1 else ()
+    loaded = [one for one in programs if isinstance(one, Program)]
+    return _Read(loaded, sources, tuple(known), tuple(absorbed))
+
+
+def _compile(read: _Read, options: Options, found: list[Diagnostic]) -> list[Any]:
+    """What all languages make of their texts, those that are specialised to the others at last."""
+    plain = {one: some for one, some in read.sources.items() if not one.specialised}
+    special = {one: some for one, some in read.sources.items() if one.specialised}
+    compiled: list[Any] = [*read.programs, *_compiled(plain, options, found)]
+    if special or not compiled or any(isinstance(one, Program) for one in compiled):
+        compiled.append(Program(background=read.known))
+    beside = tuple(one if isinstance(one, Program) else one.readers() for one in compiled)
+    return [*compiled, *_compiled(special, replace(options, beside=beside), found)]
+
+
+def _by_language(programs: Iterable[Program | Text], found: list[Diagnostic]) -> dict[Language, list[Text]]:
+    texts: dict[Language, list[Text]] = {}
+    for program in programs:
+        if not isinstance(program, Program):
+            try:
+                texts.setdefault(compiler_of(program), []).append(program)
+            except Rejected as error:
+                found += error.diagnostics
+    return texts
+
+
+def _compiled(sources: Mapping[Language, list[Source]], options: Options, found: list[Diagnostic]) -> Iterator[Any]:
+    """What each language makes of its texts; what is wrong goes to `found`."""
+    for language, some in sources.items():
+        try:
+            compiled, wrong = language.compile(some, options) if some else (Program(), ())
+        except Rejected as error:
+            found += error.diagnostics
+        else:
+            found += wrong
+            yield compiled
+
+
+def _apart(
+    given: Sequence[Program | Text], facts: Sequence[Text | Fact], compiled: Sequence[Any]
+) -> Iterator[Diagnostic]:
+    """Refuses what would mean something else than loading all in one call.
+
+    An ontology is compiled for the schema, the data and the rules that it is loaded with.
+    """
+    ontologies = [one for one in given if isinstance(one, Program) and _is_compiled(one)]
+    if not ontologies:
+        return
+    documents = [
+        one for one in (*given, *facts) if not isinstance(one, Program) and language_of_program(one).specialised
+    ]
+    rules = [one for one in compiled if isinstance(one, Program) and one.rules]
+    if documents or len(ontologies) > 1:
+        other = f"`{documents[0]}`" if documents else "the next one"
+        yield Diagnostic("E411", f"an ontology was compiled without {other}", help=TOGETHER)
+    elif len(rules) > 1 and not _takes_rules(ontologies[0]):
+        yield Diagnostic("E411", "an ontology was compiled without the rules beside it", help=TOGETHER)
+
+
+def _is_compiled(program: Program) -> bool:
+    return (
+        program.hints.static_schema
+        or program.hints.justification is not None
+        or program.annotations != TermAnnotations()
+    )
+
+
+def _takes_rules(program: Program) -> bool:
+    """Whether a compiled ontology is the same whatever rules are beside it.
+
+    With rules beside it every equal thing keeps all that is said of it, and triples become facts that they can read.
+    """
+    return program.equality is None and program.hints.justification is None and TRIPLES not in program.derived

@@ -1,0 +1,103 @@
+"""Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.ir.nodes import Program
+from thalweg.languages.asp.frame import Frame
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver, evaluator
+from thalweg.parts.part import Context, Evaluation, SparkWork
+
+if TYPE_CHECKING:
+    from thalweg.explain.decomposition import ExplainedAnswerSets
+    from thalweg.languages.asp.program import AspProgram
+    from thalweg.parts.answer_sets.windowed import Connected, Windowed
+
+
+@dataclass(frozen=True)
+class AnswerSets:
+    """An answer set program, the background that it knows, and how it is solved."""
+
+    program: "AspProgram"
+    background: tuple[Fact, ...] = ()
+    options: SolveOptions = SolveOptions()
+
+    @property
+    def size(self) -> str:
+        return "answer sets"
+
+    @property
+    def rules(self) -> Program:
+        message = f"`{self.program.source.name}` is an answer set program and cannot be loaded as rules"
+        way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
+        raise Rejected([Diagnostic("E402", message, help=way_out)])
+
+    def start(self, context: Context) -> Evaluation:
+        if context.settings.emit != "snapshot":
+            raise _refused("emit")
+        windowed, _ = self.windowed(context)
+        return Evaluation(windowed, windowed, close=windowed.close)
+
+    def windowed(
+        self,
+        context: Context,
+        dictionary: Dictionary | None = None,
+        derived: Collection[Predicate] = (),
+        on_change: bool = False,
+    ) -> "tuple[Windowed, Connected]":
+        """What cuts windows, and what answers them; `on_change`, only where a window differs from the one before.
+
+        Beside other parts of a plan a `dictionary` is shared with these, which derive some of the inputs.
+        """
+        from thalweg.parts.answer_sets.windowed import Inputs, Windowed
+
+        if context.settings.memory is not None:
+            raise _refused("memory")
+        frame = self._frame(context)
+        answerer = evaluator(self.program, self.options, frame, self.background, None, dictionary, derived)
+        inputs = Inputs(self.program, context.report, answerer.dictionary)
+        first, interrupt = context.settings.first, context.interrupt
+        windowed = Windowed(
+            answerer, inputs, frame, first, context.report, context.listen, interrupt, on_change=on_change
+        )
+        return windowed, answerer
+
+    def spread(self, context: Context, partitions: int) -> SparkWork:
+        from thalweg.parts.answer_sets.spark_job import answer_set_job
+        from thalweg.parts.answer_sets.spark_worker import AnswerSetWorker
+        from thalweg.parts.answer_sets.window_combiner import WindowCombiner
+        from thalweg.parts.answer_sets.windowed import Inputs
+
+        check_solver(self.program, self.options)
+        frame, name = self._frame(context), uuid4().hex
+        job = answer_set_job(self.program, self.background, self.options, frame, context.settings, partitions, name)
+        combiner = WindowCombiner(job, context.listen, context.report)
+        return SparkWork(
+            job,
+            AnswerSetWorker,
+            combine=combiner.solutions,
+            look=lambda words: Inputs(self.program, context.report, words).only,
+            finish=combiner.finish,
+        )
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAnswerSets":
+        from thalweg.explain.decomposition import ExplainedAnswerSets
+        from thalweg.planning.input_dependency import analyse
+        from thalweg.planning.published import Published
+
+        found = analyse(self.program.outlines, self.program.inputs)
+        reasons = tuple(dict.fromkeys(obstacle.words for obstacle in self.program.obstacles))
+        return ExplainedAnswerSets(found, Published(found) if published else None, reasons, partitions)
+
+    def _frame(self, context: Context) -> Frame:
+        return self.options.frame(context.clock, self.program)
+
+
+def _refused(option: str) -> Rejected:
+    return Rejected([Diagnostic("E403", f"`{option}` cannot be used with answer set programs (`.lp`): leave it out")])

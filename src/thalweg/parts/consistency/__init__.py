@@ -1,0 +1,45 @@
+"""Checks of an ontology: rules whose conclusions are clashes, each with a smallest set of facts behind it."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.parts.rule_part import Rules
+from thalweg.planning.topology import Taxonomy
+
+if TYPE_CHECKING:
+    from thalweg.engine import Engine
+    from thalweg.languages.owl.checking import Checked
+
+
+@dataclass(frozen=True)
+class Checks(Rules):
+    """Rules that find clashes; `checked` is what they were made from, where they were not loaded before."""
+
+    checked: "Checked | None" = None
+
+    def start(self, context: Context) -> Evaluation:
+        from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
+
+        evaluation = super().start(context)
+        engine = cast("Engine", evaluation.reasoner)
+        return replace(evaluation, advance=Explaining(engine, context.settings.emit).advance, present=as_clashes)
+
+    def spread(self, context: Context, partitions: int) -> SparkWork:
+        from thalweg.runtimes.consistency.clashes import as_clashes
+
+        return replace(super().spread(context, partitions), present=as_clashes)
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+        from thalweg.explain.plan import explain
+        from thalweg.explain.topology import explain_topology
+        from thalweg.planning.route_justifications import route_justifications
+
+        if self.checked is None or self.checked.chosen is None:
+            return explain(self.rules, partitions)
+        plan = None if partitions is None else explain(route_justifications(self.rules), partitions)
+        closed, chosen = self.checked.closed, self.checked.chosen
+        known = Taxonomy(*closed.taxonomy())
+        known = known if chosen.topology is None else known.in_pairs()
+        costs = self.checked.costs
+        return explain_topology(known, closed.closure(), chosen, plan, costs, closed.counts_conjunctions)

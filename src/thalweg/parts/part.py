@@ -1,0 +1,96 @@
+"""A part: what is evaluated as one, in this process or on Spark.
+
+A part is a value. It makes what reasons when a run starts: in this process a `Reasoner`, on Spark a job whose buckets
+have workers. Nothing outside this package asks which kind of part it has.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import Program
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.time import Clock
+
+if TYPE_CHECKING:
+    # The engine's compiler takes a moment to import, and `check` can do without it.
+    from thalweg.runtimes.embedded import Advance, Reasoner, Settings
+    from thalweg.runtimes.emit import AnswerBlock, Emitter
+    from thalweg.runtimes.spark.job import Job
+    from thalweg.runtimes.spark.worker_cache import Start
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The run that a part is evaluated in; `listen` is called with each window's answer and what it took."""
+
+    settings: "Settings"
+    clock: Clock
+    report: Callable[[Diagnostic], None]
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    listen: Callable[[Any, Any], None] = lambda solution, answered: None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A part at work in this process.
+
+    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; for the others, see
+    `Embedded`.
+    """
+
+    reasoner: "Reasoner"
+    emitter: "Emitter | None" = None
+    advance: "Advance | None" = None
+    present: "Callable[[AnswerBlock], AnswerBlock]" = lambda piece: piece
+    look: Callable[[Batch], object] | None = None
+    close: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWork:
+    """A part at work on Spark: the job, what does the work of a bucket, and what becomes of answers in the driver.
+
+    `pieces` turns the rows of a batch into answers, where they are not answers already; `finish` is called at the end.
+    """
+
+    job: "Job"
+    start: "Start"
+    present: "Callable[[AnswerBlock], AnswerBlock]" = lambda piece: piece
+    combine: Any = None
+    look: Callable[[Dictionary], Callable[[Batch], object]] | None = None
+    finish: Callable[[], None] = lambda: None
+
+
+class Explained(Protocol):
+    """A plan that people can read."""
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]: ...
+    def as_text(self) -> str: ...
+    def as_data(self) -> dict[str, object]: ...
+    def as_svg(self) -> str: ...
+
+
+class Part(Protocol):
+    """What is evaluated as one."""
+
+    @property
+    def size(self) -> str:
+        """How large it is, in words."""
+
+    @property
+    def rules(self) -> Program:
+        """The rules that it stands for; `Rejected` where it is more than rules."""
+
+    def start(self, context: Context) -> Evaluation:
+        """Makes what reasons; `Rejected` where the settings have no meaning for it."""
+
+    def spread(self, context: Context, partitions: int) -> SparkWork:
+        """Makes what reasons on Spark; `Rejected` where it cannot."""
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+        """How it is evaluated, on Spark where there are partitions; `published`, with the communities of the paper."""

@@ -1,1 +1,0 @@
-"""Windows of streams and their answer sets: how they are cut, solved and reported."""
