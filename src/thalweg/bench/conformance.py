@@ -116,7 +116,7 @@ def _found(test: Test, premise: Sequence[Triple], conclusion: Sequence[Triple], 
     return next((str(fact) for fact in close(premise).contradictions), "")
 
 
-def close_by_rules(triples: Iterable[Triple]) -> Closure:
+def close_by_rules(triples: Iterable[Triple], profile: str = "rl") -> Closure:
     """Closes a graph by the rules of OWL 2 RL, over triples.
 
     >>> a, b = owl("a"), owl("b")
@@ -124,7 +124,7 @@ def close_by_rules(triples: Iterable[Triple]) -> Closure:
     True
     """
     given = list(triples)
-    engine = RuleEngine(over_triples(given, "rl"), first=0)
+    engine = RuleEngine(over_triples(given, profile), first=0)
     engine.advance(0)
     found = engine.facts()
     derived = {_triple(fact) for fact in found if fact.predicate != "inconsistent"}

@@ -16,7 +16,7 @@ from math import nan
 from typing import Final, Protocol
 
 from thalweg.bench.processes import MEGABYTE, Footprint, cpu_seconds, isolated, resident
-from thalweg.connectors.triples import TripleReader
+from thalweg.connectors.ntriples import TripleReader
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.program import AspProgram

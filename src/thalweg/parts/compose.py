@@ -17,7 +17,7 @@ from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.part import Part
 from thalweg.parts.rule_part import Rules
-from thalweg.planning.check import check
+from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked

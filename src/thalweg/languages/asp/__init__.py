@@ -25,7 +25,7 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[AspProgram, l
     from thalweg.languages.asp.frame import own_frame
     from thalweg.languages.asp.numbers import in_facts
     from thalweg.languages.asp.reader import read_program
-    from thalweg.planning.check import counts_for_ever
+    from thalweg.planning.check_endless import counts_for_ever
 
     found = list(contradictions(map(take_out, sources)))
     # Each is read on its own, so that whatever is wrong has its place; then they are one.
