@@ -45,6 +45,9 @@ def test_a_segment_is_a_table_of_parcels_as_old_as_its_number_says(tmp_path: Pat
     fill(tmp_path, 2)
     file = tmp_path / "spool" / "0000000001_10_1.parquet"
     assert file.stat().st_mtime == 1
+    file.touch()
+    Spool(tmp_path)
+    assert file.stat().st_mtime == 1, "it may have been copied"
     assert pq.read_table(file).to_pylist() == [
         {"bucket": 1, "stage": 0, "payload": b"ab"},
         {"bucket": 2, "stage": 0, "payload": b"c"},
