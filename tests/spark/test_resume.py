@@ -29,25 +29,25 @@ WORDS = {
 @pytest.mark.parametrize(
     ("program", "ticks", "targets"),
     [
-        pytest.param(PROGRAM, 500, {WORKER: 4, DRIVER: 1}, id="rules, 5 times"),
+        pytest.param(PROGRAM, 700, {WORKER: 4, DRIVER: 1}, id="rules, 5 times"),
         pytest.param(
             PROGRAM,
-            1_000,
+            2_000,
             {WORKER: 16, DRIVER: 2, JAVA: 1, ADVISER: 1},
             id="rules, 20 times",
             marks=pytest.mark.slow,
         ),
         pytest.param(
             PROGRAM,
-            5_000,
+            10_000,
             {WORKER: 70, DRIVER: 12, COMMAND: 6, JAVA: 6, ADVISER: 6},
             id="rules, 100 times",
             marks=pytest.mark.slow,
         ),
-        pytest.param(ANSWER_SETS, 400, {WORKER: 2, DRIVER: 1}, id="answer sets, 3 times", marks=pytest.mark.slow),
+        pytest.param(ANSWER_SETS, 600, {WORKER: 2, DRIVER: 1}, id="answer sets, 3 times", marks=pytest.mark.slow),
         pytest.param(
             ANSWER_SETS,
-            1_500,
+            2_500,
             {WORKER: 14, DRIVER: 3, COMMAND: 1, JAVA: 1, ADVISER: 1},
             id="answer sets, 20 times",
             marks=pytest.mark.slow,
@@ -143,6 +143,7 @@ def strike(family: Family, target: str, random: Random) -> None:
         family.kill_group()
         return
     wait_until(lambda: bool(victims(family, target)) or family.ended, f"there is no {target}")
+    assert not family.ended, "the run was over, or broken, before it was disturbed enough"
     kill(random.choice(victims(family, target)))
 
 

@@ -9,7 +9,6 @@ Which batch took which segments is in the logs of Spark's checkpoint (`Progress`
 
 import json
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -108,9 +107,8 @@ class Spool:
         from thalweg.runtimes.spark.processor import PARCELS
 
         reading = session.readStream.schema(PARCELS).option("maxFilesPerTrigger", MOST_SEGMENTS)
-        # Segments are a second apart (`_set_age`); the path may hold characters that stand for others in a pattern.
-        pattern = re.sub(r"([][{}*?\\])", r"\\\1", str(self._folder.absolute()))
-        return reading.option("maxFileAge", f"{_REMEMBERED}s").parquet(f"file:{pattern}")
+        # Segments are a second apart (`_set_age`).
+        return reading.option("maxFileAge", f"{_REMEMBERED}s").parquet(f"file:{self._folder.absolute()}")
 
 
 class Progress:
