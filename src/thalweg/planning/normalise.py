@@ -89,7 +89,7 @@ def _bind_by_atoms(rule: Rule, found: Aggregate, name: str) -> tuple[list[Rule],
     if not bound_late:
         return [], rest
     known = bound_by_formulas(literal for literal in rest if not isinstance(literal, Aggregate))
-    first = [literal for literal in rest if not isinstance(literal, Not | Comparison | Aggregate)]
+    first: list[Literal] = [literal for literal in rest if not isinstance(literal, Not | Comparison | Aggregate)]
     for literal in rest:
         variable = binders(rest).get(id(literal))
         if isinstance(literal, Comparison) and variable and names(literal) - {variable} <= known:
