@@ -59,10 +59,11 @@ from thalweg.engine.layout import (
     TABLE_TUPLES,
     TABLE_WAKE,
 )
-from thalweg.ir.nodes import Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
+from thalweg.ir.nodes import Call, Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
 from thalweg.model.number import COMPARISONS, OPERATORS
 from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import Count, Plan, PlanRule, RelationAtom
+from thalweg.planning.unsupported import UnsupportedError
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -257,6 +258,7 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
             return [*shared, COUNT_HOP, size, step]
         case TupleWindow():
             return [*shared, COUNT_TUPLE, count.tuples, 0]
+    raise UnsupportedError(f"`always` in {count.window}")
 
 
 class _Variant:
@@ -319,7 +321,7 @@ class _Variant:
                 return [SAME, self.registers[name]]
             case Variable(name):
                 return [BIND, self.register(name)]
-            case Operation():
+            case Operation() | Call():
                 return [BIND, self.fresh()]
 
     def operand(self, expression: Expression) -> list[int]:
@@ -334,6 +336,8 @@ class _Variant:
                 result = self.fresh()
                 self.words += [STEP_CALCULATE, result, OPERATORS[operator], *first, *second]
                 return [REGISTER, result]
+            case Call(function):
+                raise UnsupportedError(function)
 
     def test(self, test: Comparison, bound: str | None) -> None:
         if bound is not None:

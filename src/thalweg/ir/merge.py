@@ -87,6 +87,7 @@ MERGED: Final[dict[str, Callable[[Parts], Any]]] = {
     "irrevocable": _union("irrevocable"),
     "outputs": _told,
     "streamed": _union("streamed"),
+    "recorded": _union("recorded"),
     "annotations": _annotations,
     "static_schema": lambda parts: any(part.static_schema for part in parts),
     "equality": _equality,

@@ -13,6 +13,7 @@ from thalweg.diagnostics import NOWHERE, Diagnostic
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Comparison, Expression, Operation, Program, Rule, names
 from thalweg.planning.plan import Plan, PlanRule, RelationAtom, make_plan
+from thalweg.planning.unsupported import unsupported
 
 MOST_COLUMNS: Final = 256
 MOST_REGISTERS: Final = 1_024
@@ -31,7 +32,7 @@ def check_capacity(program: Program) -> list[Diagnostic]:
     >>> [one.message for one in found]
     ['`p/300` has 300 arguments; the limit is 256', '`h/300` has 300 arguments; the limit is 256']
     """
-    large = tuple(rule for rule in program.rules if _is_large(rule))
+    large = tuple(rule for rule in program.rules if _is_large(rule) and not any(unsupported((rule,))))
     return list(exceeded(make_plan(Program(large)))) if large else []
 
 

@@ -40,6 +40,7 @@ from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 from thalweg.planning.normalise import normalise
+from thalweg.planning.unsupported import refuse_unsupported
 
 TICK = Variable("'U")
 """The column of a copied row's tick."""
@@ -164,6 +165,7 @@ class Plan:
 
 def make_plan(program: Program, mixed: frozenset[Predicate] = frozenset()) -> Plan:
     """The plan of a program; `mixed` names the derived signatures that the streams carry as well."""
+    refuse_unsupported(program)
     planner = _Planner(program, mixed)
     planner.lower()
     planner.stratify()
@@ -283,6 +285,7 @@ class _Planner:
         if isinstance(window, TupleWindow):
             self.copy(made, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
             return made
+        assert isinstance(window, TimeWindow), "other windows are refused"
         if inputs and hopping:
             self.copy(made, self.hop_source(signature, window, stream, timed_row), head=row, window=window)
         elif inputs:
@@ -313,6 +316,7 @@ class _Planner:
                 always = RelationAtom(self.background_rows(signature), row)
                 self.copy(made, always, self.tuple_ticks(window, stream), head=timed_row)
             return made
+        assert isinstance(window, TimeWindow), "other windows are refused"
         plain = derived_at and not (derived_now or background or hopping or inputs or counted)
         if plain and self.never_clips(signature, window):
             return self.derived_at(signature)

@@ -23,6 +23,7 @@ CHANGED = {
     "irrevocable": frozenset({(Predicate("q", 1), True)}),
     "outputs": frozenset({Predicate("r", 1)}),
     "streamed": frozenset({Predicate("q", 1)}),
+    "recorded": frozenset({Predicate("q", 1)}),
     "annotations": TermAnnotations(stand_ins=True),
     "static_schema": True,
     "equality": Equality(Predicate("e", 2), None, Predicate("l", 2)),

@@ -19,6 +19,7 @@ WHOLE = {
     "irrevocable": frozenset({(Predicate("q", 1), True)}),
     "outputs": frozenset({Predicate("p", 0)}),
     "streamed": frozenset({Predicate("p", 0)}),
+    "recorded": frozenset({Predicate("p", 0)}),
     "annotations": TermAnnotations(("<a>", "<b>"), True, ("_:r",)),
     "static_schema": True,
     "equality": Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<n>"})),
