@@ -56,9 +56,9 @@ from thalweg.model.number import (
     order,
     ratio,
     read_number,
+    root_of_ratio,
     scale,
     show_number,
-    square_root,
     total,
 )
 from thalweg.model.predicate import Predicate
@@ -424,13 +424,12 @@ def _exact(word: int) -> Fraction:
 
 
 def _deviation(values: list[Fraction]) -> int:
-    """The standard deviation of a sample, which has at least two values: the root of its variance, rounded twice."""
+    """The standard deviation of a sample, which has at least two values: the root of its exact variance."""
     if len(values) < 2:
         return NO_VALUE
     mean = sum(values, Fraction()) / len(values)
     variance = sum(((value - mean) ** 2 for value in values), Fraction()) / (len(values) - 1)
-    word = ratio(variance.numerator, variance.denominator)
-    return NO_VALUE if word == NO_VALUE else square_root(word)
+    return root_of_ratio(variance.numerator, variance.denominator)
 
 
 def _quantile(values: list[Fraction], share: Fraction) -> int:

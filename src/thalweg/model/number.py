@@ -14,6 +14,7 @@ fraction, and is no value where it has none. Python's integers never overflow an
 checks its operands first; that is also what keeps both readings of this file equal.
 """
 
+from math import isqrt
 from typing import Final
 
 from numba.extending import register_jitable
@@ -322,6 +323,21 @@ def ratio(top: int, bottom: int) -> int:
         places += 1
     digits = (2 * size + bottom) // (2 * bottom)
     return word_of(-digits if top < 0 else digits, places)
+
+
+def root_of_ratio(top: int, bottom: int) -> int:
+    """The square root of a fraction of any size that is not negative, with as many digits as `square_root` has.
+
+    >>> show_number(root_of_ratio(4, 3)), show_number(root_of_ratio(9, 4))
+    ('1.154700538379252', '1.5')
+    """
+    root, places = isqrt(top // bottom), 0
+    while root * root * bottom != top * 100**places and root <= LARGEST_MANTISSA // 100 and places < LARGEST_SCALE:
+        places += 1
+        root = isqrt(top * 100**places // bottom)
+    if (2 * root + 1) ** 2 * bottom <= 4 * top * 100**places:
+        root += 1
+    return word_of(root, places)
 
 
 def read_number(text: str) -> int | None:
