@@ -6,9 +6,13 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 UNITS: Final = {
-    "ms": 1, "s": 1_000, "sec": 1_000, "m": 60_000, "min": 60_000,
-    "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000,
-}  # fmt: skip
+    "ms": 1,
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1_000),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
+    **dict.fromkeys(("d", "day", "days"), 86_400_000),
+    **dict.fromkeys(("week", "weeks"), 604_800_000),
+}
 FOREVER: Final = 2**62
 NEVER: Final = -1
 

@@ -175,6 +175,7 @@ def check_recorded(program: Program) -> Iterator[Diagnostic]:
 def check_directives(program: Program) -> Iterator[Diagnostic]:
     """W205: `#record` and `#show` name what rules derive."""
     derived = program.derived | {signature for signature, _ in program.imports}
+    derived |= {program.equality.links} if program.equality is not None else set()
     for directive, named in (("record", program.recorded), ("show", program.outputs or ())):
         for signature in sorted(set(named) - derived):
             similar = sorted(each for each in derived if each.name.lower() == signature.name.lower())

@@ -47,7 +47,7 @@ from thalweg.languages.lars.parser import Statement
 from thalweg.languages.lars.terms import ReadingError, canonical
 from thalweg.model.functions import CONDITIONS, FUNCTIONS, MANY, Function, is_pattern
 from thalweg.model.predicate import Predicate
-from thalweg.model.values import text_of
+from thalweg.model.values import moment_of, text_of
 
 Node = Tree[Token] | Token
 
@@ -133,7 +133,7 @@ class _RuleLowering:
         atom = self.atom(head)
         time = None
         if rest and rest[0].data == "time":
-            time = self.expression(rest.pop(0).children[0])
+            time = self.tick(self.expression(rest.pop(0).children[0]))
         return Rule(atom, tuple(self.literals(rest)), time, self.text.span(self.tree))
 
     def literals(self, trees: Iterable[Statement]) -> Iterator[Literal]:
@@ -231,7 +231,7 @@ class _RuleLowering:
         atom = Atom(atom.predicate, tuple(self.simple(arg) for arg in atom.args), atom.span)
         span = self.text.span(tree)
         stream = self.stream(parts["stream"]) if "stream" in parts else None
-        time = self.simple(self.expression(parts["time"].children[0])) if "time" in parts else None
+        time = self.simple(self.tick(self.expression(parts["time"].children[0]))) if "time" in parts else None
         window = self.past(parts["past"]) if "past" in parts else self.window(rest, atom)
         if tree.data == "always":
             assert window is not None
@@ -342,6 +342,11 @@ class _RuleLowering:
             return Variable(str(token), self.text.span(token))
         self.anonymous += 1
         return Variable(f"_'{self.anonymous}", self.text.span(token))
+
+    def tick(self, time: Expression) -> Expression:
+        """A time behind `at` is the tick that it falls into."""
+        moment = moment_of(time.term) if isinstance(time, Constant) else None
+        return time if moment is None else Constant(str(moment // (1_000 * self.text.tick_length)), time.span)
 
     def simple(self, expression: Expression) -> Variable | Constant:
         """A variable in the place of an operation, which is calculated before."""
