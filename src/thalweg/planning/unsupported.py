@@ -15,6 +15,7 @@ from thalweg.ir.nodes import (
     Aggregate,
     Call,
     Comparison,
+    Constant,
     Expression,
     KeyedWindow,
     Literal,
@@ -25,6 +26,8 @@ from thalweg.ir.nodes import (
     Rule,
 )
 from thalweg.model.functions import CONDITIONS
+from thalweg.model.term import is_number
+from thalweg.model.values import Kind, value_of
 
 _AGGREGATES: Final = ("count", "sum", "min", "max", "avg")
 
@@ -61,12 +64,23 @@ def _literals(body: tuple[Literal, ...]) -> Iterator[str]:
             case Comparison(operator, left, right):
                 if operator.removeprefix("not ") in CONDITIONS:
                     yield operator.removeprefix("not ")
+                elif any(_is_valued(side, operator) for side in (left, right)):
+                    yield f"{operator} with texts, times or numbers that have a datatype"
                 yield from _expressions(left, right)
             case Aggregate(_, function, terms, inner):
                 if function not in _AGGREGATES:
                     yield function
                 yield from _expressions(*terms)
                 yield from _literals(inner)
+
+
+def _is_valued(side: Expression, operator: str) -> bool:
+    """Whether a side of a comparison is visibly something whose value the engine does not know.
+
+    What variables stand for is known only when facts come: a comparison of those is false where it should hold.
+    """
+    value = value_of(side.term) if isinstance(side, Constant) and not is_number(side.term) else None
+    return value is not None and (value.kind is not Kind.TEXT or operator in ("<", "<=", ">", ">="))
 
 
 def _expressions(*expressions: Expression | None) -> Iterator[str]:
