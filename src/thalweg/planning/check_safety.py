@@ -152,6 +152,8 @@ def check_recorded(program: Program) -> Iterator[Diagnostic]:
     computed = program.derived | {signature for signature, _ in program.imports}
     kept = program.recorded | program.streamed
     timed = {rule.head.signature for rule in program.rules if rule.time is not None}
+    # What follows only from facts of its own predicate has its first ones from a stream.
+    founded = {rule.head.signature for rule in program.rules if not _is_recursive(rule)}
     for rule in program.rules:
         if rule.time is not None and rule.head.signature in program.recorded:
             yield Diagnostic(
@@ -167,7 +169,7 @@ def check_recorded(program: Program) -> Iterator[Diagnostic]:
         if is_past(formula):
             message = f"`before` looks at earlier ticks, but the conclusions of `{signature}` are not recorded"
             yield Diagnostic("E210", message, formula.span, help=f"record them: `#record {signature}.`")
-        elif signature not in timed and _reaches_back(formula):
+        elif signature in founded - timed and _reaches_back(formula):
             message = f"the window sees `{signature}` at the present tick only, because it is derived and not recorded"
             yield Diagnostic("W203", message, formula.span, help=f"record its conclusions: `#record {signature}.`")
 
@@ -181,6 +183,10 @@ def check_directives(program: Program) -> Iterator[Diagnostic]:
             similar = sorted(each for each in derived if each.name.lower() == signature.name.lower())
             help_ = f"there is `{similar[0]}`" if similar else "write a rule for it, or leave it out"
             yield Diagnostic("W205", f"`#{directive} {signature}.` has no effect: no rule derives it", help=help_)
+
+
+def _is_recursive(rule: Rule) -> bool:
+    return any(one.atom.signature == rule.head.signature for one, settled in formulas(rule.body) if not settled)
 
 
 def _reaches_back(formula: Formula) -> bool:
