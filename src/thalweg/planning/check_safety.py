@@ -96,7 +96,7 @@ def check_windows(program: Program) -> Iterator[Diagnostic]:
                 message = f"the window `before {show(window)}` is empty"
                 help_ = "it ends before now, so it reaches back at least one tick, as in `before [1]`"
                 yield Diagnostic("E206", message, window.span, help=help_)
-            case KeyedWindow(size):
+            case KeyedWindow():
                 yield from _keyed_window(formula, window, program.derived)
             case TimeWindow(size, step) if size < 0 or (step is not None and step <= 0):
                 message = f"the window `{show(window)}` is negative or never moves"
