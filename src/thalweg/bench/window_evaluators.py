@@ -120,7 +120,7 @@ class Incremental:
 
     def add(self, blocks: Blocks) -> None:
         self._tick += 1
-        items = [item for block in blocks for item in self._reader.feed(block)]
+        items = [item for block in blocks for item in self._reader.feed(block.encode())]
         self._reasoner.add(self._tick, [self._inputs.only(item[1]) for item in items if isinstance(item, tuple)])
         if self._reasoner.dictionary.wants_collection:
             self._reasoner.collect(())

@@ -59,9 +59,10 @@ from thalweg.engine.layout import (
     TABLE_TUPLES,
     TABLE_WAKE,
 )
-from thalweg.ir.nodes import Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
+from thalweg.ir.nodes import Call, Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
 from thalweg.model.number import COMPARISONS, OPERATORS
 from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
+from thalweg.planning.unsupported import UnsupportedError
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -260,6 +261,7 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
             return [*shared, COUNT_HOP, size, step]
         case TupleWindow():
             return [*shared, COUNT_TUPLE, count.tuples, 0]
+    raise UnsupportedError(f"`always` in {count.window}")
 
 
 class _Variant:
@@ -321,7 +323,7 @@ class _Variant:
                 return [SAME, self.registers[name]]
             case Variable(name):
                 return [BIND, self.register(name)]
-            case Operation():
+            case Operation() | Call():
                 return [BIND, self.fresh()]
 
     def operand(self, expression: Expression) -> list[int]:
@@ -336,6 +338,8 @@ class _Variant:
                 result = self.fresh()
                 self.words += [STEP_CALCULATE, result, OPERATORS[operator], *first, *second]
                 return [REGISTER, result]
+            case Call(function):
+                raise UnsupportedError(function)
 
     def test(self, test: Comparison, bound: str | None) -> None:
         if bound is not None:

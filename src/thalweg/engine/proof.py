@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.engine.equality import of_hub
 from thalweg.engine.search import Search
-from thalweg.ir.nodes import Aggregate, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
+from thalweg.ir.nodes import Aggregate, Call, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
@@ -20,6 +20,7 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
 from thalweg.planning.plan import PlanRule, Relation, RelationAtom
+from thalweg.planning.unsupported import UnsupportedError
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
@@ -382,6 +383,8 @@ class _Prover:
                 return self.engine.dictionary.code(term)
             case Operation(operator, left, right):
                 return calculate(OPERATORS[operator], self.value(left, binding), self.value(right, binding))
+            case Call(function):
+                raise UnsupportedError(function)
 
 
 def _formulas(rule: PlanRule) -> list[Formula]:

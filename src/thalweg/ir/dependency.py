@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
-from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program
+from thalweg.ir.nodes import Aggregate, At, Comparison, Formula, InWindow, Literal, Not, PastWindow, Program
 from thalweg.model.predicate import Predicate
 
 N = TypeVar("N", Predicate, int, str)
@@ -24,6 +24,11 @@ def formulas(body: tuple[Literal, ...], settled: bool = False) -> Iterator[tuple
                 yield literal, settled
 
 
+def is_past(formula: Formula) -> bool:
+    """Whether a formula looks only at ticks before now (`before`): it needs nothing that is derived now."""
+    return isinstance(formula, At | InWindow) and isinstance(formula.window, PastWindow)
+
+
 def strata(program: Program) -> dict[Predicate, int] | None:
     """The least stratum of each derived signature, or None where negation or an aggregate runs in a circle.
 
@@ -35,6 +40,7 @@ def strata(program: Program) -> dict[Predicate, int] | None:
         (rule.head.signature, formula.atom.signature, int(settled))
         for rule in program.rules
         for formula, settled in formulas(rule.body)
+        if not is_past(formula)
     )
     return least_levels((rule.head.signature for rule in program.rules), needs)
 

@@ -14,6 +14,7 @@ fraction, and is no value where it has none. Python's integers never overflow an
 checks its operands first; that is also what keeps both readings of this file equal.
 """
 
+from math import isqrt
 from typing import Final
 
 from numba.extending import register_jitable
@@ -115,7 +116,7 @@ def order(left: int, right: int) -> int:
 
 @register_jitable
 def compare(operator: int, left: int, right: int) -> bool:
-    """Whether the comparison holds. A number compares with numbers only, by value; order is for numbers only."""
+    """Whether the comparison holds: numbers by value, others by identity; a number is unequal to everything else."""
     if IS_LITERAL <= operator <= IS_RESOURCE:
         return (left & 7 != 0) == (operator == IS_LITERAL)
     if left & 3 == 3 or right & 3 == 3:
@@ -125,7 +126,7 @@ def compare(operator: int, left: int, right: int) -> bool:
     if operator == DIFFERENT:
         return left != right
     if (left & 3 == 0) != (right & 3 == 0):
-        return False
+        return operator == UNEQUAL
     if left & 3 == 0:
         if operator == EQUAL:
             return left == right
@@ -229,6 +230,114 @@ def calculate(operator: int, left: int, right: int) -> int:
     if left & 3 != 1 or right & 3 != 1 or right >> 2 == 0:
         return NO_VALUE
     return ((left >> 2) % (right >> 2)) << 2 | 1
+
+
+@register_jitable
+def absolute(word: int) -> int:
+    """The number without its sign, in its shortest form."""
+    return word_of(abs(mantissa(word)), scale(word))
+
+
+@register_jitable
+def rounded(word: int, digits: int) -> int:
+    """The number with that many digits behind the point (before it, where negative); halves go away from zero."""
+    value, places = mantissa(word), scale(word)
+    size = abs(value)
+    while places > digits and size > 0:
+        # Only the last of the digits that go decides: rounding one after the other would round twice.
+        size = (size + 5) // 10 if places == digits + 1 else size // 10
+        places -= 1
+    if size == 0:
+        return 1
+    while places < 0:
+        if not _fits(size, 1):
+            return NO_VALUE
+        size *= 10
+        places += 1
+    return word_of(size if value > 0 else -size, places)
+
+
+@register_jitable
+def floor_of(word: int) -> int:
+    """The greatest integer that is not greater."""
+    value, places = mantissa(word), scale(word)
+    while places > 0:
+        value //= 10
+        places -= 1
+    return word_of(value, 0)
+
+
+@register_jitable
+def ceiling_of(word: int) -> int:
+    """The least integer that is not less."""
+    value, places = -mantissa(word), scale(word)
+    while places > 0:
+        value //= 10
+        places -= 1
+    return word_of(-value, 0)
+
+
+@register_jitable
+def square_root(word: int) -> int:
+    """The square root, rounded like a quotient; of a negative number NO_VALUE."""
+    value, places = mantissa(word), scale(word)
+    if value < 0:
+        return NO_VALUE
+    if places % 2 == 1:
+        # The digits are taken in pairs from the point on; a mantissa of 55 bits has room for one more.
+        value, places = value * 10, places + 1
+    pairs = 0
+    while pairs < 9 and value >= 100 ** (pairs + 1):
+        pairs += 1
+    root, rest, after = 0, 0, 0
+    places //= 2
+    while pairs >= 0 or (rest != 0 and root <= LARGEST_MANTISSA // 100 and places + after < LARGEST_SCALE):
+        pair = 0
+        if pairs >= 0:
+            pair = value // 100**pairs % 100
+            pairs -= 1
+        else:
+            after += 1
+        rest = rest * 100 + pair
+        digit = 0
+        while (20 * root + digit + 1) * (digit + 1) <= rest:
+            digit += 1
+        rest -= (20 * root + digit) * digit
+        root = root * 10 + digit
+    if rest > root:
+        root += 1
+    return word_of(root, places + after)
+
+
+def ratio(top: int, bottom: int) -> int:
+    """The number nearest to a fraction of any size, with 16 significant digits where it does not end before.
+
+    >>> show_number(ratio(2, 3)), show_number(ratio(-7, 2))
+    ('0.6666666666666667', '-3.5')
+    """
+    size, places = abs(top), 0
+    if bottom < 0:
+        top, bottom = -top, -bottom
+    while size % bottom and places < LARGEST_SCALE and size // bottom < 10**15:
+        size *= 10
+        places += 1
+    digits = (2 * size + bottom) // (2 * bottom)
+    return word_of(-digits if top < 0 else digits, places)
+
+
+def root_of_ratio(top: int, bottom: int) -> int:
+    """The square root of a fraction of any size that is not negative, with as many digits as `square_root` has.
+
+    >>> show_number(root_of_ratio(4, 3)), show_number(root_of_ratio(9, 4))
+    ('1.154700538379252', '1.5')
+    """
+    root, places = isqrt(top // bottom), 0
+    while root * root * bottom != top * 100**places and root <= LARGEST_MANTISSA // 100 and places < LARGEST_SCALE:
+        places += 1
+        root = isqrt(top * 100**places // bottom)
+    if (2 * root + 1) ** 2 * bottom <= 4 * top * 100**places:
+        root += 1
+    return word_of(root, places)
 
 
 def read_number(text: str) -> int | None:

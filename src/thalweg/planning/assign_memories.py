@@ -263,6 +263,7 @@ class _Assignment:
         """The ticks of a window."""
         if isinstance(window, TupleWindow):
             return self.tuple_ticks(window, stream)
+        assert isinstance(window, TimeWindow), "other windows are refused"
         if window.step is None:
             return self.clock(window.size)
         made, new = self.relation(f"clock {show(window)}", 1)

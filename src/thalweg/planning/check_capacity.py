@@ -15,6 +15,7 @@ from thalweg.ir.nodes import Comparison, Expression, Operation, Program, Rule, n
 from thalweg.planning.assign_memories import assign_memories
 from thalweg.planning.normalise import normalise
 from thalweg.planning.plan import Plan, PlanRule, RelationAtom
+from thalweg.planning.unsupported import unsupported
 
 MOST_COLUMNS: Final = 256
 MOST_REGISTERS: Final = 1_024
@@ -33,7 +34,7 @@ def check_capacity(program: Program) -> list[Diagnostic]:
     >>> [one.message for one in found]
     ['`p/300` has 300 arguments; the limit is 256', '`h/300` has 300 arguments; the limit is 256']
     """
-    large = Program(tuple(rule for rule in program.rules if _is_large(rule)))
+    large = Program(tuple(rule for rule in program.rules if _is_large(rule) and not any(unsupported((rule,)))))
     return list(_exceeded(assign_memories(normalise(Plan(large, large))))) if large.rules else []
 
 

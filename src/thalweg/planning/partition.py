@@ -47,6 +47,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything, uses
 from thalweg.planning.placing import Draft, name_of, place_rules
+from thalweg.planning.unsupported import refuse_unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +125,12 @@ def partition(program: Program) -> Partitioning:
     >>> x, y = Variable("X"), Variable("Y")
     >>> meet = Rule(Atom("a", (x,)), (Now(Atom("p", (x, y))), Not(Now(Atom("q", (y,))))))
     >>> stage, merging = partition(Program((meet,))).stages
-    >>> stage.keys, show(stage.program)
+    >>> stage.keys, show(stage.program.rules[0])
     (('Y',), "a'part(X) :- p'1(X,Y), not q'0(Y).")
-    >>> show(merging.program)
+    >>> show(merging.program.rules[0])
     "a'0(X0) :- a'0u(X0,_)."
     """
+    refuse_unsupported(program)
     return _Writer(program).partitioning()
 
 

@@ -1,7 +1,8 @@
 """Strata: what must be settled before what.
 
 A rule with `not b` or an aggregate over `b` can only be applied when all of `b` is known, so `b` lies in a lower
-stratum. Where such a need runs in a circle there is no order, and the program belongs to the answer-set tier.
+stratum. Where such a need runs in a circle there is no order, and the program belongs to the answer-set tier. What is
+sought `before` now is known already, so it needs no order.
 """
 
 from collections import deque
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Span
 from thalweg.ir.binding import bound_by_formulas
-from thalweg.ir.dependency import by_level, least_levels, resting_on, strata
+from thalweg.ir.dependency import by_level, is_past, least_levels, resting_on, strata
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program, Rule, global_names
 from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import Plan
@@ -107,7 +108,7 @@ def _needed_for_groups(rule: Rule) -> Iterator[tuple[Predicate, bool, str, Span]
             found.result.name
         }:
             for literal in rule.body:
-                if isinstance(literal, Formula):
+                if isinstance(literal, Formula) and not is_past(literal):
                     signature = literal.atom.signature
                     yield signature, True, f"{found.function} for each {signature}", found.span
 
@@ -116,12 +117,16 @@ def _needed(body: tuple[Literal, ...], function: str) -> Iterator[tuple[Predicat
     """What a body needs; inside an aggregate, in the words of its function."""
     for literal in body:
         match literal:
+            case Not(formula) if is_past(formula):
+                pass
             case Not(formula):
                 words = f"not {formula.atom.signature}"
                 yield formula.atom.signature, True, f"{function}{{{words}}}" if function else words, literal.span
             case Aggregate(_, name, _, inner):
                 yield from _needed(inner, name)
             case Comparison():
+                pass
+            case formula if is_past(formula):
                 pass
             case formula:
                 signature = formula.atom.signature

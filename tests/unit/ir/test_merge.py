@@ -20,6 +20,7 @@ WHOLE = {
         imports=frozenset({(Predicate("g", 1), False)}),
         exports=frozenset({(Predicate("q", 1), True)}),
     ),
+    "recorded": frozenset({Predicate("p", 0)}),
     "annotations": TermAnnotations(("<a>", "<b>"), True, ("_:r",)),
     "equality": Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<n>"})),
     "hints": Hints(

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from thalweg import api
 from thalweg.ir.dependency import strata
@@ -10,7 +11,7 @@ from thalweg.ir.nodes import Aggregate, Always, At, Comparison, Not, Program, Ti
 from thalweg.testing.strategies import programs
 
 
-@given(programs())
+@given(st.one_of(programs(), programs(remembering=True, values=True)))
 def test_a_program_is_accepted(program: Program) -> None:
     assert strata(program) is not None
     assert [found.code for found in api.check(program) if found.severity == "error"] == []

@@ -363,6 +363,11 @@ class FactReader:
             self._words.forget_prefixes()
             self._signatures.clear()
             return None, begin + stop
+        if tree.data == "directive":
+            span = lowering.span(tree)
+            return Diagnostic(
+                "E301", "expected a fact, found a directive", span, help="directives belong in the program"
+            ), end
         rule = lowering.rule(tree)
         found = _malformed(lowering.diagnostics[0]) if lowering.diagnostics else self._from_rule(rule)
         return found, end if isinstance(found, Diagnostic) else begin + stop
@@ -461,7 +466,7 @@ def _rejection(source: Source) -> Diagnostic:
     if tree is None:
         assert problem is not None
         return problem
-    if tree.data == "prefix":
+    if tree.data in ("prefix", "directive"):
         return Diagnostic("E101", "this is not a fact", Span(source, 0, len(source.text)), help="write `a(x1,y)`")
     lowering = Lowering(source, 1_000)
     rule = lowering.rule(tree)
