@@ -18,8 +18,19 @@ from thalweg.model import number, time
 from thalweg.planning import check_capacity
 
 _HERE: Final = Path(__file__).parent
+_KERNELS: Final = (
+    "compiled",
+    "pointers",
+    "layout",
+    "arena",
+    "rules",
+    "tick",
+    "totals",
+    "sorted_numbers",
+    "regroup",
+)
 SOURCES: Final = (
-    *(_HERE / f"{name}.py" for name in ("compiled", "pointers", "layout", "arena", "rules", "tick")),
+    *(_HERE / f"{name}.py" for name in _KERNELS),
     Path(number.__file__),
     Path(time.__file__),
     Path(check_capacity.__file__),

@@ -120,7 +120,7 @@ class Engine:
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
-        self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
+        self.groups = [GroupState(each.function, each.width, each.share) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
         self._fed = frozenset(signature for signature, _ in self._feeds)
         self._annotated = SUPPLIED & self._fed
@@ -364,17 +364,16 @@ class Engine:
     def _regroup(self, elements: Relation, value: Relation, state: GroupState, feeds: Feeds) -> None:
         """Tells an aggregate which elements came and went in the strata below."""
         came, went = (self._rows_of(elements, which) for which in (BORN, DIED))
-        old, new = state.change(came, went)
-        for kind, rows in ((FEED_RETRACT, old), (FEED_FOREVER, new)):
-            if rows:
-                flat = [word for row in rows for word in row]
-                feeds.add(kind, value.number, 0, -1, flat, len(rows), value.arity)
+        if not (len(came) or len(went)):
+            return
+        for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), state.change(came, went), strict=True):
+            if len(rows):
+                feeds.put(np.array([(kind, value.number, 0, -1, 0, 0, value.arity)]), rows.reshape(-1), len(rows))
 
-    def _rows_of(self, relation: Relation, which: int) -> list[list[int]]:
+    def _rows_of(self, relation: Relation, which: int) -> Rows:
         rows = self.arrays.listed(which)
         rows = rows[self.arrays.relations[rows] == relation.number]
-        found: list[list[int]] = self.arrays.columns[rows, : relation.arity].tolist()
-        return found
+        return np.ascontiguousarray(self.arrays.columns[rows, : relation.arity])
 
     # Output ---------------------------------------------------------------------------------------------------------
 
@@ -497,7 +496,6 @@ class Engine:
         held = [columns[arity > column, column] for column in range(columns.shape[1])]
         held.append(self.table.words[self.table.words >= 0])
         others = [word for state in self.tuples for _, words, _ in state.inside for word in words]
-        others += [word for state in self.groups for key, value in state.values.items() for word in (*key, value)]
         held.append(np.array(others, dtype=np.int64))
         return np.concatenate(held)
 

@@ -325,7 +325,7 @@ class _Assignment:
         made, new = self.relation(f"{signature} value", signature.arity)
         if new:
             elements = self.some(group.elements, TimeWindow(0), None)
-            self.groupings.append(Grouping(elements, made, group.function, group.width))
+            self.groupings.append(Grouping(elements, made, group.function, group.width, group.share))
         return made
 
     def never_clips(self, signature: Predicate, window: Window) -> bool:

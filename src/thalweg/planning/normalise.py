@@ -61,7 +61,7 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
     keys = tuple(Variable(key) for key in sorted(global_names(rule, found) - {found.result.name}))
     width = len(keys)
     elements, value = Predicate(name, width + len(found.terms)), Predicate(f"{name}v", width + 1)
-    groups.append(Group(elements, value, found.function, width))
+    groups.append(Group(elements, value, found.function, width, found.share))
     bound = bound_by_formulas(found.body) >= {key.name for key in keys}
     inner = found.body if bound else (*_positive(rest), *found.body)
     yield from _split_aggregates(Rule(Atom(name, (*keys, *found.terms)), inner, span=rule.span), groups)

@@ -113,12 +113,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """`value` has one row for each group of `elements`."""
+    """`value` has one row for each group of `elements`; `share` is that of a quantile."""
 
     elements: Relation
     value: Relation
     function: str
     width: int
+    share: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ class Group:
     value: Predicate
     function: str
     width: int
+    share: str | None = None
 
 
 InputCopy = tuple[Predicate, tuple[str, ...]]

@@ -8,7 +8,6 @@ Each construct leaves this module when `plan` and the engine know it.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
@@ -28,8 +27,6 @@ from thalweg.ir.nodes import (
 from thalweg.model.functions import CONDITIONS
 from thalweg.model.term import is_number
 from thalweg.model.values import Kind, value_of
-
-_AGGREGATES: Final = ("count", "sum", "min", "max", "avg")
 
 
 class UnsupportedError(NotImplementedError):
@@ -67,9 +64,7 @@ def _literals(body: tuple[Literal, ...]) -> Iterator[str]:
                 elif any(_is_valued(side, operator) for side in (left, right)):
                     yield f"{operator} with texts, times or numbers that have a datatype"
                 yield from _expressions(left, right)
-            case Aggregate(_, function, terms, inner):
-                if function not in _AGGREGATES:
-                    yield function
+            case Aggregate(terms=terms, body=inner):
                 yield from _expressions(*terms)
                 yield from _literals(inner)
 
