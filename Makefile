@@ -16,7 +16,7 @@ $(STAMP): requirements.lock pyproject.toml
 demo: setup
 	$(BIN)/thalweg demo
 
-# All that needs neither Java nor a broker, with a third of the examples of each property.
+# All that needs neither Java nor a broker, with fewer examples of each property.
 quick: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile quick -m "not slow and not spark and not broker"
 

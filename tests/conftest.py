@@ -23,7 +23,7 @@ _LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py
 # For every Java that a test starts: it does not run for long enough to be worth optimising.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-settings.register_profile("quick", settings(max_examples=30, derandomize=True, **_PATIENT))
+settings.register_profile("quick", settings(max_examples=15, derandomize=True, **_PATIENT))
 settings.register_profile("usual", settings(max_examples=100, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 

@@ -80,7 +80,7 @@ def snapshots(program: Program, stream: Stream) -> Iterator[Inconsistent]:
         yield answer
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(cases())
 def test_every_topology_tells_the_clashes_of_each_window(case: Case) -> None:
     first = list(snapshots(case.program("ntm", None), case.stream))
@@ -93,7 +93,7 @@ def test_every_topology_tells_the_clashes_of_each_window(case: Case) -> None:
         assert list(snapshots(case.program(topology, bolts), case.stream)) == first, topology
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples * 2 // 5)
 @given(cases(), st.sampled_from(TOPOLOGIES))
 def test_changes_tell_each_clash_once_when_it_begins_and_once_when_it_ends(
     case: Case, topology: tuple[str, int | None]
@@ -115,7 +115,7 @@ def test_changes_tell_each_clash_once_when_it_begins_and_once_when_it_ends(
         assert now == case.expected(tick)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples * 2 // 5)
 @given(cases(), st.sampled_from(TOPOLOGIES))
 def test_intervals_tell_from_when_to_when(case: Case, topology: tuple[str, int | None]) -> None:
     found: dict[int, Named] = {tick: set() for tick in range(LAST + 1)}
@@ -141,7 +141,7 @@ def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
     return sorted(found)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(cases(), st.sampled_from(TOPOLOGIES), st.sampled_from(("changes", "intervals", "snapshot")), st.data())
 def test_buckets_tell_what_one_process_tells(
     case: Case, topology: tuple[str, int | None], emit: str, data: st.DataObject

@@ -163,7 +163,7 @@ def triple_streams(draw: st.DrawFn) -> list[Event]:
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 3 // 10)
 @given(ontologies(), st.lists(statements(), max_size=3), triple_streams(), st.integers(2, 3), st.data())
 def test_an_ontology_in_stages_is_an_ontology_in_one_engine(
     profile: str,
@@ -180,7 +180,7 @@ def test_an_ontology_in_stages_is_an_ontology_in_one_engine(
     assert by_stages(partitions, cuts(data, events))(*asked) == by_engine(*asked)
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 3 // 10)
 @given(ontologies(), triple_streams(), st.integers(2, 3), st.data())
 def test_an_ontology_goes_on_from_what_was_saved_or_given(
     ontology: list[Triple], events: list[Event], partitions: int, data: st.DataObject

@@ -73,7 +73,7 @@ def test_a_cluster_that_loses_processes_gives_the_same_answers(tmp_path: Path, m
     """First an executor, which the cluster replaces; then the driver; then a worker with all that is on it."""
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     said = tmp_path / "said.txt"
-    write_city(tmp_path, ticks=500)
+    write_city(tmp_path, ticks=800)
     assert run(run_line(tmp_path, "embedded"), said) == 0
     with cluster(tmp_path) as there:
         line = spark_line(tmp_path, there.master, "--partitions", "2")

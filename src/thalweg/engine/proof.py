@@ -304,7 +304,8 @@ class _Prover:
             proof = self.prove(goal, shown)
             if proof is None:
                 return None
-            steps.append(proof)
+            # What planning made up to bind groups of an aggregate is not a step that a reader knows.
+            steps += proof.because if proof.kind == "element" and rule.origin is not None else (proof,)
         if rule.origin is None:
             # A copy into a memory is not a step that a reader knows: its source is shown instead, within its horizon.
             only = steps[0]

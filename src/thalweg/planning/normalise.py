@@ -15,7 +15,7 @@ c(X) :- p(X) at U in [9], q(X) at U.                   becomes     c(X) :- p(X) 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from thalweg.ir.binding import bound_by_formulas
+from thalweg.ir.binding import binders, bound_by_formulas
 from thalweg.ir.nodes import (
     Aggregate,
     At,
@@ -31,6 +31,7 @@ from thalweg.ir.nodes import (
     Variable,
     global_names,
     is_anonymous,
+    names,
     variables,
 )
 from thalweg.model.predicate import Predicate
@@ -57,7 +58,8 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
         yield rule
         return
     name = f"'a{len(groups)}"
-    rest = tuple(literal for literal in rule.body if literal is not found)
+    binding, rest = _bind_by_atoms(rule, found, f"'b{len(groups)}")
+    yield from binding
     keys = tuple(Variable(key) for key in sorted(global_names(rule, found) - {found.result.name}))
     width = len(keys)
     elements, value = Predicate(name, width + len(found.terms)), Predicate(f"{name}v", width + 1)
@@ -72,6 +74,31 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
         nothing = Not(Now(Atom(name, (*keys, *anything))), span=found.span)
         zero = Comparison("=", found.result, Constant("0"), span=found.span)
         yield from _split_aggregates(replace(rule, body=(zero, *rest, nothing)), groups)
+
+
+def _bind_by_atoms(rule: Rule, found: Aggregate, name: str) -> tuple[list[Rule], tuple[Literal, ...]]:
+    """The rest of a rule with an aggregate, such that formulas bind its groups; and a rule for that where `=` does.
+
+    Inside the aggregate a group is a spelling. The atom of its value would make a comparison by value of the `=`.
+
+    g(N) :- V = 1, N = count{X : p(V,X)}.    becomes    'b0(V) :- V = 1.    g(N) :- 'b0(V), N = count{X : p(V,X)}.
+    """
+    rest = tuple(literal for literal in rule.body if literal is not found)
+    groups = global_names(rule, found) - {found.result.name}
+    bound_late = groups & set(binders(rest).values())
+    if not bound_late:
+        return [], rest
+    known = bound_by_formulas(literal for literal in rest if not isinstance(literal, Aggregate))
+    first = [literal for literal in rest if not isinstance(literal, Not | Comparison | Aggregate)]
+    for literal in rest:
+        variable = binders(rest).get(id(literal))
+        if isinstance(literal, Comparison) and variable and names(literal) - {variable} <= known:
+            first.append(literal)
+            known |= {variable}
+    others = tuple(literal for literal in rest if literal not in first)
+    used = names(rule.head, rule.time, found, *others)
+    made = Atom(name, tuple(Variable(each) for each in sorted(known & used)))
+    return [Rule(made, tuple(first), span=rule.span)], (Now(made, span=found.span), *others)
 
 
 def _with_value(

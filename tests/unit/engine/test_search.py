@@ -16,7 +16,7 @@ from thalweg.testing.evaluators import feed
 from thalweg.testing.strategies import Scenario, scenarios
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 3 // 10)
 @given(scenarios())
 def test_property_an_index_finds_what_looking_through_finds(scenario: Scenario) -> None:
     engine = Engine(scenario.program, first=scenario.first)

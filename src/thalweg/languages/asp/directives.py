@@ -19,7 +19,7 @@ from thalweg.diagnostics import NOWHERE, Diagnostic, Source, Span
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import UNITS
 
-_SIGNATURE: Final = r"-?[_']*[a-z][A-Za-z0-9_']*/[0-9]+"
+_SIGNATURE: Final = r"-?[_']*[a-z][A-Za-z0-9_']*/[0-9]{1,9}"
 _SIGNATURES: Final = re.compile(rf"\s*{_SIGNATURE}(?:\s*,\s*{_SIGNATURE})*\s*\Z")
 _PREFIX: Final = re.compile(r"#prefix\s+(?P<name>[a-z][A-Za-z0-9_]*)?\s*:\s*<(?P<space>[^<>\s]*)>\s*\.")
 _INPUT: Final = re.compile(r"#input\b(?P<list>[^.\n]*)\.")

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Final
 
 from thalweg.diagnostics import NOWHERE, Source, Span
@@ -28,6 +29,11 @@ class Places:
             starts.append(starts[-1] + len(line) + 1)
         return starts
 
+    @cached_property
+    def _widths(self) -> dict[int, list[int]]:
+        """Where each character of a line begins, in bytes."""
+        return {}
+
     def offset(self, line: int, column: int) -> int:
         if line >= len(self._starts):
             return len(self.source.text)
@@ -35,9 +41,11 @@ class Places:
         written = self.source.text[start : self._starts[line] - 1]
         if written.isascii():
             return start + min(column - 1, len(written))
-        widths = [0]
-        for character in written:
-            widths.append(widths[-1] + len(character.encode(errors="surrogatepass")))
+        # A long line may have thousands of places that are asked for.
+        widths = self._widths.get(line)
+        if widths is None:
+            sizes = (len(character.encode(errors="surrogatepass")) for character in written)
+            widths = self._widths[line] = list(accumulate(sizes, initial=0))
         return start + bisect_left(widths, column - 1)
 
     def span(self, file: str, begin: tuple[int, int], end: tuple[int, int]) -> Span:

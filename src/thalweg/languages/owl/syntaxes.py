@@ -57,7 +57,7 @@ def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ont
     SubClassOf(<http://example.org/A> ObjectUnionOf(<http://example.org/B> <http://example.org/C>))
     """
     text = _expanded(text, name) if syntax == "owx" else text
-    converter = _Converter(scope)
+    converter = _Converter(scope, name, len(text))
     for found in _opened(text, syntax, name).get_components():
         converter.add(found.component)
     return converter.ontology()
@@ -195,8 +195,10 @@ def _place(error: str, source: Source) -> Span:
 class _Converter:
     """Turns the library's constructs into ours, and sorts them into the parts of an ontology."""
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, scope: str, name: str, length: int) -> None:
         self.scope = scope
+        self.name = name
+        self.length = length
         self.axioms: list[Axiom] = []
         self.declarations: list[Declaration] = []
         self.annotations: list[Triple] = []
@@ -245,11 +247,11 @@ class _Converter:
             case "AnonymousIndividual":
                 return rdf.blank(thing.first.removeprefix("_:"), self.scope)
             case "SimpleLiteral":
-                return rdf.literal(thing.literal)
+                return rdf.literal(self.text(thing))
             case "LanguageLiteral":
-                return rdf.literal(thing.literal, f"@{thing.lang}")
+                return rdf.literal(self.text(thing), f"@{thing.lang}")
             case "DatatypeLiteral":
-                return rdf.literal(thing.literal, self.ours(thing.datatype_iri))
+                return rdf.literal(self.text(thing), self.ours(thing.datatype_iri))
             case "FacetRestriction":
                 return _facet(str(thing.f)), self.ours(thing.l)
             case "InverseObjectProperty":
@@ -259,6 +261,14 @@ class _Converter:
             case "SubObjectPropertyOf" if isinstance(thing.sub, list):
                 return SubObjectPropertyOf(ObjectPropertyChain(self.ours(thing.sub)), self.ours(thing.sup))
         return _OURS[kind](*self.fillers(kind, self.parts(thing))) if kind in _OURS else self.ours(thing.first)
+
+    def text(self, thing: Any) -> str:
+        """The text of a literal. The library repeats elements of OWL/XML that it does not expect, again and again."""
+        found = str(thing.literal)
+        if len(found) > self.length:
+            message = f"`{self.name}` has an element where a literal is expected"
+            raise Rejected([Diagnostic("E305", message, help=_CONVERT)])
+        return found
 
     def parts(self, thing: Any) -> list[Any]:
         return [self.ours(getattr(thing, _FIELDS.get(name, name))) for name in type(thing).__match_args__]

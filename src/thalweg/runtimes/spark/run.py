@@ -6,6 +6,7 @@ all belongs to. Without one, a temporary folder serves and is gone at the end.
 
 import fcntl
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -140,6 +141,10 @@ def _over(folder: Path) -> Outcome:
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again."""
+    if pattern := re.search(r"[][{}*?\\]", str(folder.absolute())):
+        # A file source would read every file of a batch as often as the batch has files.
+        message = f"cannot use `{folder}` for checkpoints: Spark takes `{pattern[0]}` in a path for a pattern"
+        raise Rejected([Diagnostic("E401", message, help="name a folder without such a character")])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("w")

@@ -82,6 +82,8 @@ TUNED: Final = {
     # Time is told by heartbeats; a batch without data would do nothing.
     f"{_STREAMING}.noDataMicroBatches.enabled": "false",
     f"{_STREAMING}.minBatchesToRetain": "10",
+    # Listing a folder a hundred times a second, as Spark would, keeps a third of a core busy.
+    f"{_STREAMING}.pollingDelay": "50ms",
     # What is kept of finished batches must not grow with the run.
     f"{_STREAMING}.numRecentProgressUpdates": "20",
     "spark.sql.ui.retainedExecutions": "10",

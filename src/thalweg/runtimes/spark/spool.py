@@ -9,7 +9,6 @@ Which batch took which segments is in the logs of Spark's checkpoint (`Progress`
 
 import json
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -71,6 +70,9 @@ class Spool:
         self.progress = Progress(self.checkpoint)
         self._folder = folder / "spool"
         self._folder.mkdir(parents=True, exist_ok=True)
+        # A copy of a checkpoint may have lost their ages.
+        for segment in self.segments():
+            _set_age(self._folder / segment.name, segment)
 
     def segments(self) -> list[Segment]:
         """Those that are there, in order."""
@@ -90,8 +92,7 @@ class Spool:
             pq.write_table(table, file, compression="none", use_dictionary=False, write_statistics=False)
             file.flush()
             os.fsync(file.fileno())
-        # Spark takes the oldest first, and some file systems count in seconds.
-        os.utime(unfinished, (segment.number, segment.number))
+        _set_age(unfinished, segment)
         unfinished.rename(self._folder / segment.name)
 
     def forget(self) -> None:
@@ -106,9 +107,8 @@ class Spool:
         from thalweg.runtimes.spark.processor import PARCELS
 
         reading = session.readStream.schema(PARCELS).option("maxFilesPerTrigger", MOST_SEGMENTS)
-        # Segments are a second apart (see `write`); the path may hold characters that stand for others in a pattern.
-        pattern = re.sub(r"([][{}*?\\])", r"\\\1", str(self._folder.absolute()))
-        return reading.option("maxFileAge", f"{_REMEMBERED}s").parquet(f"file:{pattern}")
+        # Segments are a second apart (`_set_age`).
+        return reading.option("maxFileAge", f"{_REMEMBERED}s").parquet(f"file:{self._folder.absolute()}")
 
 
 class Progress:
@@ -148,6 +148,11 @@ class Progress:
             unfinished.write_text("\n".join([version, *kept]))
             merged.with_name(f".{merged.name}.crc").unlink(missing_ok=True)
             unfinished.replace(merged)
+
+
+def _set_age(file: Path, segment: Segment) -> None:
+    """Spark takes the oldest file first, and some file systems count in seconds."""
+    os.utime(file, (segment.number, segment.number))
 
 
 def _number(entry: str) -> int:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg.diagnostics import Rejected
 from thalweg.runtimes.spark import spool as spooling
+from thalweg.runtimes.spark.run import held
 from thalweg.runtimes.spark.spool import Segment, Spool
 from thalweg.runtimes.spark.wire import Parcel
 
@@ -45,6 +47,9 @@ def test_a_segment_is_a_table_of_parcels_as_old_as_its_number_says(tmp_path: Pat
     fill(tmp_path, 2)
     file = tmp_path / "spool" / "0000000001_10_1.parquet"
     assert file.stat().st_mtime == 1
+    file.touch()
+    Spool(tmp_path)
+    assert file.stat().st_mtime == 1, "it may have been copied"
     assert pq.read_table(file).to_pylist() == [
         {"bucket": 1, "stage": 0, "payload": b"ab"},
         {"bucket": 2, "stage": 0, "payload": b"c"},
@@ -95,3 +100,10 @@ def test_old_entries_leave_the_log_with_their_checksum(tmp_path: Path, monkeypat
     assert log.read_text().splitlines() == ["v1", *(entry(number, number) for number in (16, 17, 18, 19))]
     assert not log.with_name(".19.compact.crc").exists()
     assert old.read_text() == before
+
+
+@pytest.mark.parametrize("name", ["run [1]", "{a,b}", "st*r", "what?", "back\\slash"])
+def test_a_folder_that_spark_would_take_for_a_pattern_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Rejected, match="in a path for a pattern"), held(tmp_path / name):
+        pass
+    assert not (tmp_path / name).exists()
