@@ -172,7 +172,7 @@ def output(program: Program, first: int, now: int, arrivals: Arrivals) -> frozen
 
 def _output(program: Program, timeline: Timeline) -> frozenset[Fact]:
     derived = timeline.derived
-    shown = derived.keys() if program.outputs is None else derived.keys() & program.outputs
+    shown = derived.keys() if program.interface.outputs is None else derived.keys() & program.interface.outputs
     facts = (Fact(each.name, args) for each in shown for args, tick in derived[each] if tick == timeline.now)
     return frozenset(facts if program.equality is None else _told(facts, program.equality, derived))
 

@@ -20,7 +20,6 @@ WHOLE = {
         imports=frozenset({(Predicate("g", 1), False)}),
         exports=frozenset({(Predicate("q", 1), True)}),
     ),
-    "recorded": frozenset({Predicate("p", 0)}),
     "annotations": TermAnnotations(("<a>", "<b>"), True, ("_:r",)),
     "equality": Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<n>"})),
     "hints": Hints(
@@ -31,6 +30,7 @@ WHOLE = {
         input_copies=frozenset({Predicate("g", 1)}),
         justification=Program((P,)),
     ),
+    "recorded": frozenset({Predicate("p", 0)}),
 }
 
 

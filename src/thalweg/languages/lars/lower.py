@@ -51,7 +51,7 @@ from thalweg.model.values import moment_of, text_of
 
 Node = Tree[Token] | Token
 
-RESERVED: Final = frozenset({"mod", *FUNCTIONS, *CONDITIONS})
+RESERVED: Final = frozenset(CONDITIONS)
 
 _SAME: Final = {"==": "=", "<>": "!="}
 
@@ -98,11 +98,10 @@ class Lowering:
             return text
 
     def check_name(self, atom: Atom) -> None:
-        """E213 where a function or a condition is used as a predicate."""
+        """E213 where a condition is used as a predicate."""
         if atom.predicate in RESERVED:
-            what = "condition" if atom.predicate in CONDITIONS else "function"
             way_out = f"use another name for the predicate, such as `{atom.predicate}_of`"
-            self.report(ReadingError("E213", f"`{atom.predicate}` is a {what}, not a predicate", way_out), atom.span)
+            self.report(ReadingError("E213", f"`{atom.predicate}` is a condition, not a predicate", way_out), atom.span)
 
     def report(self, bad: ReadingError, span: Span) -> None:
         self.diagnostics.append(Diagnostic(bad.code, str(bad), span, help=bad.way_out))
