@@ -1,8 +1,8 @@
 """Saving and restoring an engine, as Arrow.
 
 The state is what the windows still need: the rows that were fed, each with its horizon, and the contents of the tuple
-windows. Everything derived is derived again from them in one evaluation, so a restore costs what replaying the windows
-costs, and the answers after it are those of an engine that never stopped.
+windows, in the order of arrival. Everything derived is derived again from them in one evaluation, so a restore costs
+what replaying the windows costs, and the answers after it are those of an engine that never stopped.
 """
 
 from collections import deque
@@ -66,6 +66,9 @@ def save(engine: "Engine") -> State:
         rows = arrays.columns[found]
         start = rows[:, relation.arity] if number in runs else np.zeros(len(found), dtype=np.int64)
         state.memories[relation.name] = Memory(rows[:, : relation.arity], arrays.horizons[found], start)
+    for keyed in engine.keyed:
+        # The same rows, but in the order of arrival.
+        state.memories[keyed.feed.relation.name].rows = keyed.rows
     state.windows = [(window.total, list(window.inside)) for window in engine.tuples]
     return state
 
@@ -82,8 +85,7 @@ def fed_relations(engine: "Engine") -> set[int]:
     fed += [feed.target for feeds in plan.feeds.values() for feed in feeds if feed.target is not None]
     fed += [*plan.clocks.values(), *plan.beats.values(), *plan.imports.values()]
     fed += [plan.representative] if plan.representative else []
-    fed += [relation for feed in plan.tuples for relation in feed.relations.values()]
-    fed += [feed.ticks for feed in plan.tuples if feed.ticks is not None]
+    fed += plan.counted
     return {relation.number for relation in fed}
 
 
@@ -94,6 +96,8 @@ def load(engine: "Engine", state: State) -> None:
     for number, (window, (total, inside)) in enumerate(zip(engine.tuples, state.windows, strict=True)):
         window.total, window.inside = total, deque(inside)
         engine.arrays.scalars[engine.table.tuple_starts + number] = window.start(state.first)
+    for keyed in engine.keyed:
+        keyed.take(state.memories[keyed.feed.relation.name].rows)
     feeds = Feeds()
     engine.feed_background(feeds)
     for name, memory in state.memories.items():

@@ -28,6 +28,7 @@ _KERNELS: Final = (
     "totals",
     "sorted_numbers",
     "regroup",
+    "last_by_key",
 )
 SOURCES: Final = (
     *(_HERE / f"{name}.py" for name in _KERNELS),

@@ -41,7 +41,7 @@ from thalweg.engine.layout import (
 )
 from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
 from thalweg.engine.tick import step
-from thalweg.engine.tuples import TupleState
+from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -120,9 +120,10 @@ class Engine:
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
+        self.keyed = [KeyedState(feed) for feed in plan.keyed]
         self.groups = [GroupState(each.function, each.width, each.share) for each in plan.groupings]
         self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
-        self._fed = frozenset(signature for signature, _ in self._feeds)
+        self._fed = frozenset(signature for signature, _ in self._feeds) | {feed.signature for feed in plan.keyed}
         self._annotated = SUPPLIED & self._fed
         self._takes_triples = (TRIPLES, None) in self._feeds
         self._gathers = {
@@ -135,8 +136,8 @@ class Engine:
         self._is_output = relation_mask(plan, plan.outputs.values())
         self.equals = EqualityState(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
-        self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
-        self._plain = not (self._every_tick or plan.tuples)
+        self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.keyed or plan.groupings)
+        self._plain = not (self._every_tick or plan.tuples or plan.keyed)
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -360,6 +361,12 @@ class Engine:
                 feeds.add(FEED_FOREVER, state.feed.ticks.number, 0, -1, [tick << 2 | 1], 1, 1)
                 for gone in range(before, start):
                     feeds.add(FEED_RETRACT, state.feed.ticks.number, 0, -1, [gone << 2 | 1], 1, 1)
+        for keyed in self.keyed if batches else ():
+            relation = keyed.feed.relation
+            for kind, rows in zip((FEED_FOREVER, FEED_RETRACT), keyed.advance(tick, batches), strict=True):
+                if len(rows):
+                    index = np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)])
+                    feeds.put(index, rows.reshape(-1), len(rows))
 
     def _regroup(self, elements: Relation, value: Relation, state: GroupState, feeds: Feeds) -> None:
         """Tells an aggregate which elements came and went in the strata below."""
@@ -472,8 +479,9 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Bytes held: the arrays, the terms, and which of them are equal."""
-        return size_of(self.arrays) + self.dictionary.size + (self.equals.size if self.equals is not None else 0)
+        """Bytes held: the arrays, the terms, which of them are equal, and the windows by key."""
+        equals = self.equals.size if self.equals is not None else 0
+        return size_of(self.arrays) + self.dictionary.size + equals + sum(state.size for state in self.keyed)
 
     @property
     def needed(self) -> int:

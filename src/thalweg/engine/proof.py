@@ -149,7 +149,7 @@ class _Prover:
                     return Proof(came, _until(horizon), "stream")
                 if feed.target is not None and feed.target.number == relation:
                     return self.by_run(feed.relation.number, row, claim, horizon)
-        if any(relation == made.number for feed in plan.tuples for made in feed.relations.values()):
+        if any(relation == made.number for made in plan.counted):
             return Proof(f"{claim} at {row[-1] >> 2}", None, "counted")
         if any(relation == made.number for made, _ in plan.background):
             return Proof(claim, None, "background")

@@ -64,6 +64,8 @@ class Origins:
             for signature, relation in tuples.relations.items():
                 self._comes(relation, "fed", _on(signature, tuples.stream))
             self._comes(tuples.ticks, "clock")
+        for keyed in plan.keyed:
+            self._comes(keyed.relation, "fed", _on(keyed.signature, keyed.stream))
 
     def _follow_rules(self, plan: Plan) -> None:
         for rule in plan.rules:

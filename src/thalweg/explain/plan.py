@@ -97,11 +97,12 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A tuple window: what it counts, and the signatures whose rows it keeps."""
+    """A tuple window: what it counts, and the signatures whose rows it keeps; where it is `by_key`, for each key."""
 
     window: str
     stream: str | None
     keeps: tuple[Predicate, ...]
+    by_key: bool = False
 
 
 @dataclass(frozen=True)
@@ -231,8 +232,9 @@ class _Explainer:
             rules=tuple(map(self.rule, range(len(self.parts)))),
             memories=tuple(self.memories()),
             readings=readings,
-            tuple_windows=tuple(
-                Counted(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples
+            tuple_windows=(
+                *(Counted(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples),
+                *(Counted(show(feed.window), feed.stream, (feed.signature,), True) for feed in self.plan.keyed),
             ),
             every_tick=tuple(self.every_tick()),
             warnings=tuple(self.warnings()),

@@ -131,6 +131,10 @@ class _Text:
         for counted in self.explanation.tuple_windows:
             whole = "the whole input" if counted.stream is None else f"the stream {counted.stream}"
             sentence = f"{counted.window} counts the facts of {whole} and keeps {_listed(counted.keeps)}"
+            if counted.by_key:
+                sentence = (
+                    f"{counted.window} counts the facts of {_listed(counted.keeps)} in {whole}, for each key alone"
+                )
             yield from _wrapped(self.brief(sentence), "  ", "    ")
 
     def ticks(self) -> Iterator[str]:

@@ -12,6 +12,7 @@ from thalweg.ir.nodes import (
     Comparison,
     Formula,
     InWindow,
+    KeyedWindow,
     Not,
     Now,
     TimeWindow,
@@ -22,7 +23,18 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import Clip, Count, Feed, Grouping, Plan, PlanRule, Relation, RelationAtom, TupleFeed
+from thalweg.planning.plan import (
+    Clip,
+    Count,
+    Feed,
+    Grouping,
+    KeyedFeed,
+    Plan,
+    PlanRule,
+    Relation,
+    RelationAtom,
+    TupleFeed,
+)
 
 TICK = Variable("'U")
 """The column of a copied row's tick."""
@@ -32,6 +44,9 @@ _TRUE = "true"
 
 _DERIVED_ROWS = 1_000.0
 """What a derived relation is taken to hold, for want of anything better."""
+
+_KEYS = 100.0
+"""How many keys a window by key is taken to have."""
 
 
 def assign_memories(plan: Plan) -> Plan:
@@ -65,6 +80,7 @@ class _Assignment:
         self.rules: list[PlanRule] = []
         self.feeds: dict[tuple[Predicate, str | None], list[Feed]] = {}
         self.tuples: list[TupleFeed] = []
+        self.keyed: list[KeyedFeed] = []
         self.counts: list[Count] = []
         self.groupings: list[Grouping] = []
         self.fed_forever: list[tuple[Relation, Predicate]] = []
@@ -149,6 +165,8 @@ class _Assignment:
         if not self.is_input(signature, formula.stream):
             return known + _DERIVED_ROWS
         match formula:
+            case InWindow(window=KeyedWindow(size)) | At(window=KeyedWindow(size)):
+                return known + size * _KEYS
             case InWindow(window=window) | Always(window=window) | At(window=TimeWindow() | TupleWindow() as window):
                 return float(known + window.size + 1)
             case At():
@@ -166,10 +184,10 @@ class _Assignment:
         made, new = self.relation(_name(signature, stream, f"in {show(window)}"), len(row))
         if not new:
             return made
-        alone = not (known.derived_now or known.derived_at or isinstance(window, TupleWindow))
+        alone = not (known.derived_now or known.derived_at or isinstance(window, TupleWindow | KeyedWindow))
         if known.background:
             self.show_background(made, signature, alone)
-        if isinstance(window, TupleWindow):
+        if isinstance(window, TupleWindow | KeyedWindow):
             self.copy(made, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
         else:
             self.fill(made, signature, window, stream, alone)
@@ -180,7 +198,7 @@ class _Assignment:
         row, timed_row = _columns(signature.arity)
         known = self.sources(signature, stream)
         background = known.background and not counted
-        rows = self.tuple_rows(signature, window, stream) if isinstance(window, TupleWindow) else None
+        rows = self.tuple_rows(signature, window, stream) if isinstance(window, TupleWindow | KeyedWindow) else None
         if rows is not None and not background:
             return rows
         plain = known == _Sources(derived_at=True) and not (counted or _hops(window))
@@ -263,6 +281,8 @@ class _Assignment:
         """The ticks of a window."""
         if isinstance(window, TupleWindow):
             return self.tuple_ticks(window, stream)
+        if isinstance(window, KeyedWindow):
+            return self.clock(FOREVER)
         assert isinstance(window, TimeWindow), "other windows are refused"
         if window.step is None:
             return self.clock(window.size)
@@ -304,11 +324,12 @@ class _Assignment:
 
     def tuple_rows(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """The rows (X,U) of a tuple window."""
-        assert isinstance(window, TupleWindow)
-        feed = self.tuples[self.tuple_feed(window, stream)]
         made, new = self.relation(_name(signature, stream, f"at U in {show(window)}"), signature.arity + 1)
-        if new:
-            feed.relations[signature] = made
+        if new and isinstance(window, KeyedWindow):
+            self.keyed.append(KeyedFeed(window, signature, stream, made))
+        elif new:
+            assert isinstance(window, TupleWindow)
+            self.tuples[self.tuple_feed(window, stream)].relations[signature] = made
         return made
 
     def tuple_ticks(self, window: TupleWindow, stream: str | None) -> RelationAtom:
@@ -395,6 +416,7 @@ class _Assignment:
             rules=tuple(self.rules),
             feeds=self.feeds,
             tuples=tuple(self.tuples),
+            keyed=tuple(self.keyed),
             counts=tuple(self.counts),
             groupings=tuple(self.groupings),
             background=tuple(self.fed_forever),

@@ -51,10 +51,7 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
             else:
                 yield feed.relation.number, 1
                 yield feed.target.number, 0
-    for tuples in plan.tuples:
-        yield from ((relation.number, FOREVER) for relation in tuples.relations.values())
-        if tuples.ticks is not None:
-            yield tuples.ticks.number, FOREVER
+    yield from ((relation.number, FOREVER) for relation in plan.counted)
     yield from ((relation.number, FOREVER) for relation, _ in plan.background)
     yield from ((relation.number, FOREVER) for relation in plan.imports.values())
     yield from ((relation.number, size) for size, relation in plan.clocks.items())

@@ -35,6 +35,7 @@ from thalweg.ir.nodes import (
     Hints,
     Interface,
     InWindow,
+    KeyedWindow,
     Literal,
     Not,
     Now,
@@ -275,7 +276,7 @@ def _lasting(program: Program) -> frozenset[Predicate]:
         rule.head.signature
         for rule in program.rules
         if any(isinstance(literal, Not | Aggregate | Always) for literal in rule.body)
-        or any(isinstance(use.window, TupleWindow) for use in uses(rule.body))
+        or any(isinstance(use.window, TupleWindow | KeyedWindow) for use in uses(rule.body))
     }
     needs = ((rule.head.signature, use.signature, 0) for rule in program.rules for use in uses(rule.body))
     return program.derived - resting_on(uncertain, needs)

@@ -8,7 +8,7 @@ does. Equal formulas share one memory. What can make a formula true decides how 
     q(X) in [9], q derived now           the derived relation itself
     q(X) in [9], q derived at U          a copy of (X,U), clipped to U+9
     p(X) in [9 step 5]                   a copy of (X,U), shown and hidden at the hops
-    p(X) in [3 #]                        a copy of the window's rows (X,U), which are taken back when pushed out
+    p(X) in [3 #], p(X) in [3 # by X]    a copy of the window's rows (X,U), which are taken back when pushed out
     p(X) always in [9], p streamed       fed from the run of ticks at which p(X) came
     q(X) always in [9]                   a count of the ticks of q(X) at U in [9]
     b(X) …, b in the background          rows for ever; under `at U` joined with the clock
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from thalweg.ir.nodes import Comparison, Expression, Program, Rule, TimeWindow, TupleWindow, Window
+from thalweg.ir.nodes import Comparison, Expression, KeyedWindow, Program, Rule, TimeWindow, TupleWindow, Window
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 
@@ -98,6 +98,16 @@ class TupleFeed:
     stream: str | None
     relations: dict[Predicate, Relation]
     ticks: Relation | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedFeed:
+    """A window by key over the facts of one signature, and the relation that keeps the rows (X,U) in it."""
+
+    window: KeyedWindow
+    signature: Predicate
+    stream: str | None
+    relation: Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +202,7 @@ class Plan:
     rules: tuple[PlanRule, ...] = ()
     feeds: Mapping[tuple[Predicate, str | None], list[Feed]] = field(default_factory=dict)
     tuples: tuple[TupleFeed, ...] = ()
+    keyed: tuple[KeyedFeed, ...] = ()
     counts: tuple[Count, ...] = ()
     groupings: tuple[Grouping, ...] = ()
     background: tuple[tuple[Relation, Predicate], ...] = ()
@@ -219,6 +230,15 @@ class Plan:
         interface = self.source.interface
         known = self.source.derived | {name for name, _ in interface.imports}
         return self.target.mixed | (interface.inputs & known)
+
+    @property
+    def counted(self) -> Iterator[Relation]:
+        """The relations whose rows tuple windows bring and take back: facts, and the ticks that a window spans."""
+        for feed in self.tuples:
+            yield from feed.relations.values()
+            if feed.ticks is not None:
+                yield feed.ticks
+        yield from (feed.relation for feed in self.keyed)
 
     @property
     def needs(self) -> Iterator[tuple[int, int, int]]:

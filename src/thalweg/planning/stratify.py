@@ -53,9 +53,8 @@ def ended_early(plan: Plan) -> dict[str, frozenset[int]]:
     >>> ended_early(plan(Program((Rule(Atom("a"), (Now(Atom("p")), Not(Now(Atom("q"))))),))))
     {'tuple window': frozenset(), 'aggregate': frozenset(), 'negation': frozenset({2})}
     """
-    counted = {relation for feed in plan.tuples for relation in (*feed.relations.values(), feed.ticks) if relation}
     causes = {
-        TUPLES: counted,
+        TUPLES: set(plan.counted),
         AGGREGATE: {grouping.value for grouping in plan.groupings},
         NEGATION: {rule.head.relation for rule in plan.rules if rule.negative},
     }

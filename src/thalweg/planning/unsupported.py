@@ -1,7 +1,6 @@
 """What the plans cannot express yet: a program that uses it is refused, because its answers would be wrong.
 
     on(D) :- on(D) before [1].      a window of the past
-    now(D,V) :- t(D,V) in [1 # by D].
     far(D) :- t(D,V), abs(V) > 9.
 
 Each construct leaves this module when `plan` and the engine know it.
@@ -16,7 +15,6 @@ from thalweg.ir.nodes import (
     Comparison,
     Constant,
     Expression,
-    KeyedWindow,
     Literal,
     Now,
     Operation,
@@ -49,8 +47,8 @@ def unsupported(rules: Iterable[Rule]) -> Iterator[str]:
     """
     for rule in rules:
         for formula, _ in formulas(rule.body):
-            if not isinstance(formula, Now) and isinstance(formula.window, PastWindow | KeyedWindow):
-                yield "before" if isinstance(formula.window, PastWindow) else "windows by key"
+            if not isinstance(formula, Now) and isinstance(formula.window, PastWindow):
+                yield "before"
         yield from _expressions(*rule.head.args, rule.time)
         yield from _literals(rule.body)
 

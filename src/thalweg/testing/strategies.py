@@ -6,7 +6,7 @@ Values come from a handful of terms so that joins meet. Arithmetic never feeds a
 `p(X+1) :- p(X).` has no end; it may feed a head's *time*, because the timeline has one. `before` may use every
 predicate that is streamed or recorded, of whatever layer: it looks at what is settled.
 
-Constructs that the engine does not know yet are drawn only with `remembering` (`#record`, `before`, windows by key) and
+Constructs that the engine does not know yet are drawn only with `remembering` (`#record`, `before`) and
 `values` (functions, conditions, other aggregates, the order of texts, numbers with datatypes).
 """
 
@@ -175,7 +175,7 @@ class _Writer:
         signature = self.signature(below)
         atom = Atom(signature.name, tuple(argument() for _ in range(signature.arity)))
         stream = self.pick(STREAMS) if self.chance(25) else None
-        if self.remembering and self.tuples and signature not in self.derived and self.chance(25):
+        if self.tuples and signature not in self.derived and self.chance(15):
             window = self.keyed(atom)
             if window is not None:
                 return At(atom, time(), window, stream) if self.chance(30) else InWindow(atom, window, stream)
@@ -344,7 +344,7 @@ class _Writer:
 def programs(
     draw: st.DrawFn, max_rules: int = 6, tuples: bool = True, remembering: bool = False, values: bool = False
 ) -> Program:
-    """A safe, stratified program over a small signature; `tuples=False` leaves tuple windows out."""
+    """A safe, stratified program over a small signature; `tuples=False` leaves tuple windows out, also those by key."""
     heads = [(signature, level) for level, layer in enumerate(LAYERS) for signature in layer]
     # An input predicate that is derived as well takes a layer like any other head.
     heads += [(_P, draw(st.integers(0, 1))), (_E, draw(st.integers(0, 1)))]

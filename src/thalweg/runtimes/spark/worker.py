@@ -139,7 +139,8 @@ class Worker:
         self._reached = begin - 1
         error: Failed | Rejected | None = None
         if time.decided >= begin:
-            batches = self.inbox.up_to(time.decided, in_order=bool(engine.plan.tuples))
+            counts = bool(engine.plan.tuples or engine.plan.keyed)
+            batches = self.inbox.up_to(time.decided, in_order=counts, across=self.stage.counts_everything)
             try:
                 self._go_through(batches, given, turns, time.decided)
             except (Failed, Rejected) as found:
