@@ -153,6 +153,11 @@ def test_why():
     assert "p(a)" in proof.render()
     assert thalweg.why(RECENT, Fact("q", ("a",)), at=6, on=on) is None
     assert thalweg.why(RECENT, "q(a)", at=6) is None
+    absence = thalweg.why_not(RECENT, "q(a)", at=6, on=on)
+    assert absence is not None
+    assert absence.rules
+    assert thalweg.why_not(RECENT, Fact("q", ("a",)), at=4, on=on) is None
+    assert thalweg.why_not(RECENT, "q(a)", at=6).note == "no tick has been evaluated"
 
 
 def test_a_late_fact_is_not_lost_in_silence():

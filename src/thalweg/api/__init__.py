@@ -18,12 +18,13 @@ from thalweg.ir.nodes import Program
 from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.compose import compose
 from thalweg.parts.part import Explained, Part
 
 if TYPE_CHECKING:
-    from thalweg.engine import Proof
+    from thalweg.engine import Absence, Proof
     from thalweg.runtimes.emit import Answer
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "run_to",
     "start",
     "why",
+    "why_not",
     "with_frequencies",
 ]
 
@@ -150,6 +152,32 @@ def why(
     part, _ = compose([load(program, background=background, tick=tick, ontology=ontology, report=report)])
     engine = run_to(part, on, Timing(tick, first, at, delay), report)
     return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
+
+
+def why_not(
+    program: Program | Text,
+    fact: str | Fact,
+    at: int | str,
+    on: On = (),
+    *,
+    background: Background = (),
+    first: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+    ontology: OntologyOptions = OntologyOptions(),
+    report: Callable[[Diagnostic], None] = warn,
+) -> "Absence | None":
+    """How far each rule got that could derive a fact at a tick; None where the fact holds.
+
+    >>> absent = why_not("slow(S) :- speed(S,V), V < 20.", "slow(a)", at=4, on=[(4, "speed(a,30)")])
+    >>> absent.rules[0].attempts[0].reason
+    '`30 < 20` is false'
+    """
+    part, _ = compose([load(program, background=background, tick=tick, ontology=ontology, report=report)])
+    came: set[Predicate] = set()
+    engine = run_to(part, on, Timing(tick, first, at, delay), report, look=lambda batch: came.update(batch.rows))
+    absence: Absence | None = engine.why_not(read_fact(fact) if isinstance(fact, str) else fact, came)
+    return absence
 
 
 def default_timing(

@@ -11,6 +11,7 @@ from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.time import Clock
 from thalweg.parts.part import Context, Part
 
@@ -55,8 +56,12 @@ def start(
     report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
+    look: Callable[[Batch], object] | None = None,
 ) -> Job:
-    """Opens the streams and makes what reasons; nothing has been read or evaluated yet."""
+    """Opens the streams and makes what reasons; nothing has been read or evaluated yet.
+
+    `look` sees every batch that comes in.
+    """
     from thalweg.runtimes.embedded import Embedded, Settings
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
@@ -73,7 +78,7 @@ def start(
         emitter=evaluation.emitter,
         advance=evaluation.advance,
         present=evaluation.present,
-        look=evaluation.look,
+        look=_in_turn([each for each in (evaluation.look, look) if each is not None]),
         write_late=late,
         report=report,
         interrupt=interrupt,
@@ -164,12 +169,23 @@ def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome
     return outcome
 
 
-def run_to(part: Part, on: On, timing: Timing, report: Callable[[Diagnostic], None] = warn) -> Any:
-    """What reasons, at the last tick; its answers on the way are forgotten."""
-    with start(part, on, timing, "changes", report=report) as job:
+def run_to(
+    part: Part,
+    on: On,
+    timing: Timing,
+    report: Callable[[Diagnostic], None] = warn,
+    look: Callable[[Batch], object] | None = None,
+) -> Any:
+    """What reasons, at the last tick; its answers on the way are forgotten. `look` sees every batch that comes in."""
+    with start(part, on, timing, "changes", report=report, look=look) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine
+
+
+def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], object] | None:
+    """Several that look at batches as one."""
+    return (lambda batch: [look(batch) for look in looks]) if looks else None
 
 
 def _opened(on: On) -> "Sequence[Transport]":

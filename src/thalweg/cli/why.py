@@ -1,6 +1,7 @@
 """The verb `why`."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,6 +21,7 @@ from thalweg.cli.errors import (
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.fact import Fact
+    from thalweg.model.predicate import Predicate
 
 
 def why(
@@ -42,9 +44,8 @@ def why(
     bolts: options.Bolts = None,
     format: options.AsTextOrData = "text",
 ) -> None:
-    """Show the derivation of a fact, and until when each step of it holds."""
+    """Show the derivation of a fact, and until when each step of it holds; or why the fact does not hold."""
     from thalweg import api
-    from thalweg.diagnostics import Rejected
     from thalweg.languages.lars.facts import read_fact
 
     with outcome():
@@ -66,10 +67,17 @@ def why(
         part = api.load_part(programs, background or (), tick, ontology, report=complain)
         asked = read_fact(fact)
         announce_compilation()
-        engine = api.run_to(part, streams, timing, complain)
+        came: set[Predicate] = set()
+        engine = api.run_to(part, streams, timing, complain, look=lambda batch: came.update(batch.rows))
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
-            raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])
+            absence = engine.why_not(asked, came)
+            if format == "json":
+                print(json.dumps(absence.as_data(), ensure_ascii=False, indent=2))
+            complain(_does_not_hold(asked, at, [] if engine.now is None else engine.facts()))
+            if format == "text":
+                print(absence.render("  "), file=sys.stderr)
+            raise typer.Exit(1)
         print(json.dumps(proof.as_data(), ensure_ascii=False, indent=2) if format == "json" else proof.render())
 
 

@@ -5,7 +5,7 @@ the kernel of `tick`. Everything is kept in one arena (`layout`); what a plan ne
 is kept here and fed to the kernel as rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -54,6 +54,7 @@ from thalweg.model.triples import TRIPLES, as_triples
 from thalweg.planning.plan import Plan, Relation, Target
 
 if TYPE_CHECKING:
+    from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Imported, Proof
 
 _CHANGES: Final = 100
@@ -534,6 +535,16 @@ class Engine:
 
         with self._taken():
             return why(self, fact, imported)
+
+    def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> "Absence | None":
+        """How far the rules got that could derive a fact at `now`, or None where it holds.
+
+        `came` are the predicates that streams have brought so far, where that is known.
+        """
+        from thalweg.engine.absence import why_not
+
+        with self._taken():
+            return why_not(self, fact, came)
 
     # State ----------------------------------------------------------------------------------------------------------
 

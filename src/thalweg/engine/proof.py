@@ -109,12 +109,14 @@ def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) ->
     if relation is None or engine.now is None:
         return None
     words = tuple(map(engine.dictionary.code, args))
-    prover = _Prover(engine, Search(engine), imported)
+    prover = Prover(engine, Search(engine), imported)
     return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
 
 
 @dataclass(slots=True)
-class _Prover:
+class Prover:
+    """Runs rules backwards from rows that hold."""
+
     engine: "Engine"
     search: Search
     imported: Imported
@@ -318,23 +320,30 @@ class _Prover:
         if rule.origin.head.predicate.startswith("'") and rule.origin.head.predicate != ANY_TRIPLE:
             # A rule that planning made up: the reader knows its premises only.
             return Proof(claim, end, "element", because=tuple(steps))
-        return Proof(claim, end, "rule", *_as_written(rule.origin), because=tuple(steps))
+        return Proof(claim, end, "rule", *as_written(rule.origin), because=tuple(steps))
 
     # Running a rule backwards -----------------------------------------------------------------------------------------
 
     def answers(self, rule: PlanRule, row: Words) -> Iterator[tuple[Binding, int]]:
         """Every way in which a rule derives a row now, with its horizon."""
-        known = {name for atom in rule.positive for name in _names(atom)}
-        start: Binding = {}
-        for arg, word in zip(rule.head.args, row, strict=True):
-            if isinstance(arg, Constant) and self.engine.dictionary.code(arg.term) != word:
-                return
-            if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
-                return
+        start = self.start(rule, row)
+        if start is None:
+            return
         assert rule.backwards is not None
         for binding, horizon in self.join(rule, rule.backwards.steps, start, FOREVER):
             if self.words(rule.head.args, binding) == row:
                 yield binding, horizon
+
+    def start(self, rule: PlanRule, row: Words) -> Binding | None:
+        """What a row says about the variables of a rule; None where the head cannot be that row."""
+        known = {name for atom in rule.positive for name in _names(atom)}
+        start: Binding = {}
+        for arg, word in zip(rule.head.args, row, strict=True):
+            if isinstance(arg, Constant) and self.engine.dictionary.code(arg.term) != word:
+                return None
+            if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
+                return None
+        return start
 
     def join(
         self, rule: PlanRule, steps: tuple[RelationAtom | Comparison, ...], binding: Binding, horizon: int
@@ -411,7 +420,7 @@ def _until(horizon: int) -> int | None:
     return None if horizon >= FOREVER else horizon
 
 
-def _as_written(rule: Rule) -> tuple[str, str]:
+def as_written(rule: Rule) -> tuple[str, str]:
     """The text of a rule and its place; a rule without a source is printed."""
     source = rule.span.source
     if not source.name:

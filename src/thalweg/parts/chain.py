@@ -5,7 +5,7 @@ answer of the last window that closed holds until the next one closes; a derived
 at its close.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.batches import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Delta, Given, Proof
+from thalweg.engine import Absence, Delta, Given, Proof
 from thalweg.languages.lars.facts import FactReader
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -228,6 +228,21 @@ class Chain(Emitter):
         """A derivation of what rules conclude, through all parts; None where it does not hold."""
         return self.below.why(fact) or self.above.why(fact, self._imported) or self._answered(fact)
 
+    def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> Absence | None:
+        """How far the rules got that could derive a fact, or which part would have to; None where the fact holds."""
+        if self.now is None:
+            return self.below.why_not(fact, came)
+        if self.why(fact) is not None:
+            return None
+        for engine in (self.below, self.above):
+            if fact.signature in engine.program.derived:
+                return engine.why_not(fact, came)
+        if fact.signature in self._wanted:
+            note = f"the answer set program derives `{fact.signature}`, and {self._answers.lacking(fact)}"
+        else:
+            note = f"no rule derives `{fact.signature}`, and {self._answers.lacking(fact)}"
+        return Absence(str(fact), self.now, note)
+
     def _imported(self, fact: Fact) -> Proof | None:
         return self._answered(fact) or self.below.why(fact)
 
@@ -271,6 +286,13 @@ class Answers:
             return None
         start, end = self._window
         return Proof(f"{fact}", None, "answer set", rule=f"the answer of the window [{start},{end}]")
+
+    def lacking(self, fact: Fact) -> str:
+        """That a fact is not in the last answer, in words."""
+        if self._window is None:
+            return "no window has closed yet"
+        start, end = self._window
+        return f"the answer of the window [{start},{end}] does not contain `{fact}`"
 
     def turn(self, wanted: set[Predicate]) -> tuple[Given, ...]:
         """What has begun and ended since the last turn, of the predicates that are wanted."""
