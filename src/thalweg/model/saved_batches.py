@@ -1,6 +1,7 @@
 """Batches with their ticks as bytes: what waits, or what windows hold, when the state of a run is saved."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
     orders = _parts(lists["order"], lists["facts"].tolist())
     columns = (lists[name].tolist() for name in ("ticks", "streams", "sizes"))
     for tick, stream, size, order in zip(*columns, orders, strict=True):
-        own = {signature: row.tolist() for (signature, row), _ in zip(rows, range(size), strict=False)}
+        own = {signature: row.tolist() for signature, row in islice(rows, size)}
         yield tick, Batch(own, [signatures[number] for number in order.tolist()], header["streams"][stream])
 
 

@@ -3,11 +3,19 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from thalweg.diagnostics import Source
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.parts.answer_sets.windowed import Answered, Evaluator, Windowed
+
+
+def program_text(source: Source, inputs: Iterable[Predicate], background: Iterable[Fact]) -> str:
+    """An answer set program as a saved state of it knows it."""
+    return "\n".join([source.text, *inputs, *map(str, background)])
 
 
 class Held:
@@ -49,16 +57,18 @@ class Held:
 
 
 class HeldWindows:
-    """Windows in this process whose state can be saved: how far they have come, and what they hold."""
+    """Windows whose state can be saved: from now on the facts that they hold are kept."""
 
-    def __init__(self, windowed: Windowed, held: Held) -> None:
+    def __init__(self, windowed: Windowed) -> None:
         self._windowed = windowed
-        self._held = held
+        self._held = windowed.evaluator = Held(windowed.evaluator)
 
     def snapshot(self) -> bytes:
+        """How far the windows have come, and what they hold."""
         return frame([encode(self._windowed.save(), {}), self._held.save()])
 
     def resume(self, data: bytes) -> None:
+        """Goes on where a snapshot was taken."""
         about, held = unframe(data)
         self._held.load(held)
         self._windowed.load(decode(about)[0])
