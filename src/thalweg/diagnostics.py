@@ -87,6 +87,7 @@ CATALOGUE: Final = {
     "W413": "fewer groups than bolts",
     "W414": "memory budget is exceeded",
     "W415": "answers were partial",
+    "W416": "the run is complete",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.api.jobs import Job, run_on_spark, run_to, start
+from thalweg.api.jobs import Job, open_checkpoint, run_on_spark, run_to, start
 from thalweg.api.loading import analyse, load, load_part
 from thalweg.api.sources import Background, On, Text, as_list, language_of_program, named, on_command_line
 from thalweg.api.timing import Timing
@@ -46,6 +46,7 @@ __all__ = [
     "load",
     "load_part",
     "on_command_line",
+    "open_checkpoint",
     "run",
     "run_on_spark",
     "run_to",

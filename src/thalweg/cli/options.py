@@ -159,7 +159,11 @@ Partitions = Annotated[
 ]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Where a run on Spark keeps what it needs to resume after a crash."),
+    typer.Option(
+        metavar="DIR",
+        help="A folder in which a run keeps what it needs to go on after a crash or Ctrl-C, when the same command is "
+        "run again; a file given with `--out` gets every answer exactly once.",
+    ),
 ]
 Jars = Annotated[list[str] | None, typer.Option("--jar", metavar="FILE", help="An additional jar for Spark.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what Spark writes to its log.")]

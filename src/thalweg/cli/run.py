@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from thalweg.cli import options
@@ -25,6 +26,7 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
     from thalweg.parts.answer_sets.windowed import Listener
+    from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
 
 def run(
@@ -172,14 +174,15 @@ def _run(
     from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
-    with interrupt.listen(None if target.on_spark else GRACE), Channel(report) as channel:
+    with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
         # What goes to the standard output is answers.
         account = Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
         listen: Listener = account.take if report else lambda solution, answered: None
         open_report = channel.open if report and report != "-" else lambda: None
 
-        def started(late: LateLines) -> "Job":
-            return api.start(part, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt, listen)
+        def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
+            given = part, streams, timing, emit, delivery.on_error, budget
+            return api.start(*given, late, complain, interrupt, listen, checkpoint)
 
         if target.on_spark:
             with leaving_in_time(interrupt):
@@ -200,7 +203,17 @@ def _run(
                     listen=listen,
                     ready=open_report,
                 )
-        else:
+        elif target.checkpoint is None:
             deliver(started, delivery, timing.clock, interrupt, open_report)
+        else:
+            given = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
+            with api.open_checkpoint(
+                *given, out=delivery.out, late=delivery.late, format=delivery.format
+            ) as checkpoint:
+                if checkpoint.over is not None:
+                    complain(checkpoint.over)
+                    return
+                resumed = partial(started, checkpoint=checkpoint)
+                deliver(resumed, delivery, timing.clock, interrupt, open_report, checkpoint.open)
         if report:
             account.finish()

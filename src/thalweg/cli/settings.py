@@ -37,7 +37,6 @@ class RuntimeOptions:
         return {
             "--master": self.master,
             "--partitions": self.partitions,
-            "--checkpoint": self.checkpoint,
             "--jar": self.jars or None,
             "--verbose": self.verbose,
         }

@@ -33,6 +33,10 @@ class Cascade:
         program = self.answer_sets.program
         return wire(self.around.rules, program.reads, program.writes)
 
+    def identity(self, context: Context) -> tuple[str, str]:
+        message = "a run of rules and answer set programs together cannot be resumed: leave out `--checkpoint`"
+        raise Rejected([Diagnostic("E403", message)])
+
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.chain import Chain
         from thalweg.runtimes.emit import EMITTERS

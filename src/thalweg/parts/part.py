@@ -17,7 +17,7 @@ from thalweg.model.time import Clock
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
-    from thalweg.runtimes.embedded import Advance, Reasoner, Settings
+    from thalweg.runtimes.embedded import Advance, Reasoner, Savable, Settings
     from thalweg.runtimes.emit import AnswerBlock, Emitter
     from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.worker_cache import Start
@@ -25,21 +25,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The run that a part is evaluated in; `listen` is called with each window's answer and what it took."""
+    """The run that a part is evaluated in; `listen` is called with each window's answer and what it took.
+
+    `saves`: the state of the part will be saved on the way.
+    """
 
     settings: "Settings"
     clock: Clock
     report: Callable[[Diagnostic], None]
     interrupt: Interrupt = field(default_factory=Interrupt)
     listen: Callable[[Any, Any], None] = lambda solution, answered: None
+    saves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """A part at work in this process.
 
-    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; for the others, see
-    `Embedded`.
+    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; `state` is what must be
+    saved of the reasoner and of that emitter, None where this cannot be done; for the others, see `Embedded`.
     """
 
     reasoner: "Reasoner"
@@ -47,6 +51,7 @@ class Evaluation:
     advance: "Advance | None" = None
     present: "Callable[[AnswerBlock], AnswerBlock]" = lambda piece: piece
     look: Callable[[Batch], object] | None = None
+    state: "Savable | None" = None
     close: Callable[[], None] = lambda: None
 
 
@@ -85,6 +90,12 @@ class Part(Protocol):
     @property
     def rules(self) -> Program:
         """The rules that it stands for; `Rejected` where it is more than rules."""
+
+    def identity(self, context: Context) -> tuple[str, str]:
+        """What a saved state of it must agree with: the program as people read it, and a fingerprint.
+
+        `Rejected` where its state cannot be saved.
+        """
 
     def start(self, context: Context) -> Evaluation:
         """Makes what reasons; `Rejected` where the settings have no meaning for it."""

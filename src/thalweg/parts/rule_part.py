@@ -23,11 +23,17 @@ class Rules:
     def size(self) -> str:
         return f"rules: {len(self.rules.rules)}, facts: {len(self.rules.background)}"
 
+    def identity(self, context: Context) -> tuple[str, str]:
+        from thalweg.ir.fingerprint import fingerprint
+        from thalweg.ir.text import show
+
+        return show(self.rules), fingerprint(self.rules)
+
     def start(self, context: Context) -> Evaluation:
         from thalweg.runtimes.rule_engine import RuleEngine
 
         engine = RuleEngine(self.rules, first=context.settings.first, memory=context.settings.memory)
-        return Evaluation(engine, look=_schema_watch(self.rules, context.report))
+        return Evaluation(engine, look=_schema_watch(self.rules, context.report), state=engine)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.planning.route_justifications import route_justifications

@@ -33,5 +33,9 @@ class RuleEngine(Engine):
     def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "RuleEngine":
         """An engine that goes on where `snapshot` was taken."""
         engine = cls(program, memory=memory)
-        restore(engine, data)
+        engine.resume(data)
         return engine
+
+    def resume(self, data: bytes) -> None:
+        """Goes on where `snapshot` was taken of an engine for the same program; this one has not begun."""
+        restore(self, data)

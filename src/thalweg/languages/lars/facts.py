@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import repeat
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.ir.nodes import Constant, Rule, names
@@ -133,6 +133,15 @@ class FactReader:
         if self._pending:
             source = Source(self.name, self._pending.partition("\n")[0], self._line)
             yield Diagnostic("E301", "the comment is not closed", Span(source, 0, 2), help="close it with `*/`")
+
+    def save(self) -> dict[str, Any]:
+        """What it must know to go on behind the blocks so far, as JSON."""
+        return {"prefixes": dict(self.prefixes), "pending": self._pending, "line": self._line}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Goes on where another reader was saved."""
+        self.prefixes.update(saved["prefixes"])
+        self._pending, self._line = saved["pending"], saved["line"]
 
     def _items(self, text: str) -> Iterator[Item]:
         simple, known, words_of, signatures = _SIMPLE.match, self.dictionary.words.get, self._words, self._signatures

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -38,11 +39,21 @@ class AnswerSets:
         way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
         raise Rejected([Diagnostic("E402", message, help=way_out)])
 
+    def identity(self, context: Context) -> tuple[str, str]:
+        from thalweg.parts.answer_sets.held import program_text
+
+        text = program_text(self.program.source, self.program.inputs, self.background)
+        what = text, sorted(self.program.names.prefixes.items()), self.options, self._frame(context)
+        return text, sha256(repr(what).encode()).hexdigest()
+
     def start(self, context: Context) -> Evaluation:
+        from thalweg.parts.answer_sets.held import HeldWindows
+
         if context.settings.emit != "snapshot":
             raise _refused("emit")
         windowed, _ = self.windowed(context)
-        return Evaluation(windowed, windowed, close=windowed.close)
+        state = HeldWindows(windowed) if context.saves else None
+        return Evaluation(windowed, windowed, state=state, close=windowed.close)
 
     def windowed(
         self,

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thalweg.model.arrow import Lists, decode, encode, recoded
+from thalweg.model.arrow import Lists, decode, encode, read_words, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, terms_of, wrap
+from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, wrap
 from thalweg.runtimes.watermark import Watermark
 
 
@@ -106,8 +106,7 @@ class Inbox:
 
     def recoded(self, lists: Lists) -> Words:
         """The words of a parcel as the bucket's own dictionary has them."""
-        renewed = np.array([self.words.code(term) for term in lists["terms"].to_pylist()], dtype=np.int64)
-        return recoded(lists["words"], lists["codes"], renewed)
+        return read_words(lists, self.words)
 
     def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
         """Late facts are told by the first stage that they are sent to, and there by one bucket."""

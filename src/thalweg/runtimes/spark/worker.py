@@ -14,7 +14,7 @@ from thalweg.engine import Delta, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.ir.nodes import Program
-from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.arrow import Lists, decode, encode, frame, terms_of, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -40,9 +40,6 @@ from thalweg.runtimes.spark.wire import (
     Words,
     buckets_of,
     failure,
-    frame,
-    terms_of,
-    unframe,
     unwrap,
     wrap,
 )
