@@ -37,6 +37,7 @@ def stratify(plan: Plan) -> Plan:
     strata = least_levels(range(len(plan.relations)), plan.needs)
     assert strata is not None, "`check_strata` rejects a program without strata"
     uncertain = {relation.number for key, relation in plan.imports.items() if key not in plan.program.hints.irrevocable}
+    uncertain |= {each.target.number for each in plan.recordings if each.kind in ("followed", "streak")}
     retractable = resting_on(uncertain, plan.needs).union(*ended_early(plan).values())
     return replace(
         plan,

@@ -1,6 +1,5 @@
 """What the plans cannot express yet: a program that uses it is refused, because its answers would be wrong.
 
-    on(D) :- on(D) before [1].      a window of the past
     now(D,V) :- t(D,V) in [1 # by D].
     far(D) :- t(D,V), abs(V) > 9.
 
@@ -20,7 +19,6 @@ from thalweg.ir.nodes import (
     Literal,
     Now,
     Operation,
-    PastWindow,
     Program,
     Rule,
 )
@@ -35,7 +33,7 @@ class UnsupportedError(NotImplementedError):
 
 def refuse_unsupported(program: Program) -> None:
     """Raises `UnsupportedError` where a program uses something that has no plan."""
-    found = sorted({*(f"#record {name}" for name in program.recorded), *unsupported(program.rules)})
+    found = sorted(set(unsupported(program.rules)))
     if found:
         raise UnsupportedError(f"the engine cannot evaluate {', '.join(found)} yet")
 
@@ -43,14 +41,14 @@ def refuse_unsupported(program: Program) -> None:
 def unsupported(rules: Iterable[Rule]) -> Iterator[str]:
     """The constructs of rules that have no plan, in words.
 
-    >>> from thalweg.ir.nodes import Atom, InWindow
-    >>> list(unsupported([Rule(Atom("a"), (InWindow(Atom("p"), PastWindow(1)),))]))
-    ['before']
+    >>> from thalweg.ir.nodes import Atom, InWindow, Variable
+    >>> list(unsupported([Rule(Atom("a"), (InWindow(Atom("p", (Variable("X"),)), KeyedWindow(1, (0,))),))]))
+    ['windows by key']
     """
     for rule in rules:
         for formula, _ in formulas(rule.body):
-            if not isinstance(formula, Now) and isinstance(formula.window, PastWindow | KeyedWindow):
-                yield "before" if isinstance(formula.window, PastWindow) else "windows by key"
+            if not isinstance(formula, Now) and isinstance(formula.window, KeyedWindow):
+                yield "windows by key"
         yield from _expressions(*rule.head.args, rule.time)
         yield from _literals(rule.body)
 
