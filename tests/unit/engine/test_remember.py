@@ -1,5 +1,6 @@
 """What is recorded costs by change, and is kept over everything that happens to an engine."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -8,11 +9,15 @@ from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine import engine as engine_module
 from thalweg.engine.checkpoint import MismatchError
+from thalweg.ir.nodes import Interface
 from thalweg.languages.lars import read
 from thalweg.model.arrow import decode, encode
+from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import interned
 from thalweg.planning.partition import partition
-from thalweg.testing.evaluators import differences
+from thalweg.planning.stratify import check_strata
+from thalweg.testing.evaluators import by_engine, by_semantics, differences
 
 LATCH = """
 #record alarm/1.
@@ -90,6 +95,20 @@ def test_a_premise_of_the_past_is_shown_with_its_last_tick() -> None:
     proof = engine.why(Fact("on", ("a",)))
     assert proof is not None
     assert [step.claim for step in proof.because] == ["on(a) before [1] at 3", "mean(a,26) at 4"]
+
+
+def test_before_sees_what_is_derived_for_earlier_ticks() -> None:
+    rules = read(
+        Source("test.lars", "p(X) at U :- q(X) at U in [3]. was(X) :- p(X) before [2]. r(X,U) :- p(X) at U before [2].")
+    )
+    program = replace(rules, interface=Interface(inputs=frozenset({interned("p", 1)})))
+    events = [Event(1, (Fact("q", ("a",)),)), Event(2, (Fact("p", ("b",)),)), Event(3, (Fact("q", ("b",)),))]
+    assert by_engine(program, events, 0, 9) == by_semantics(program, events, 0, 9)
+
+
+def test_a_past_that_is_derived_now_is_not_settled() -> None:
+    program = read(Source("test.lars", "p(X) at U :- q(X) at U in [3], not p(X) before [2]."))
+    assert "E204" in {found.code for found in check_strata(program)}
 
 
 def test_a_loop_through_the_past_is_split_by_its_key() -> None:
