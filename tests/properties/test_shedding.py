@@ -25,7 +25,7 @@ from thalweg.runtimes.spark.wire import OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import Changes, Difference, arrived, batch_of, by_engine, changes_of, differences
-from thalweg.testing.strategies import Scenario, scenarios
+from thalweg.testing.strategies import Scenario, remembering_scenarios, scenarios
 
 Sheddings = dict[int, tuple[int, int]]
 """Ticks at which facts are shed: by when these would have left their windows, and which of three engines do so."""
@@ -100,16 +100,25 @@ RULES = (
     "d(X) :- n(X), not b(X).",
     "d(X) :- r(X){}, N = max{Y : e(X,Y){}, b(Y)}, N > 1.",
 )
+# The same with conclusions that are recorded: `a` and `b`.
+REMEMBERING = (
+    "a(X) :- a(X) before [1], not r(X).",
+    "b(X) :- r(X){}, not a(X) before [3].",
+    "c(X) :- b(X) before [2].",
+    "c(X) :- p(X) before [4], not b(X){}.",
+    "d(X) :- a(X) at T before [2].",
+)
 WINDOWS = (" in [1]", " in [2]", " in [4]", " in [7]", " in [9]", " in [5 step 2]")
 TUPLES = (*WINDOWS, " in [2 #]", " in [3 # p/1]")
 
 
 @st.composite
-def dense(draw: st.DrawFn) -> Scenario:
+def dense(draw: st.DrawFn, remembering: bool = False) -> Scenario:
     """Programs that read much, and streams that bring something at most ticks."""
-    rules = draw(st.lists(st.sampled_from(RULES), min_size=1, max_size=5, unique=True))
+    known = (*RULES, *REMEMBERING, *REMEMBERING) if remembering else RULES
+    rules = draw(st.lists(st.sampled_from(known), min_size=1, max_size=5, unique=True))
     text = "\n".join(_windowed(draw, rule) for rule in rules)
-    program = read(Source("test.lars", text))
+    program = read(Source("test.lars", f"#record a/1, b/1.\n{text}" if remembering else text))
     assume(strata(program) is not None)
     terms = st.sampled_from(("x", "y", "1", "2"))
     single = st.builds(lambda name, one: Fact(name, (one,)), st.sampled_from("prp"), terms)
@@ -128,7 +137,7 @@ def _windowed(draw: st.DrawFn, rule: str) -> str:
     return first
 
 
-SCENARIOS = dense() | dense() | scenarios()
+SCENARIOS = dense() | dense() | dense(remembering=True) | scenarios() | remembering_scenarios()
 
 
 def sheddings(scenario: Scenario, engines: int = 1) -> st.SearchStrategy[Sheddings]:

@@ -43,6 +43,7 @@ from thalweg.engine.layout import (
     STEP_CALCULATE,
     STEP_CLIP,
     STEP_EMIT,
+    STEP_EXTEND,
     STEP_HOP,
     STEP_MOVE,
     STEP_PROBE,
@@ -234,12 +235,14 @@ def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     """What matters about the rows of each relation."""
     followed = (relation for key, relation in plan.exports.items() if key not in plan.program.hints.irrevocable)
     lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.hints.irrevocable]
+    lasting += [each.source for each in plan.recordings if each.kind == "lasting"]
     lasting += [relation for relation in (plan.same_pairs, plan.same_keys) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),
         (IS_LASTING, lasting),
         (IS_WATCHED, (each.elements for each in plan.groupings)),
+        (IS_WATCHED, (each.source for each in plan.recordings if each.kind in ("followed", "streak"))),
         (IS_CONSUMED, (each.source for each in plan.counts)),
         (IS_COUNTER, (each.counter for each in plan.counts)),
     ):
@@ -307,6 +310,8 @@ class _Variant:
                 complete = self.lookups
         assert complete is not None
         operands = [word for arg in rule.head.args for word in self.operand(arg)]
+        if rule.extension:
+            self.words += [STEP_EXTEND, rule.extension]
         self.words += [STEP_EMIT, rule.head.relation.number, len(rule.head.args), int(rule.timed), complete, *operands]
 
     def register(self, name: str) -> int:
@@ -382,4 +387,4 @@ class _Variant:
         tick = rule.positive[0].args[-1]
         assert isinstance(tick, Variable)
         kind = STEP_CLIP if window.step is None else STEP_HOP
-        self.words += [kind, self.registers[tick.name], window.size, window.step or 0]
+        self.words += [kind, self.registers[tick.name], window.size, window.step or rule.clip.delay]

@@ -40,6 +40,7 @@ from thalweg.engine.layout import (
     RAISED,
 )
 from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
+from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
@@ -123,8 +124,13 @@ class Engine:
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
         self.groups = [GroupState(each.function, each.width, each.share) for each in plan.groupings]
-        self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
-        self._fed = frozenset(signature for signature, _ in self._feeds) | {feed.signature for feed in plan.keyed}
+        self.remembered = Remembered(plan)
+        self._feeds = {
+            key: feed_index(key[0], at_once)
+            for key, feeds in plan.feeds.items()
+            if (at_once := [feed for feed in feeds if not is_delayed(feed)])
+        }
+        self._fed = frozenset(signature for signature, _ in plan.feeds) | {feed.signature for feed in plan.keyed}
         self._annotated = SUPPLIED & self._fed
         self._takes_triples = (TRIPLES, None) in self._feeds
         self._gathers = {
@@ -134,10 +140,14 @@ class Engine:
         self._last_stratum = plan.depth - 1
         self._only_derived = (plan.program.derived | {name for name, _ in self.program.interface.imports}) - plan.mixed
         self.decoder = Decoder(plan, self.dictionary)
+        self._irrevocable = {
+            relation.number for key, relation in plan.exports.items() if key in plan.program.hints.irrevocable
+        }
         self._is_output = relation_mask(plan, plan.outputs.values())
         self.equals = EqualityState(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
-        self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.keyed or plan.groupings)
+        others = plan.beats or plan.tuples or plan.keyed or plan.groupings or self.remembered.is_needed
+        self._may_idle = bool(plan.clocks) and not others
         self._plain = not (self._every_tick or plan.tuples or plan.keyed)
 
     # Time -----------------------------------------------------------------------------------------------------------
@@ -208,6 +218,9 @@ class Engine:
             self.now = int(self.arrays.scalars[NOW])
             if self.equals is not None:
                 self.equals.evaluate(self.now)
+            if self.remembered.is_needed:
+                assert self.first is not None
+                self.remembered.note(self.arrays, self.now, self.first)
             if self._with_changes:
                 self._collect_change(self.now, changes)
             if self.now >= self.settle_at:
@@ -226,10 +239,11 @@ class Engine:
             self.first = stop if self.first is None else self.first
             self.arrays.scalars[FIRST] = self.first
             return self.first
-        if self._every_tick:
+        if self._every_tick or self.remembered.notes:
             return self.now + 1
-        end = next_end(self.arrays)
-        return end if end is not None and self.now < end < stop else stop
+        end, due = next_end(self.arrays), self.remembered.next_due
+        stop = end if end is not None and self.now < end < stop else stop
+        return min(stop, due)
 
     def evaluate(self, tick: int, words: Rows, feeds: Rows, until: int = NEVER) -> None:
         """Evaluates one tick with what is fed to it; and those up to `until`, fed the same, while nothing happens."""
@@ -295,11 +309,15 @@ class Engine:
         feeds = Feeds()
         if tick == self.first:
             self.feed_background(feeds)
+            if self.plan.first_tick is not None:
+                feeds.add(FEED_SEEN, self.plan.first_tick.number, 0, -1, [], 1, 0)
+        if self.remembered.is_needed:
+            self.remembered.feed(tick, feeds)
         for batch in batches:
             for signature, words in batch.rows.items():
-                self._feed_rows(feeds, signature, None, words)
+                self._feed_rows(feeds, signature, None, words, tick)
                 if batch.stream is not None:
-                    self._feed_rows(feeds, signature, batch.stream, words)
+                    self._feed_rows(feeds, signature, batch.stream, words, tick)
         for each in given:
             key = each.signature, each.timed
             if self.equals is not None and self.plan.imports[key] == self.plan.representative:
@@ -319,7 +337,10 @@ class Engine:
             self._feed_tuples(tick, batches, feeds)
         return feeds
 
-    def _feed_rows(self, feeds: Feeds, signature: Predicate, stream: str | None, words: list[int] | Rows) -> None:
+    def _feed_rows(
+        self, feeds: Feeds, signature: Predicate, stream: str | None, words: list[int] | Rows, tick: int
+    ) -> None:
+        self.remembered.note_streamed(signature, stream, words, tick)
         index = self._feeds.get((signature, stream))
         if index is not None:
             flat = words.reshape(-1) if isinstance(words, np.ndarray) else np.array(words, dtype=np.int64)
@@ -388,6 +409,9 @@ class Engine:
     def _collect_change(self, tick: int, changes: list[Delta]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
         raised = self.arrays.rows_in(RAISED) if self.program.hints.irrevocable else None
+        if raised is not None and self.remembered.lasting:
+            raised = raised[of_relations(raised, self._irrevocable)]
+            raised = raised if len(raised) else None
         if self.equals is not None:
             begun, ended = self.equals.visible_changes(tick, begun, ended)
         unknown = None
@@ -506,6 +530,7 @@ class Engine:
         held.append(self.table.words[self.table.words >= 0])
         others = [word for state in self.tuples for _, words, _ in state.inside for word in words]
         held.append(np.array(others, dtype=np.int64))
+        held += self.remembered.words()
         return np.concatenate(held)
 
     def spell_changes(self) -> None:

@@ -205,6 +205,7 @@ STEP_CLIP: Final = 5
 STEP_HOP: Final = 6
 STEP_EMIT: Final = 7
 STEP_MOVE: Final = 8
+STEP_EXTEND: Final = 9
 
 # What a step does with a column of a row.
 BIND: Final = 0

@@ -56,6 +56,8 @@ class Proof:
                 return ("an element comes",)
             case "counted":
                 return ("newer facts push it out",)
+            case "recorded" if self.until is None:
+                return (f"{self.claim.partition(' before [')[0].partition(' in [')[0]} ends",)
             case "answer set":
                 return ("another window closes",)
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
@@ -73,6 +75,8 @@ class Proof:
         match self.kind:
             case "stream" | "background" | "every tick":
                 return f"[{self.kind}] {until}"
+            case "recorded":
+                return f"[recorded] until {self.unless[0]}" if self.unless else f"[recorded] {until}"
             case "counted":
                 return f"[stream] until {self.unless[0]}"
             case "absent":
@@ -146,8 +150,8 @@ class Prover:
                         claim = f"{plan.copies.origin(signature, args)} in [{feed.size}]"
                     if horizon >= FOREVER and feed.size < FOREVER:
                         return Proof(claim, None, "background")
-                    tick = row[-1] >> 2 if feed.kind == "timed" else horizon - feed.size
-                    came = claim if feed.kind == "timed" else f"{claim} at {tick}"
+                    timed = feed.kind.startswith("timed")
+                    came = claim if timed else f"{claim} at {horizon - feed.size}"
                     return Proof(came, _until(horizon), "stream")
                 if feed.target is not None and feed.target.number == relation:
                     return self.by_run(feed.relation.number, row, claim, horizon)
@@ -160,7 +164,19 @@ class Prover:
                 args = tuple(map(self.engine.dictionary.spell, row))
                 found = self.imported(Fact(signature.name, args[:-1] if timed else args))
                 return found and replace(found, claim=claim)
-        return self.by_group(goal, claim)
+        return self.by_record(goal, claim, horizon) or self.by_group(goal, claim)
+
+    def by_record(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
+        """What was derived at an earlier tick, with the last one of them."""
+        relation, row = goal
+        for recording in self.engine.plan.recordings:
+            if recording.target.number == relation:
+                assert self.engine.now is not None
+                if recording.kind == "streak" or len(row) > recording.signature.arity:
+                    return Proof(claim, _until(horizon), "recorded")
+                last = min(horizon - recording.size, self.engine.now - 1)
+                return Proof(f"{claim} at {last}", _until(horizon), "recorded")
+        return None
 
     def by_run(self, relation: int, row: Words, claim: str, horizon: int) -> Proof:
         """`always` over what is streamed: it came at every tick of a run."""
@@ -299,7 +315,7 @@ class Prover:
         formulas = _formulas(rule)
         steps: list[Proof] = []
         for number, atom in enumerate(rule.positive):
-            if atom.relation.name.startswith(("true", "clock", "hop of", "ticks of")):
+            if atom.relation.name.startswith(("true", "clock", "first tick", "hop of", "ticks of")):
                 continue
             goal = (atom.relation.number, self.words(atom.args, binding))
             shown = show(substitute(formulas[number], terms)) if formulas else claim

@@ -45,6 +45,7 @@ from thalweg.engine.layout import (
     STEP_ABSENT,
     STEP_CALCULATE,
     STEP_CLIP,
+    STEP_EXTEND,
     STEP_HOP,
     STEP_MOVE,
     STEP_PROBE,
@@ -210,8 +211,9 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 else:
                     backtrack = True
             elif code in (STEP_CLIP, STEP_HOP):
+                # The last word is how far apart hops are, or by how many ticks a row is shown later.
                 tick, size, hop = scratch[table[step + 1]] >> 2, table[step + 2], table[step + 3]
-                start, end = tick, min(tick + size, FOREVER)
+                start, end = tick + hop, min(tick + size, FOREVER)
                 if code == STEP_HOP:
                     start = -((-tick) // hop) * hop
                     last = (tick + size) // hop * hop
@@ -226,6 +228,9 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 else:
                     horizon = min(horizon, end)
                     step += 4
+            elif code == STEP_EXTEND:
+                horizon = min(horizon + table[step + 1], FOREVER)
+                step += 2
             else:
                 if not _emit(table, store, step, horizon, why, trigger):
                     store.scalars[STEPS] = steps

@@ -26,6 +26,7 @@ from thalweg.ir.nodes import (
     Literal,
     Not,
     Now,
+    PastWindow,
     Rule,
     TimeWindow,
     Variable,
@@ -140,7 +141,7 @@ def bound_times(rule: Rule) -> Rule:
     sizes: dict[str, int] = {}
     for literal in rule.body:
         match literal:
-            case At(time=Variable(name), window=TimeWindow(size, None)):
+            case At(time=Variable(name), window=TimeWindow(size, None) | PastWindow(size)):
                 sizes[name] = min(size, sizes.get(name, size))
     return replace(rule, body=tuple(_bounded(literal, sizes) for literal in rule.body))
 

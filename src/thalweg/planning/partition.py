@@ -48,6 +48,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything, uses
 from thalweg.planning.placing import Draft, name_of, place_rules
+from thalweg.planning.revocable import revocable
 from thalweg.planning.unsupported import refuse_unsupported
 
 
@@ -193,6 +194,7 @@ class _Writer:
                 exports=frozenset((name, timed) for name, _, timed in supplies),
             ),
             equality=self.equality(draft),
+            recorded=frozenset(self.recorded(draft)),
             hints=self.hints(draft, routes, supplies),
         )
         return Stage(
@@ -221,6 +223,12 @@ class _Writer:
             static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in known.static),
             input_copies=frozenset(signature.renamed(draft.head(signature)) for signature in copies),
         )
+
+    def recorded(self, draft: Draft) -> Iterator[Predicate]:
+        """What a stage calls the recorded predicates that it derives or gets: each role of one remembers its facts."""
+        names = self.program.recorded
+        yield from (role[0].renamed(name_of(role)) for role in (*draft.roles, *draft.merged) if role[0] in names)
+        yield from (signature.renamed(draft.head(signature)) for signature in draft.located if signature in names)
 
     def equality(self, draft: Draft) -> Equality | None:
         """What a stage must know of equal things: pairs, to find representatives, or only those."""
@@ -279,7 +287,8 @@ def _lasting(program: Program) -> frozenset[Predicate]:
         or any(isinstance(use.window, TupleWindow | KeyedWindow) for use in uses(rule.body))
     }
     needs = ((rule.head.signature, use.signature, 0) for rule in program.rules for use in uses(rule.body))
-    return program.derived - resting_on(uncertain, needs)
+    ended_early = revocable(program, program.rules, ()) if program.recorded else frozenset()
+    return program.derived - resting_on(uncertain, needs) - ended_early
 
 
 def _merging(route: Route) -> Rule:

@@ -11,6 +11,10 @@ does. Equal formulas share one memory. What can make a formula true decides how 
     p(X) in [3 #], p(X) in [3 # by X]    a copy of the window's rows (X,U), which are taken back when pushed out
     p(X) always in [9], p streamed       fed from the run of ticks at which p(X) came
     q(X) always in [9]                   a count of the ticks of q(X) at U in [9]
+    r(X) in [9], r recorded              a copy of what is derived now, kept for 9 ticks more
+    r(X) before [9]                      fed a tick after r(X) was derived, until 9 ticks after it ended
+    r(X) at U in [9], r recorded         a row (X,U) for each tick at which r(X) is derived, until U+9
+    r(X) always in [9], r recorded       r(X) now, and a row that is fed when it has lasted for 9 ticks
     b(X) …, b in the background          rows for ever; under `at U` joined with the clock
 """
 
@@ -43,9 +47,10 @@ class RelationAtom:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Shows a row (X,U) only while U lies in the window, and never before U."""
+    """Shows a row (X,U) only while U lies in the window, and never before U; with a `delay`, as many ticks later."""
 
     window: TimeWindow
+    delay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,9 @@ class Join:
 class PlanRule:
     """A rule between relations; `timed` when the last column of the head is a tick.
 
-    `binds` says which comparisons bind a variable (`ir.binding`). There is a join for each atom that can set the rule
-    going, positive and negated, in that order, and one that goes back from a conclusion to its premises.
+    The head holds for `extension` ticks more than the premises. `binds` says which comparisons bind a variable
+    (`ir.binding`). There is a join for each atom that can set the rule going, positive and negated, in that order, and
+    one that goes back from a conclusion to its premises.
     """
 
     head: RelationAtom
@@ -69,6 +75,7 @@ class PlanRule:
     negative: tuple[RelationAtom, ...] = ()
     tests: tuple[Comparison, ...] = ()
     clip: Clip | None = None
+    extension: int = 0
     timed: bool = False
     origin: Rule | None = field(default=None, compare=False)
     binds: Mapping[int, str] = field(default_factory=dict, compare=False)
@@ -81,7 +88,7 @@ class Feed:
     """How the facts of one signature on one stream enter a relation.
 
     `seen`: a row until `size` ticks later · `timed`: with its tick · `run`: through `relation`, the run of ticks, into
-    `target` · `tuple`: see `TupleFeed`.
+    `target` · `past`, `timed past`: like `seen` and `timed`, but from the next tick on · `tuple`: see `TupleFeed`.
     """
 
     kind: str
@@ -108,6 +115,22 @@ class KeyedFeed:
     signature: Predicate
     stream: str | None
     relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What `target` remembers of the rows of `source`, which hold now; `kind` says how.
+
+    `extended`: a rule copies them and keeps them for `size` ticks more · `lasting`: the same from the next tick on,
+    where nothing ends them before their horizon · `followed`: from the next tick on, while they hold and until `size`
+    ticks after · `streak`: while they hold, once they have held at `size` ticks before, or at all ticks.
+    """
+
+    source: Relation
+    target: Relation
+    size: int
+    kind: str
+    signature: Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +228,7 @@ class Plan:
     keyed: tuple[KeyedFeed, ...] = ()
     counts: tuple[Count, ...] = ()
     groupings: tuple[Grouping, ...] = ()
+    recordings: tuple[Recording, ...] = ()
     background: tuple[tuple[Relation, Predicate], ...] = ()
     clocks: Mapping[int, Relation] = field(default_factory=dict)
     beats: Mapping[int, Relation] = field(default_factory=dict)
@@ -212,6 +236,7 @@ class Plan:
     imports: Mapping[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     exports: Mapping[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
+    first_tick: Relation | None = None
     same_pairs: Relation | None = None
     same_keys: Relation | None = None
     representative: Relation | None = None
@@ -249,3 +274,8 @@ class Plan:
             yield from ((head, atom.relation.number, 1) for atom in rule.negative)
         yield from ((each.target.number, each.source.number, 0) for each in self.counts)
         yield from ((each.value.number, each.elements.number, 1) for each in self.groupings)
+
+    @property
+    def remembers(self) -> Iterator[tuple[int, int, int]]:
+        """The numbers of relations and of those whose earlier rows they rest on, in the form of `needs`."""
+        yield from ((each.target.number, each.source.number, 0) for each in self.recordings)

@@ -1,6 +1,5 @@
 """What the plans cannot express yet: a program that uses it is refused, because its answers would be wrong.
 
-    on(D) :- on(D) before [1].      a window of the past
     far(D) :- t(D,V), abs(V) > 9.
 
 Each construct leaves this module when `plan` and the engine know it.
@@ -18,7 +17,6 @@ from thalweg.ir.nodes import (
     Literal,
     Now,
     Operation,
-    PastWindow,
     Program,
     Rule,
 )
@@ -33,7 +31,7 @@ class UnsupportedError(NotImplementedError):
 
 def refuse_unsupported(program: Program) -> None:
     """Raises `UnsupportedError` where a program uses something that has no plan."""
-    found = sorted({*(f"#record {name}" for name in program.recorded), *unsupported(program.rules)})
+    found = sorted(set(unsupported(program.rules)))
     if found:
         raise UnsupportedError(f"the engine cannot evaluate {', '.join(found)} yet")
 
@@ -41,14 +39,11 @@ def refuse_unsupported(program: Program) -> None:
 def unsupported(rules: Iterable[Rule]) -> Iterator[str]:
     """The constructs of rules that have no plan, in words.
 
-    >>> from thalweg.ir.nodes import Atom, InWindow
-    >>> list(unsupported([Rule(Atom("a"), (InWindow(Atom("p"), PastWindow(1)),))]))
-    ['before']
+    >>> from thalweg.ir.nodes import Atom, InWindow, Variable
+    >>> list(unsupported([Rule(Atom("a"), (InWindow(Atom("p", (Variable("X"),)), KeyedWindow(1, (0,))),))]))
+    ['windows by key']
     """
     for rule in rules:
-        for formula, _ in formulas(rule.body):
-            if not isinstance(formula, Now) and isinstance(formula.window, PastWindow):
-                yield "before"
         yield from _expressions(*rule.head.args, rule.time)
         yield from _literals(rule.body)
 
