@@ -1,13 +1,14 @@
 """The verb `run`."""
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
+    complaining,
     misfits,
     need_ontologies,
     need_something,
@@ -24,6 +25,7 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
+    from thalweg.diagnostics import Diagnostic
     from thalweg.parts.answer_sets.windowed import Listener
 
 
@@ -52,6 +54,8 @@ def run(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    show: options.Show = None,
+    prefix: options.Prefix = None,
     late: options.Late = None,
     out: options.Out = None,
     format: options.Format = "jsonl",
@@ -116,15 +120,18 @@ def run(
             )
             asked.check(timing.clock)
             names = signatures_of(inputs, programs)
+            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
+            shown = None if show is None else api.predicates_of(show, prefixes)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
         _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)
-        part = api.load_part(programs, background or (), tick, ontology, asked, names, complain)
+        tell = complaining(prefixes, verbose)
+        part = api.load_part(programs, background or (), tick, ontology, asked, names, tell, shown)
         announce_compilation()
-        _run(part, streams, timing, emit, delivery, target, budget, report)
+        _run(part, streams, timing, emit, delivery, target, budget, report, tell)
 
 
 def _refuse_misfits(
@@ -165,6 +172,7 @@ def _run(
     target: RuntimeOptions,
     budget: int | None,
     report: str | None,
+    tell: "Callable[[Diagnostic], None]",
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
@@ -179,7 +187,7 @@ def _run(
         open_report = channel.open if report and report != "-" else lambda: None
 
         def started(late: LateLines) -> "Job":
-            return api.start(part, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt, listen)
+            return api.start(part, streams, timing, emit, delivery.on_error, budget, late, tell, interrupt, listen)
 
         if target.on_spark:
             with leaving_in_time(interrupt):
@@ -195,7 +203,7 @@ def _run(
                     late=delivery.late,
                     format=delivery.format,
                     memory=budget,
-                    report=complain,
+                    report=tell,
                     interrupt=interrupt,
                     listen=listen,
                     ready=open_report,

@@ -39,7 +39,6 @@ class RuntimeOptions:
             "--partitions": self.partitions,
             "--checkpoint": self.checkpoint,
             "--jar": self.jars or None,
-            "--verbose": self.verbose,
         }
 
     def target(self, streams: Sequence[object]) -> "SparkTarget":

@@ -151,7 +151,8 @@ def _(node: Rule) -> str:
 
 @show.register
 def _(node: Program) -> str:
-    lines = [] if node.outputs is None else [_directive("show", node.outputs)]
+    outputs = node.interface.outputs
+    lines = [] if outputs is None else [_directive("show", outputs)]
     lines += [_directive("record", node.recorded)] if node.recorded else []
     return "\n".join([*lines, *map(show, node.rules), *(f"{fact}." for fact in node.background)])
 

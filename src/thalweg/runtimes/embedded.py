@@ -75,7 +75,7 @@ class Embedded(Generic[R]):
     """A program at work; answers are made by the emitter that the settings name, or by one of its own.
 
     `advance` takes the engine through time where there is more to do than that; `present` gives an answer its final
-    form; `look` sees every batch that comes in.
+    form; `look` sees every batch that comes in, and `summary` says at the end what deserves a warning.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class Embedded(Generic[R]):
         advance: Advance | None = None,
         present: Callable[[AnswerBlock], AnswerBlock] = lambda piece: piece,
         look: Callable[[Batch], object] | None = None,
+        summary: Callable[[], Iterable[Diagnostic]] = lambda: (),
         write_late: Callable[[str], None] | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
@@ -102,6 +103,7 @@ class Embedded(Generic[R]):
         self._advance_engine = advance or engine.advance
         self._present = present
         self._look = look
+        self._summary = summary
         self._shedding = Shedding(report)
 
     def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
@@ -130,6 +132,8 @@ class Embedded(Generic[R]):
         yield from self._end(cut_short=malformed is not None or self._interrupt.asked)
         if malformed is not None:
             raise Rejected([malformed])
+        for found in self._summary():
+            self._report(found)
 
     def _take(self, tick: int, batch: Batch) -> None:
         if self._look is not None:

@@ -179,6 +179,11 @@ def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
             raise _refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
 
 
+def is_claimed(folder: Path | None) -> bool:
+    """Whether a run that is to use a checkpoint folder goes on with an earlier one."""
+    return folder is not None and (folder / MANIFEST).exists()
+
+
 def claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
     """Makes a checkpoint folder this job's own."""
     manifest = folder / MANIFEST
