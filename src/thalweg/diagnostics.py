@@ -56,6 +56,7 @@ CATALOGUE: Final = {
     "E207": "arithmetic on a non-number",
     "E208": "tuple window counts a different predicate",
     "E209": "program is too large for the engine",
+    "W207": "number is compared with a text",
     "E210": "`before` cannot be used here",
     "E211": "recorded predicate has a head in the past",
     "E212": "invalid use of a window by key",
@@ -70,6 +71,7 @@ CATALOGUE: Final = {
     "E302": "expression is nested too deeply",
     "W302": "event is late",
     "W303": "schema triple on a stream",
+    "W304": "predicate never came",
     "E305": "document expands beyond its limit",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
@@ -117,7 +119,7 @@ _LONGEST_LINE: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong.
+    """One thing that is wrong; `listed` are the things that the message counts.
 
     >>> Diagnostic("E203", "variable `T` is not bound by a positive atom").severity
     'error'
@@ -128,13 +130,14 @@ class Diagnostic:
     span: Span = NOWHERE
     help: str = ""
     notes: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
 
     @property
     def severity(self) -> str:
         return "warning" if self.code.startswith("W") else "error"
 
-    def render(self) -> str:
-        """The lines that a person reads, with a caret under the place."""
+    def render(self, verbose: bool = False) -> str:
+        """The lines that a person reads, with a caret under the place; those that ask for all are given the list."""
         lines = [f"{self.severity}[{self.code}]: {self.message}".translate(_VISIBLE)]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
@@ -148,8 +151,9 @@ class Diagnostic:
                 f"  {line} | {written}".translate(_VISIBLE),
                 f"  {margin} | {indent}{'^' * width}",
             ]
-        lines += [f"  note: {note}" for note in self.notes[:MOST_NOTES]]
-        if len(self.notes) > MOST_NOTES:
+        lines += [f"    {one}".translate(_VISIBLE) for one in self.listed] if verbose else []
+        lines += [f"  note: {note}" for note in (self.notes if verbose else self.notes[:MOST_NOTES])]
+        if len(self.notes) > MOST_NOTES and not verbose:
             lines.append(f"  note: and {len(self.notes) - MOST_NOTES} more; `thalweg check --format json` has all")
         if self.help:
             lines.append(f"  help: {self.help}")
@@ -165,6 +169,8 @@ class Diagnostic:
             data["help"] = self.help
         if self.notes:
             data["notes"] = list(self.notes)
+        if self.listed:
+            data["listed"] = list(self.listed)
         return data
 
 

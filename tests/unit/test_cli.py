@@ -363,7 +363,6 @@ def test_bench_knows_its_names():
     ("options", "sentence"),
     [
         (["--window", "3"], "`--window` is only for answer set programs (`.lp`) and ontologies"),
-        (["--verbose"], "`--verbose` is only for `--runtime spark`"),
         (["--master", "local[2]", "--partitions", "3"], "`--master` and `--partitions` are only for `--runtime spark`"),
         (["--runtime", "spark", "--master", "nonsense"], "`nonsense` is not the address of a Spark master"),
     ],

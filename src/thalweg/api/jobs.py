@@ -81,6 +81,7 @@ def start(
         advance=evaluation.advance,
         present=evaluation.present,
         look=_in_turn([each for each in (evaluation.look, look) if each is not None]),
+        summary=evaluation.summary,
         write_late=late,
         report=report,
         interrupt=interrupt,
@@ -168,7 +169,7 @@ def run_on_spark(
 
     need_spark()
     from thalweg.runtimes.spark.delivery import Delivery
-    from thalweg.runtimes.spark.run import run
+    from thalweg.runtimes.spark.run import is_claimed, run
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
@@ -180,12 +181,16 @@ def run_on_spark(
         presented = lambda block: write(work.present(block))  # noqa: E731
         return Delivery(ledger, out, late, work.job.settings.emit, presented, work.combine, report=report)
 
+    resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
         outcome = run(
             work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=work.look
         )
     work.finish()
-    return _ended(outcome, report)
+    outcome = _ended(outcome, report)
+    for found in () if resumed else work.summary():
+        report(found)
+    return outcome
 
 
 @contextmanager

@@ -133,6 +133,21 @@ Report = Annotated[
         help="For `.lp`: write facts, seconds and answers of each piece of the program here; `-` is standard error.",
     ),
 ]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        metavar="p/1,…",
+        help="The predicates that are output, such as `jam/1,ex:Camera/1`; by default what `#show` names, or all that "
+        "is derived.",
+    ),
+]
+Prefix = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="p=IRI",
+        help="A prefix for IRIs that you type and read, besides those that the programs declare: `ex=http://ex.org/`.",
+    ),
+]
 Late = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="File for late facts, as lines of JSON; by default they are only counted."),
@@ -166,7 +181,9 @@ Checkpoint = Annotated[
     ),
 ]
 Jars = Annotated[list[str] | None, typer.Option("--jar", metavar="FILE", help="An additional jar for Spark.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Show what Spark writes to its log.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="List everything that warnings count; on Spark, also show its log.")
+]
 Memory = Annotated[
     str | None,
     typer.Option(

@@ -1,7 +1,7 @@
 """The verb `run`."""
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
+    complaining,
     misfits,
     need_ontologies,
     need_something,
@@ -25,6 +26,7 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
+    from thalweg.diagnostics import Diagnostic
     from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
@@ -54,6 +56,8 @@ def run(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    show: options.Show = None,
+    prefix: options.Prefix = None,
     late: options.Late = None,
     out: options.Out = None,
     format: options.Format = "jsonl",
@@ -118,15 +122,18 @@ def run(
             )
             asked.check(timing.clock)
             names = signatures_of(inputs, programs)
+            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
+            shown = None if show is None else api.predicates_of(show, prefixes)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
         _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)
-        part = api.load_part(programs, background or (), tick, ontology, asked, names, complain)
+        tell = complaining(prefixes, verbose)
+        part = api.load_part(programs, background or (), tick, ontology, asked, names, tell, shown)
         announce_compilation()
-        _run(part, streams, timing, emit, delivery, target, budget, report)
+        _run(part, streams, timing, emit, delivery, target, budget, report, tell)
 
 
 def _refuse_misfits(
@@ -167,6 +174,7 @@ def _run(
     target: RuntimeOptions,
     budget: int | None,
     report: str | None,
+    tell: "Callable[[Diagnostic], None]",
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
@@ -182,7 +190,7 @@ def _run(
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
             given = part, streams, timing, emit, delivery.on_error, budget
-            return api.start(*given, late, complain, interrupt, listen, checkpoint)
+            return api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint)
 
         if target.on_spark:
             with leaving_in_time(interrupt):
@@ -198,7 +206,7 @@ def _run(
                     late=delivery.late,
                     format=delivery.format,
                     memory=budget,
-                    report=complain,
+                    report=tell,
                     interrupt=interrupt,
                     listen=listen,
                     ready=open_report,
@@ -211,7 +219,7 @@ def _run(
                 *given, out=delivery.out, late=delivery.late, format=delivery.format
             ) as checkpoint:
                 if checkpoint.over is not None:
-                    complain(checkpoint.over)
+                    tell(checkpoint.over)
                     return
                 resumed = partial(started, checkpoint=checkpoint)
                 deliver(resumed, delivery, timing.clock, interrupt, open_report, checkpoint.open)

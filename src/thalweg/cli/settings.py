@@ -38,7 +38,6 @@ class RuntimeOptions:
             "--master": self.master,
             "--partitions": self.partitions,
             "--jar": self.jars or None,
-            "--verbose": self.verbose,
         }
 
     def target(self, streams: Sequence[object]) -> "SparkTarget":

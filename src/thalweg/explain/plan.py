@@ -31,6 +31,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.time import FOREVER
 from thalweg.planning.horizons import horizons
 from thalweg.planning.normalise import simpler
@@ -150,8 +151,8 @@ class Explanation:
     def reads(self, rule: ExplainedRule) -> list[Reading]:
         return [reading for reading in self.readings if reading.rule == rule.number]
 
-    def as_text(self) -> str:
-        return as_text(self)
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
+        return as_text(self, prefixes)
 
     def as_svg(self) -> str:
         return draw_plan(self)

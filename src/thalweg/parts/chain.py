@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thalweg.connectors.batches import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.engine import Absence, Delta, Given, Proof
-from thalweg.languages.lars.facts import FactReader
+from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -77,6 +77,7 @@ class Chain(Emitter):
         emitter: Emitter,
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
+        shown: frozenset[Predicate] | None = None,
     ) -> None:
         self.first = first
         self.now: int | None = None
@@ -92,6 +93,7 @@ class Chain(Emitter):
         self._answers = Answers(self.dictionary, report)
         self._waiting: _Tick | None = None
         self._shown: int | None = None
+        self._output = None if shown is None else Selection(shown)
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -186,7 +188,7 @@ class Chain(Emitter):
         for delta in deltas:
             if isinstance(delta, Solution):
                 yield from self._emit_rules((), delta.t - 1)
-                yield delta
+                yield from (delta,) if self._output is None else self._output.of(delta)
             else:
                 yield from self._emit_rules((delta,), delta.tick)
 
@@ -321,6 +323,33 @@ class Answers:
             else:
                 known.append(fact)
         return code_facts(known, self._dictionary)
+
+
+class Selection:
+    """The facts of answers that are output, where only some predicates are.
+
+    >>> answer = Solution(4, 4, (("a(1)", "a(1,2)", "b(1)"),))
+    >>> [str(one) for one in Selection(frozenset({Predicate("a", 1)})).of(answer)]
+    ['{"t":4,"window":[4,4],"answers":[["a(1)"]]}']
+    """
+
+    def __init__(self, shown: frozenset[Predicate]) -> None:
+        self._shown = shown
+        self._names = {name.name for name in shown}
+
+    def of(self, solution: Solution) -> Iterator[Solution]:
+        """The answer with what is shown of it; none where nothing of answers is."""
+        if self._shown:
+            yield replace(solution, sets=tuple(tuple(filter(self._is_shown, facts)) for facts in solution.sets))
+
+    def _is_shown(self, fact: str) -> bool:
+        if fact.partition("(")[0] not in self._names:
+            return False
+        try:
+            return read_fact(fact).signature in self._shown
+        except Rejected:
+            # A term such as `f(1)`, which rules do not have.
+            return True
 
 
 def _rows(batch: Batch, predicate: Predicate) -> Rows:

@@ -169,7 +169,7 @@ def check_recorded(program: Program) -> Iterator[Diagnostic]:
         if is_past(formula):
             message = f"`before` looks at earlier ticks, but the conclusions of `{signature}` are not recorded"
             yield Diagnostic("E210", message, formula.span, help=f"record them: `#record {signature}.`")
-        elif signature in founded - timed and _reaches_back(formula):
+        elif signature in founded - timed and _reaches_back(formula) and _is_written(signature):
             message = f"the window sees `{signature}` at the present tick only, because it is derived and not recorded"
             yield Diagnostic("W203", message, formula.span, help=f"record its conclusions: `#record {signature}.`")
 
@@ -183,6 +183,11 @@ def check_directives(program: Program) -> Iterator[Diagnostic]:
             similar = sorted(each for each in derived if each.name.lower() == signature.name.lower())
             help_ = f"there is `{similar[0]}`" if similar else "write a rule for it, or leave it out"
             yield Diagnostic("W205", f"`#{directive} {signature}.` has no effect: no rule derives it", help=help_)
+
+
+def _is_written(signature: Predicate) -> bool:
+    """Whether people write it: OWL's own predicates are built in, and others of ontologies cannot be typed."""
+    return "'" not in signature and not signature.startswith("<http://www.w3.org/")
 
 
 def _is_recursive(rule: Rule) -> bool:

@@ -7,7 +7,6 @@ Each construct leaves this module when `plan` and the engine know it.
 
 from collections.abc import Iterable, Iterator
 
-from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
     Aggregate,
     Call,
@@ -15,7 +14,6 @@ from thalweg.ir.nodes import (
     Constant,
     Expression,
     Literal,
-    Now,
     Operation,
     Program,
     Rule,

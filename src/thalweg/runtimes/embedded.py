@@ -103,7 +103,8 @@ class Embedded(Generic[R]):
     """A program at work; answers are made by the emitter that the settings name, or by one of its own.
 
     `advance` takes the engine through time where there is more to do than that; `present` gives an answer its final
-    form; `look` sees every batch that comes in; `state` is what must be saved of the engine, for a `checkpoint`.
+    form; `look` sees every batch that comes in, and `summary` says at the end what deserves a warning; `state` is what
+    must be saved of the engine, for a `checkpoint`.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Embedded(Generic[R]):
         advance: Advance | None = None,
         present: Callable[[AnswerBlock], AnswerBlock] = lambda piece: piece,
         look: Callable[[Batch], object] | None = None,
+        summary: Callable[[], Iterable[Diagnostic]] = lambda: (),
         write_late: Callable[[str], None] | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
@@ -132,6 +134,7 @@ class Embedded(Generic[R]):
         self._advance_engine = advance or engine.advance
         self._present = present
         self._look = look
+        self._summary = summary
         self._shedding = Shedding(report)
         self._state = state
         self._checkpoint = checkpoint
@@ -170,6 +173,9 @@ class Embedded(Generic[R]):
             self._checkpoint.finish(malformed)
         if malformed is not None:
             raise Rejected([malformed])
+        # A run that was resumed has not seen all that came.
+        for found in self._summary() if self._checkpoint is None or self._checkpoint.state is None else ():
+            self._report(found)
 
     def _take(self, tick: int, batch: Batch) -> None:
         if self._look is not None:

@@ -12,6 +12,7 @@ from thalweg.ir.nodes import (
     Call,
     Comparison,
     Constant,
+    Interface,
     InWindow,
     KeyedWindow,
     Not,
@@ -118,7 +119,7 @@ def test_any_fact(terms: list[str]) -> None:
 @given(st.sets(named), st.one_of(st.none(), st.sets(named)))
 def test_any_directive(recorded: set[Predicate], shown: set[Predicate] | None) -> None:
     outputs = None if shown is None else frozenset(shown)
-    program = Program(outputs=outputs, recorded=frozenset(recorded))
+    program = Program(interface=Interface(outputs=outputs), recorded=frozenset(recorded))
     assert read(Source("shown", show(program))) == program
 
 

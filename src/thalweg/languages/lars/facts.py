@@ -450,7 +450,7 @@ def is_unicode(text: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def read_fact(text: str, name: str = "fact") -> Fact:
+def read_fact(text: str, name: str = "fact", prefixes: tuple[tuple[str, str], ...] = ()) -> Fact:
     """One fact without a time, as on the command line or in JSON; raises `Rejected`.
 
     >>> read_fact('a(x1, "b c", 007)')
@@ -462,14 +462,16 @@ def read_fact(text: str, name: str = "fact") -> Fact:
     found = _FACT.fullmatch(text)
     if found:
         try:
-            terms = tuple(canonical(term.group(), {}) for term in TERM.finditer(found[2] or ""))
-            return Fact(canonical(found[1], {}), terms)
+            known = dict(prefixes)
+            terms = tuple(canonical(term.group(), known) for term in TERM.finditer(found[2] or ""))
+            return Fact(canonical(found[1], known), terms)
         except ReadingError:
             pass
-    raise Rejected([_rejection(Source(name, text if text.rstrip().endswith(".") else f"{text}."))])
+    source = Source(name, text if text.rstrip().endswith(".") else f"{text}.")
+    raise Rejected([_rejection(source, dict(prefixes))])
 
 
-def _rejection(source: Source) -> Diagnostic:
+def _rejection(source: Source, prefixes: dict[str, str]) -> Diagnostic:
     """Why a text is not a fact."""
     tree, problem, _ = read_statement(source, len(source.text) - len(source.text.lstrip()))
     if tree is None:
@@ -478,6 +480,7 @@ def _rejection(source: Source) -> Diagnostic:
     if tree.data in ("prefix", "directive"):
         return Diagnostic("E101", "this is not a fact", Span(source, 0, len(source.text)), help="write `a(x1,y)`")
     lowering = Lowering(source, 1_000)
+    lowering.prefixes |= prefixes
     rule = lowering.rule(tree)
     if lowering.diagnostics:
         return lowering.diagnostics[0]

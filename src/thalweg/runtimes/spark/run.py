@@ -19,7 +19,7 @@ from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held
+from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, held
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
@@ -148,6 +148,11 @@ def compile_kernels() -> None:
     if not kernels_ready():
         # The smallest program: this one may take long at its first tick.
         RuleEngine(Program()).advance(0)
+
+
+def is_claimed(folder: Path | None) -> bool:
+    """Whether a run that is to use a checkpoint folder goes on with an earlier one."""
+    return folder is not None and (folder / MANIFEST).exists()
 
 
 def start_query(

@@ -28,7 +28,7 @@ def read(text: str, *inputs: Predicate) -> AspProgram:
 def lowered(text: str) -> list[str]:
     program = read(text).lowered(3)
     assert program is not None
-    return show(replace(program, outputs=None)).splitlines()
+    return show(replace(program, interface=replace(program.interface, outputs=None))).splitlines()
 
 
 def answers(program: AspProgram, *facts: Fact) -> list[str]:
