@@ -22,6 +22,13 @@ def test_engine_is_semantics(scenario: Scenario) -> None:
     assert by_engine(*asked) == by_semantics(*asked)
 
 
+@given(scenarios(values=True))
+def test_engine_is_semantics_for_values(scenario: Scenario) -> None:
+    """Functions, conditions, the order of texts and times, numbers of every datatype."""
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_engine(*asked) == by_semantics(*asked)
+
+
 @given(large_scenarios())
 @FEWER
 def test_engine_is_semantics_for_large_programs(scenario: Scenario) -> None:
@@ -29,7 +36,7 @@ def test_engine_is_semantics_for_large_programs(scenario: Scenario) -> None:
     assert by_engine(*asked) == by_semantics(*asked)
 
 
-@given(st.one_of(scenarios(), large_scenarios()), st.integers(1, 30))
+@given(st.one_of(scenarios(), scenarios(values=True), large_scenarios()), st.integers(1, 30))
 @FEWER
 def test_a_pause_changes_nothing(scenario: Scenario, steps: int) -> None:
     """However few steps a kernel takes between two pauses."""
@@ -69,7 +76,7 @@ def test_waiting_is_jumping(scenario: Scenario, data: st.DataObject) -> None:
     assert differences(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
 
 
-@given(scenarios(), st.data())
+@given(st.one_of(scenarios(), scenarios(values=True)), st.data())
 def test_stop_and_resume_is_never_stopped(scenario: Scenario, data: st.DataObject) -> None:
     stop = data.draw(st.integers(scenario.first, scenario.last))
     engine = Engine(scenario.program, first=scenario.first)
@@ -92,7 +99,7 @@ def test_what_holds_is_what_began_and_did_not_end(scenario: Scenario) -> None:
     assert set(map(str, engine.facts())) == holding
 
 
-@given(scenarios())
+@given(st.one_of(scenarios(), scenarios(values=True)))
 def test_what_holds_has_a_reason_and_lasts_as_long_as_it_says(scenario: Scenario) -> None:
     engine = Engine(scenario.program, first=scenario.first)
     for _ in feed(engine, scenario.events):

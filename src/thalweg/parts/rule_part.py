@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.model.time import Calendar
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ class Rules:
     def start(self, context: Context) -> Evaluation:
         from thalweg.runtimes.rule_engine import RuleEngine
 
-        engine = RuleEngine(self.rules, first=context.settings.first, memory=context.settings.memory)
+        settings, calendar = context.settings, Calendar(context.clock)
+        engine = RuleEngine(self.rules, first=settings.first, memory=settings.memory, calendar=calendar)
         return Evaluation(engine, look=_schema_watch(self.rules, context.report))
 
     def spread(self, context: Context, partitions: int) -> SparkWork:

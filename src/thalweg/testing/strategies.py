@@ -6,8 +6,9 @@ Values come from a handful of terms so that joins meet. Arithmetic never feeds a
 `p(X+1) :- p(X).` has no end; it may feed a head's *time*, because the timeline has one. `before` may use every
 predicate that is streamed or recorded, of whatever layer: it looks at what is settled.
 
-Constructs that the engine does not know yet are drawn only with `remembering` (`#record`, `before`, windows by key) and
-`values` (functions, conditions, other aggregates, the order of texts, numbers with datatypes).
+Constructs that the engine does not know yet are drawn only with `remembering` (`#record`, `before`, windows by key);
+what programs do with the values of terms (functions, conditions, other aggregates, the order of texts, numbers with
+datatypes) is drawn with `values`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
