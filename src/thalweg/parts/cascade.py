@@ -6,6 +6,7 @@ from functools import cached_property
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Calendar
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 from thalweg.parts.rule_part import Rules
@@ -41,7 +42,8 @@ class Cascade:
         on_change = self.answer_sets.options.window is None and self.answer_sets.program.window is None
         windowed, answerer = self.answer_sets.windowed(context, Dictionary(), derived, on_change)
         emitter = EMITTERS[context.settings.emit]()
-        chain = Chain(self.wiring, windowed, answerer, emitter, context.settings.first, context.report)
+        calendar = Calendar(context.clock)
+        chain = Chain(self.wiring, windowed, answerer, emitter, context.settings.first, context.report, calendar)
         return Evaluation(chain, chain, close=chain.close)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:

@@ -32,8 +32,10 @@ class RuleEngine(Engine):
         super().__init__(planner.whole, planner, first, memory, with_changes, dictionary, calendar)
 
     @classmethod
-    def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "RuleEngine":
+    def restore(
+        cls, program: Program, data: bytes, memory: int | None = None, calendar: Calendar | None = None
+    ) -> "RuleEngine":
         """An engine that goes on where `snapshot` was taken."""
-        engine = cls(program, memory=memory)
+        engine = cls(program, memory=memory, calendar=calendar)
         restore(engine, data)
         return engine
