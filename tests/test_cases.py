@@ -1,8 +1,4 @@
-"""Every page of `tests/cases`, on everything that can answer a program.
-
-The pages of `tests/cases/ahead` are about what only the naive interpreter knows so far. Every case of theirs must fail
-elsewhere; when one does not, it moves to a page of `tests/cases`.
-"""
+"""Every page of `tests/cases`, on everything that can answer a program."""
 
 from pathlib import Path
 
@@ -10,13 +6,11 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from thalweg.diagnostics import Source
-from thalweg.planning.unsupported import UnsupportedError
 from thalweg.testing import Case, by_engine, by_runtime, by_semantics, check, read_page
 from thalweg.testing.evaluators import Evaluator
 
 HERE = Path(__file__).parent
 PAGES = sorted((HERE / "cases").glob("*.md"))
-AHEAD = sorted((HERE / "cases" / "ahead").glob("*.md"))
 
 
 def cases_of(pages: list[Path]) -> list[ParameterSet]:
@@ -40,18 +34,6 @@ def test_case(case: Case, evaluator: Evaluator) -> None:
     check(case, evaluator)
 
 
-@pytest.mark.parametrize("case", cases_of(AHEAD))
-def test_case_ahead(case: Case) -> None:
-    check(case, by_semantics)
-
-
-@pytest.mark.parametrize("evaluator", EVALUATORS[1:])
-@pytest.mark.parametrize("case", cases_of(AHEAD))
-def test_case_ahead_is_not_answered_yet(case: Case, evaluator: Evaluator) -> None:
-    with pytest.raises((UnsupportedError, AssertionError)):
-        check(case, evaluator)
-
-
 def test_no_page_is_empty() -> None:
-    for page in (*PAGES, *AHEAD):
+    for page in PAGES:
         assert read_page(Source(page.name, page.read_text(encoding="utf-8"))), page

@@ -13,7 +13,7 @@ from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, differ
 from thalweg.testing.strategies import Scenario, large_scenarios, remembering_scenarios, scenarios
 
 # What an engine is asked in different ways.
-ANY = st.one_of(scenarios(), remembering_scenarios())
+ANY = st.one_of(scenarios(), remembering_scenarios(), scenarios(values=True))
 
 # Large programs take longer.
 FEWER = settings(max_examples=settings().max_examples // 5)
@@ -27,6 +27,13 @@ def test_engine_is_semantics(scenario: Scenario) -> None:
 
 @given(remembering_scenarios())
 def test_engine_is_semantics_where_rules_remember(scenario: Scenario) -> None:
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_engine(*asked) == by_semantics(*asked)
+
+
+@given(scenarios(values=True))
+def test_engine_is_semantics_for_values(scenario: Scenario) -> None:
+    """Functions, conditions, the order of texts and times, numbers of every datatype."""
     asked = (scenario.program, scenario.events, scenario.first, scenario.last)
     assert by_engine(*asked) == by_semantics(*asked)
 

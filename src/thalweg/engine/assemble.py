@@ -41,6 +41,7 @@ from thalweg.engine.layout import (
     SLOTS,
     STEP_ABSENT,
     STEP_CALCULATE,
+    STEP_CALL,
     STEP_CLIP,
     STEP_EMIT,
     STEP_EXTEND,
@@ -61,9 +62,9 @@ from thalweg.engine.layout import (
     TABLE_WAKE,
 )
 from thalweg.ir.nodes import Call, Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
-from thalweg.model.number import COMPARISONS, OPERATORS
+from thalweg.model.functions import CONDITIONS, LOOKED_UP
+from thalweg.model.number import COMPARISONS, EQUAL, NUMERIC_FUNCTIONS, OPERATORS, ZERO
 from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
-from thalweg.planning.unsupported import UnsupportedError
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -264,7 +265,7 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
             return [*shared, COUNT_HOP, size, step]
         case TupleWindow():
             return [*shared, COUNT_TUPLE, count.tuples, 0]
-    raise UnsupportedError(f"`always` in {count.window}")
+    raise NotImplementedError(f"`always` in {count.window}")
 
 
 class _Variant:
@@ -339,12 +340,26 @@ class _Variant:
             case Variable(name):
                 return [REGISTER, self.registers[name]]
             case Operation(operator, left, right):
-                first, second = self.operand(left), self.operand(right)
-                result = self.fresh()
-                self.words += [STEP_CALCULATE, result, OPERATORS[operator], *first, *second]
-                return [REGISTER, result]
-            case Call(function):
-                raise UnsupportedError(function)
+                return self.step(STEP_CALCULATE, OPERATORS[operator], self.operand(left), self.operand(right))
+            case Call(function, args):
+                return self.call(function, [self.operand(arg) for arg in args])
+
+    def call(self, function: str, args: list[list[int]]) -> list[int]:
+        """The steps of a call: one for each pair of arguments, of which `concat` may have many."""
+        if function in NUMERIC_FUNCTIONS:
+            return self.step(STEP_CALCULATE, NUMERIC_FUNCTIONS[function], *args, *([[LITERAL, ZERO]] * (2 - len(args))))
+        if function == "concat" and len(args) == 1:
+            function = "text"
+        result, rest = args[0], args[1:] or [[LITERAL, ZERO]]
+        for arg in rest:
+            result = self.step(STEP_CALL, LOOKED_UP.index(function), result, arg)
+        return result
+
+    def step(self, code: int, which: int, first: list[int], second: list[int]) -> list[int]:
+        """A step that writes a new register; where that is found."""
+        result = self.fresh()
+        self.words += [code, result, which, *first, *second]
+        return [REGISTER, result]
 
     def test(self, test: Comparison, bound: str | None) -> None:
         if bound is not None:
@@ -353,6 +368,12 @@ class _Variant:
             self.words += [STEP_MOVE, self.register(bound), *found]
             return
         left, right = self.operand(test.left), self.operand(test.right)
+        condition = test.operator.removeprefix("not ")
+        if condition in CONDITIONS:
+            found = self.call(condition, [left, right])
+            truth = self.code("1" if condition == test.operator else "0")
+            self.words += [STEP_TEST, EQUAL, *found, LITERAL, truth]
+            return
         self.words += [STEP_TEST, COMPARISONS[test.test], *left, *right]
 
     def absent(self, atom: RelationAtom) -> None:

@@ -14,7 +14,7 @@ from numba.core.caching import IndexDataCacheFile
 from numba.extending import register_jitable
 
 from thalweg.engine.pointers import CHECKED
-from thalweg.model import number, time
+from thalweg.model import functions, number, time
 from thalweg.planning import check_capacity
 
 _HERE: Final = Path(__file__).parent
@@ -23,6 +23,7 @@ _KERNELS: Final = (
     "pointers",
     "layout",
     "arena",
+    "calls",
     "rules",
     "tick",
     "totals",
@@ -32,6 +33,7 @@ _KERNELS: Final = (
 )
 SOURCES: Final = (
     *(_HERE / f"{name}.py" for name in _KERNELS),
+    Path(functions.__file__),
     Path(number.__file__),
     Path(time.__file__),
     Path(check_capacity.__file__),

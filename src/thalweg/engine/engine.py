@@ -26,6 +26,7 @@ from thalweg.engine.layout import (
     BEGUN,
     BORN,
     DIED,
+    DIVERSE_IN,
     ENDED,
     FEED_CLOCK,
     FEED_FOREVER,
@@ -35,22 +36,25 @@ from thalweg.engine.layout import (
     FIRST,
     NEED,
     NEEDS_PAUSE,
+    NEEDS_RESULT,
     NOW,
     PAUSED,
     RAISED,
 )
+from thalweg.engine.memo import Memo
 from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
 from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
+from thalweg.ir.nodes import Rule
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
-from thalweg.model.time import FOREVER, NEVER
+from thalweg.model.time import FOREVER, NEVER, Calendar
 from thalweg.model.triples import TRIPLES, as_triples
 from thalweg.planning.plan import Plan, Relation, Target
 
@@ -88,11 +92,12 @@ class Engine:
         memory: int | None = None,
         with_changes: bool = True,
         dictionary: Dictionary | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         """`replan` makes the plan for another target, where a stream brings what is derived or facts were shed.
 
         Without changes, where only its `listing` is read, it saves copies of them. Engines
-        that are parts of one plan share a dictionary.
+        that are parts of one plan share a dictionary. The `calendar` says which date and hour a tick is.
         """
         self.program = plan.source
         self.replan = replan
@@ -105,6 +110,7 @@ class Engine:
         if memory is not None:
             give_back_memory()
         self.dictionary = Dictionary() if dictionary is None else dictionary
+        self.memo = Memo(self.dictionary, calendar or Calendar())
         self.dropped = 0
         self.lacking: dict[str, int] = {}
         self.doubts: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
@@ -262,8 +268,12 @@ class Engine:
     def _step(self, tick: int, until: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
         """Calls the kernel until it is done: a part of the work at a time, so that signals are heard between them."""
         again = False
+        self.memo.lend(self.arrays.scalars)
         while not step(self.table.words, self.arrays.scalars, tick, until, words, feeds, first, last, again):
-            if self.arrays.scalars[NEED] != NEEDS_PAUSE:
+            need = self.arrays.scalars[NEED]
+            if need == NEEDS_RESULT:
+                self.memo.answer(self.arrays.scalars)
+            elif need != NEEDS_PAUSE:
                 make_room(self, feeds)
                 # Chains have changed, perhaps: what was interrupted among them starts anew.
                 self.arrays.scalars[PAUSED] = -1
@@ -395,6 +405,8 @@ class Engine:
         came, went = (self._rows_of(elements, which) for which in (BORN, DIED))
         if not (len(came) or len(went)):
             return
+        for rows in (came, went):
+            rows[:, state.width] = self.dictionary.numbers(rows[:, state.width])
         for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), state.change(came, went), strict=True):
             if len(rows):
                 feeds.put(np.array([(kind, value.number, 0, -1, 0, 0, value.arity)]), rows.reshape(-1), len(rows))
@@ -504,9 +516,10 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Bytes held: the arrays, the terms, which of them are equal, and the windows by key."""
-        equals = self.equals.size if self.equals is not None else 0
-        return size_of(self.arrays) + self.dictionary.size + equals + sum(state.size for state in self.keyed)
+        """Bytes held: the arrays, the terms, what is known about them, which are equal, and the windows by key."""
+        equal = self.equals.size if self.equals is not None else 0
+        keyed = sum(state.size for state in self.keyed)
+        return size_of(self.arrays) + self.dictionary.size + self.memo.size + equal + keyed
 
     @property
     def needed(self) -> int:
@@ -521,6 +534,12 @@ class Engine:
         """Rows that live: facts in windows, and conclusions."""
         relations = self.arrays.relations
         return int(np.count_nonzero((relations >= 0) & (relations < len(self.plan.relations))))
+
+    @property
+    def incomparable_in(self) -> Rule | None:
+        """The last rule in which `<` or its like met values of different kinds, and was false for that reason."""
+        fired = self.table.variants.get(int(self.arrays.scalars[DIVERSE_IN]))
+        return None if fired is None else fired.origin
 
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""

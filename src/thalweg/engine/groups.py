@@ -15,7 +15,7 @@ from thalweg.engine import regroup as layout
 from thalweg.engine.regroup import ASKS, NUMBERS, STATE, VALUE, rechain, regroup, state_words
 from thalweg.engine.sorted_numbers import BLOCK, FREE_BLOCK, POOLS, nth
 from thalweg.engine.totals import LIMBS, PLACES, SQUARE_LIMBS, exact
-from thalweg.model.number import NO_VALUE, mantissa, ratio, scale, square_root
+from thalweg.model.number import NO_VALUE, mantissa, ratio, root_of_ratio, scale
 
 Words = NDArray[np.int64]
 
@@ -100,8 +100,7 @@ class GroupState:
         if self.function == layout.DEVIATION:
             limbs = words[state : state + LIMBS + SQUARE_LIMBS].tolist()
             total, squares = exact(limbs[:LIMBS]), exact(limbs[LIMBS:])
-            variance = ratio(numbers * squares - total * total, numbers * (numbers - 1) * 10 ** (2 * PLACES))
-            return NO_VALUE if variance == NO_VALUE else square_root(variance)
+            return root_of_ratio(numbers * squares - total * total, numbers * (numbers - 1) * 10 ** (2 * PLACES))
         place = self.share * (numbers - 1)
         below, rest = divmod(place, 1)
         pair = (int(below), min(int(below) + 1, numbers - 1))

@@ -15,12 +15,13 @@ from thalweg.ir.nodes import Aggregate, Call, Comparison, Constant, Expression, 
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
-from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, compare
+from thalweg.model.functions import call, holds
+from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, is_of_kind
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
+from thalweg.model.values import number_of
 from thalweg.planning.plan import PlanRule, Relation, RelationAtom
-from thalweg.planning.unsupported import UnsupportedError
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
@@ -396,7 +397,12 @@ class Prover:
             word = self.value(other, binding)
             return None if word == NO_VALUE else binding | {bound: word}
         left, right = self.value(test.left, binding), self.value(test.right, binding)
-        return binding if compare(COMPARISONS[test.test], left, right) else None
+        if NO_VALUE in (left, right):
+            return None
+        if test.operator == "is":
+            return binding if is_of_kind(COMPARISONS[test.test], left) else None
+        operator, spell = test.operator.removeprefix("not "), self.engine.dictionary.spell
+        return binding if holds(operator, spell(left), spell(right)) == (operator == test.operator) else None
 
     def words(self, args: tuple[Expression, ...], binding: Binding) -> Words:
         return tuple(self.value(arg, binding) for arg in args)
@@ -408,9 +414,18 @@ class Prover:
             case Constant(term):
                 return self.engine.dictionary.code(term)
             case Operation(operator, left, right):
-                return calculate(OPERATORS[operator], self.value(left, binding), self.value(right, binding))
-            case Call(function):
-                raise UnsupportedError(function)
+                return calculate(OPERATORS[operator], self.number(left, binding), self.number(right, binding))
+            case Call(function, args):
+                words = self.words(args, binding)
+                if NO_VALUE in words:
+                    return NO_VALUE
+                found = call(function, tuple(map(self.engine.dictionary.spell, words)), self.engine.memo.calendar)
+                return NO_VALUE if found is None else self.engine.dictionary.code(found)
+
+    def number(self, expression: Expression, binding: Binding) -> int:
+        word = self.value(expression, binding)
+        found = None if word == NO_VALUE else number_of(self.engine.dictionary.spell(word))
+        return NO_VALUE if found is None else found
 
 
 def _formulas(rule: PlanRule) -> list[Formula]:

@@ -45,6 +45,8 @@ class Search:
             olds=arrays.olds,
             heap=arrays.heap,
             scratch=np.zeros_like(arrays.scratch),
+            values=engine.dictionary.values,
+            memo=np.zeros(0, dtype=np.int64),
             scalars=arrays.scalars,
         )
         self._slots: dict[int, list[Words]] = {}

@@ -17,25 +17,19 @@ from typing import Final, NamedTuple
 from thalweg.model.number import (
     COMPARISONS,
     NO_VALUE,
-    absolute,
-    ceiling_of,
-    compare,
-    floor_of,
-    mantissa,
+    NUMERIC_FUNCTIONS,
+    ZERO,
+    agrees,
+    calculate,
     order,
     read_number,
-    rounded,
-    scale,
+    shortest,
     show_number,
-    square_root,
-    word_of,
 )
 from thalweg.model.term import NUMERIC, constant
 from thalweg.model.time import Calendar
 from thalweg.model.values import Kind, any_text, moment_of, number_of, text_of, value_of
 
-# No number that has a word has more digits than this before or behind its point.
-_MOST_DIGITS: Final = 63
 _LONGEST_NUMBER: Final = 200
 MANY: Final = 255
 
@@ -97,15 +91,17 @@ def is_pattern(pattern: str) -> bool:
     return _search("", pattern) is not None
 
 
+def order_of_texts(first: str, second: str) -> int:
+    """-1, 0 or 1 as one text comes before, is, or comes after the other."""
+    return (first > second) - (first < second)
+
+
 def _ordered(operator: str, first: int | str, second: int | str, kind: Kind) -> bool:
-    if isinstance(first, int) and isinstance(second, int):
-        if kind is Kind.NUMBER:
-            return compare(COMPARISONS[operator], first, second)
-        sign = (first > second) - (first < second)
+    if isinstance(first, str) or isinstance(second, str):
+        sign = order_of_texts(str(first), str(second))
     else:
-        sign = (str(first) > str(second)) - (str(first) < str(second))
-    signs = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
-    return sign in signs[operator]
+        sign = order(first, second) if kind is Kind.NUMBER else (first > second) - (first < second)
+    return agrees(COMPARISONS[operator], sign)
 
 
 @lru_cache(maxsize=4_096)
@@ -120,10 +116,12 @@ def _search(text: str, pattern: str) -> bool | None:
         return None
 
 
-def _on_numbers(function: Callable[..., int]) -> Callable[[tuple[str, ...], Calendar], str | None]:
+def _on_numbers(name: str) -> Callable[[tuple[str, ...], Calendar], str | None]:
+    operator = NUMERIC_FUNCTIONS[name]
+
     def apply(terms: tuple[str, ...], calendar: Calendar) -> str | None:
-        words = [word for term in terms if (word := number_of(term)) is not None]
-        result = function(*words) if len(words) == len(terms) else NO_VALUE
+        words = [NO_VALUE if (word := number_of(term)) is None else word for term in terms]
+        result = calculate(operator, words[0], words[1] if len(words) > 1 else ZERO)
         return None if result == NO_VALUE else show_number(result)
 
     return apply
@@ -152,23 +150,6 @@ def _moment(term: str, calendar: Calendar) -> datetime | None:
     return calendar.moment(word >> 2) if word is not None and word & 3 == 1 else None
 
 
-def _round(word: int, digits: int = 1) -> int:
-    """`digits` is a number like any other: rounding to one and a half digits has no value."""
-    return rounded(word, digits >> 2) if digits & 3 == 1 and abs(digits >> 2) <= _MOST_DIGITS else NO_VALUE
-
-
-def _shortest(word: int) -> int:
-    return word_of(mantissa(word), scale(word))
-
-
-def _lesser(first: int, second: int) -> int:
-    return _shortest(first if order(first, second) < 0 else second)
-
-
-def _greater(first: int, second: int) -> int:
-    return _shortest(first if order(first, second) > 0 else second)
-
-
 def _number(terms: tuple[str, ...], calendar: Calendar) -> str | None:
     """`number(X)`: of a text that is written as a number, or of a number."""
     text = text_of(terms[0])
@@ -176,7 +157,7 @@ def _number(terms: tuple[str, ...], calendar: Calendar) -> str | None:
         word = number_of(terms[0])
     else:
         word = read_number(text) if NUMERIC.match(text) and len(text) <= _LONGEST_NUMBER else None
-    return None if word is None else show_number(_shortest(word))
+    return None if word is None else show_number(shortest(word))
 
 
 def _text(terms: tuple[str, ...], calendar: Calendar) -> str | None:
@@ -194,13 +175,13 @@ def _iso(moment: datetime) -> str:
 
 
 FUNCTIONS: Final = {
-    "abs": Function(1, 1, True, _on_numbers(absolute)),
-    "floor": Function(1, 1, True, _on_numbers(floor_of)),
-    "ceil": Function(1, 1, True, _on_numbers(ceiling_of)),
-    "round": Function(1, 2, True, _on_numbers(_round)),
-    "min": Function(2, 2, True, _on_numbers(_lesser)),
-    "max": Function(2, 2, True, _on_numbers(_greater)),
-    "sqrt": Function(1, 1, True, _on_numbers(square_root)),
+    "abs": Function(1, 1, True, _on_numbers("abs")),
+    "floor": Function(1, 1, True, _on_numbers("floor")),
+    "ceil": Function(1, 1, True, _on_numbers("ceil")),
+    "round": Function(1, 2, True, _on_numbers("round")),
+    "min": Function(2, 2, True, _on_numbers("min")),
+    "max": Function(2, 2, True, _on_numbers("max")),
+    "sqrt": Function(1, 1, True, _on_numbers("sqrt")),
     "number": Function(1, 1, False, _number),
     "text": Function(1, 1, False, _text),
     "concat": Function(1, MANY, False, _concatenation),
@@ -219,3 +200,20 @@ CONDITIONS: Final[dict[str, Callable[[str, str], bool]]] = {
     "contains": lambda text, part: part in text,
     "matches": lambda text, pattern: _search(text, pattern) is True,
 }
+LOOKED_UP: Final = ("order", *CONDITIONS, *(name for name, each in FUNCTIONS.items() if not each.numeric))
+"""What needs the spelling of terms or the calendar: an evaluator that has only words must ask for it, by its place."""
+
+
+def look_up(name: str, first: str, second: str, calendar: Calendar) -> str | None:
+    """The value of what is `LOOKED_UP` for two terms: 1 or 0 for a condition, -1, 0 or 1 for the order of two texts.
+
+    Functions of one term do not look at the second; `concat` of more than two is that of two, again and again.
+
+    >>> look_up("starts_with", "road1", "ro", Calendar()), look_up("order", "a", "b", Calendar())
+    ('1', '-1')
+    """
+    if name in CONDITIONS:
+        return "1" if holds(name, first, second) else "0"
+    if name == "order":
+        return str(order_of_texts(text_of(first) or "", text_of(second) or ""))
+    return call(name, (first, second)[: FUNCTIONS[name].most], calendar)

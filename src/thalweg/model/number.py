@@ -3,10 +3,18 @@
 The same functions serve the naive interpreter, as plain Python, and the kernels, compiled: what they compute cannot
 differ. A term is coded in one 64-bit word whose lowest two bits say what it is:
 
-    …00   an entry of the dictionary (a constant, a string, an IRI)
+    …00   an entry of the dictionary (a text, a literal with a datatype, an IRI)
     …01   an integer of 62 bits
     …10   a decimal: 56 bits of mantissa, 6 bits of scale; 12.50 is 1250 at scale 2
     …11   no value: what arithmetic gives that has no answer (division by zero, overflow, a word that is no number)
+
+Comparisons and calculations look at the *value* of a word. A number is its own value; that of an entry stands beside
+its spelling (`dictionary`), in one word as well (`values.value_word`):
+
+    …00   a time: microseconds since 1970
+    …01   an integer, …10 a decimal, as above
+    011   no value: an IRI, a literal of another datatype
+    111   a text, and in the bits above its first seven bytes, which mostly decide which of two comes first
 
 Numbers that were read keep their spelling (12.50 stays 12.50); numbers that were computed are as short as they can
 be (12.25 + 0.25 is 12.5, 0.5 + 0.5 is 1). What does not fit is rounded to 16 significant digits where it has a
@@ -33,6 +41,27 @@ DIVIDE: Final = 3
 MODULO: Final = 4
 OPERATORS: Final = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "mod": MODULO}
 
+ABSOLUTE: Final = 5
+FLOOR: Final = 6
+CEILING: Final = 7
+ROUND: Final = 8
+MINIMUM: Final = 9
+MAXIMUM: Final = 10
+SQUARE_ROOT: Final = 11
+NUMERIC_FUNCTIONS: Final = {
+    "abs": ABSOLUTE,
+    "floor": FLOOR,
+    "ceil": CEILING,
+    "round": ROUND,
+    "min": MINIMUM,
+    "max": MAXIMUM,
+    "sqrt": SQUARE_ROOT,
+}
+"""The functions of one or two numbers; those of one take zero for the other."""
+ZERO: Final = 1
+# No number that has a word has more digits than this before or behind its point.
+_MOST_DIGITS: Final = 63
+
 EQUAL: Final = 0
 UNEQUAL: Final = 1
 LESS: Final = 2
@@ -57,6 +86,12 @@ COMPARISONS: Final = {
     "is non_integer": IS_NON_INTEGER,
     "!==": DIFFERENT,
 }
+
+# What a comparison by value gives; texts that begin alike are UNDECIDED, kinds that have no common order DIVERSE.
+FAILS: Final = 0
+HOLDS: Final = 1
+UNDECIDED: Final = 2
+DIVERSE: Final = 3
 
 
 @register_jitable
@@ -115,23 +150,8 @@ def order(left: int, right: int) -> int:
 
 
 @register_jitable
-def compare(operator: int, left: int, right: int) -> bool:
-    """Whether the comparison holds: numbers by value, others by identity; a number is unequal to everything else."""
-    if IS_LITERAL <= operator <= IS_RESOURCE:
-        return (left & 7 != 0) == (operator == IS_LITERAL)
-    if left & 3 == 3 or right & 3 == 3:
-        return False
-    if IS_INTEGER <= operator <= IS_NON_INTEGER:
-        return (left & 3 == 1 and -_HALF <= left >> 2 < _HALF) == (operator == IS_INTEGER)
-    if operator == DIFFERENT:
-        return left != right
-    if (left & 3 == 0) != (right & 3 == 0):
-        return operator == UNEQUAL
-    if left & 3 == 0:
-        if operator == EQUAL:
-            return left == right
-        return operator == UNEQUAL and left != right
-    sign = order(left, right)
+def agrees(operator: int, sign: int) -> bool:
+    """Whether a comparison holds between two values of which one is below (-1), equal to (0) or above (1) the other."""
     if operator == EQUAL:
         return sign == 0
     if operator == UNEQUAL:
@@ -143,6 +163,51 @@ def compare(operator: int, left: int, right: int) -> bool:
     if operator == GREATER:
         return sign > 0
     return sign >= 0
+
+
+@register_jitable
+def is_of_kind(operator: int, word: int) -> bool:
+    """Whether a term is a literal, a resource, an integer of 32 bits or none."""
+    if operator in (IS_LITERAL, IS_RESOURCE):
+        return (word & 7 != 0) == (operator == IS_LITERAL)
+    return (word & 3 == 1 and -_HALF <= word >> 2 < _HALF) == (operator == IS_INTEGER)
+
+
+@register_jitable
+def _is_number(value: int) -> bool:
+    return value & 3 == 1 or value & 3 == 2
+
+
+@register_jitable
+def _difference(left: int, right: int, first: int, second: int) -> int:
+    """-1, 0 or 1 for two terms of one kind that have an order, given with their values; else UNDECIDED or DIVERSE."""
+    if _is_number(first) and _is_number(second):
+        return order(first, second)
+    if first & 3 != second & 3 or first == NO_VALUE or second == NO_VALUE:
+        return DIVERSE
+    if first == second:
+        return 0 if first & 3 == 0 or left == right else UNDECIDED
+    return -1 if first < second else 1
+
+
+@register_jitable
+def compare(operator: int, left: int, right: int, first: int, second: int) -> int:
+    """HOLDS or FAILS for a comparison of two terms, given with their values; else UNDECIDED or DIVERSE.
+
+    `=` and `!=` compare any two terms, by value where both are numbers or times; `<` and its like compare numbers,
+    texts and times with their own kind.
+    """
+    if IS_LITERAL <= operator <= IS_NON_INTEGER:
+        return HOLDS if is_of_kind(operator, left) else FAILS
+    if operator == DIFFERENT:
+        return HOLDS if left != right else FAILS
+    if operator in (EQUAL, UNEQUAL):
+        same = left == right or _difference(left, right, first, second) == 0
+        return HOLDS if same == (operator == EQUAL) else FAILS
+    sign = _difference(left, right, first, second)
+    if sign >= UNDECIDED:
+        return sign
+    return HOLDS if agrees(operator, sign) else FAILS
 
 
 @register_jitable
@@ -216,7 +281,7 @@ def _quotient(left: int, right: int) -> int:
 
 @register_jitable
 def calculate(operator: int, left: int, right: int) -> int:
-    """`left operator right` as a word, or NO_VALUE."""
+    """The value of an operator or a function of two values, which must be numbers, or NO_VALUE."""
     if left & 3 == 0 or right & 3 == 0 or left & 3 == 3 or right & 3 == 3:
         return NO_VALUE
     if operator == ADD:
@@ -227,6 +292,8 @@ def calculate(operator: int, left: int, right: int) -> int:
         return _product(left, right)
     if operator == DIVIDE:
         return _quotient(left, right)
+    if operator > MODULO:
+        return _function(operator, left, right)
     if left & 3 != 1 or right & 3 != 1 or right >> 2 == 0:
         return NO_VALUE
     return ((left >> 2) % (right >> 2)) << 2 | 1
@@ -307,6 +374,31 @@ def square_root(word: int) -> int:
     if rest > root:
         root += 1
     return word_of(root, places + after)
+
+
+@register_jitable
+def shortest(word: int) -> int:
+    """The same number in its shortest form."""
+    return word_of(mantissa(word), scale(word))
+
+
+@register_jitable
+def _function(which: int, first: int, second: int) -> int:
+    if which == ABSOLUTE:
+        return absolute(first)
+    if which == FLOOR:
+        return floor_of(first)
+    if which == CEILING:
+        return ceiling_of(first)
+    if which == ROUND:
+        # Digits are a number like any other: rounding to one and a half of them has no value.
+        is_count = second & 3 == 1 and -_MOST_DIGITS <= second >> 2 <= _MOST_DIGITS
+        return rounded(first, second >> 2) if is_count else NO_VALUE
+    if which == MINIMUM:
+        return shortest(first if order(first, second) < 0 else second)
+    if which == MAXIMUM:
+        return shortest(first if order(first, second) > 0 else second)
+    return square_root(first)
 
 
 def ratio(top: int, bottom: int) -> int:

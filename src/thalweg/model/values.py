@@ -9,10 +9,7 @@
 A term is its spelling, and facts meet in a join where their spellings are the same; a value is what `<`, `=` and `+`
 look at. Two terms may have the same value and stay two terms, because the datatype belongs to the term.
 
-What an evaluator that codes terms as words (`dictionary`) needs: numbers without a datatype are their own words, so
-only entries of the dictionary have a value to look up. A table beside the spellings of literals, one number (`word`) or
-one time for each entry, filled by `value_of` when the entry is made, and a kind for each (none, number, time, text) is
-all that comparisons of numbers and times and every calculation need; the order of two texts needs their spellings.
+An evaluator that codes terms as words has the value of each entry of its dictionary as a word, too (`value_word`).
 """
 
 import re
@@ -24,7 +21,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from thalweg.model import literals
-from thalweg.model.number import mantissa, read_number, scale, word_of
+from thalweg.model.number import NO_VALUE, read_number, shortest
 from thalweg.model.rdf import XSD
 from thalweg.model.term import is_number, unquote
 
@@ -33,6 +30,7 @@ _LONGEST: Final = 400
 _NUMERIC_KINDS: Final = ("decimal", "double", "float")
 _DAY: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
 _MICROSECOND: Final = 1_000_000
+_BEGINNING: Final = 7
 
 
 class Kind(Enum):
@@ -76,6 +74,24 @@ def value_of(term: str) -> Value | None:
         moment = literals.value_of(text, datatype)
         return _time(_moment(moment.text)) if moment is not None else None
     return _number(text, datatype) if known.kind in _NUMERIC_KINDS else None
+
+
+def value_word(term: str) -> int:
+    """The value of a term that has an entry in a dictionary, in one word (`number` says how).
+
+    >>> value_word("a") < value_word('"a b"'), value_word("<http://example.org/a>") == NO_VALUE
+    (True, True)
+    """
+    if term[0] == "<":
+        return NO_VALUE
+    if term[-1] == '"' or term[0].isalpha():
+        text = term if term[-1] != '"' else unquote(term) if "\\" in term else term[1:-1]
+        first = text[:_BEGINNING].encode(errors="surrogatepass")[:_BEGINNING]
+        return int.from_bytes(first.ljust(_BEGINNING, b"\0")) << 3 | 7
+    value = value_of(term) if term[0] == '"' else None
+    if value is None or isinstance(value.content, str):
+        return NO_VALUE
+    return value.content if value.kind is Kind.NUMBER else value.content << 2
 
 
 def number_of(term: str) -> int | None:
@@ -124,9 +140,9 @@ def _number(text: str, datatype: str) -> Value | None:
     value = literals.value_of(text, datatype) if len(text) <= _LONGEST else None
     if value is None or value.text.endswith(("INF", "NaN")):
         return None
-    shortest = str(np.float32(value.text)) if value.kind == "float" else value.text
-    word = read_number(shortest)
-    return None if word is None else Value(Kind.NUMBER, word_of(mantissa(word), scale(word)))
+    text = str(np.float32(value.text)) if value.kind == "float" else value.text
+    word = read_number(text)
+    return None if word is None else Value(Kind.NUMBER, shortest(word))
 
 
 def _time(moment: datetime | None) -> Value | None:

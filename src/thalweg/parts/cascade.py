@@ -7,6 +7,7 @@ from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Calendar
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
@@ -50,7 +51,8 @@ class Cascade:
         windowed, answerer = self._solved.windowed(context, Dictionary(), derived, on_change)
         emitter = EMITTERS[context.settings.emit]()
         shown = None if self.shown is None else frozenset(filter(self._solved.program.writes, self.shown.predicates))
-        chain = Chain(self.wiring, windowed, answerer, emitter, context.settings.first, context.report, shown)
+        first, calendar = context.settings.first, Calendar(context.clock)
+        chain = Chain(self.wiring, windowed, answerer, emitter, first, context.report, shown, calendar)
         watch = Unmatched(merge([self.around.rules, self.answer_sets.program.readers()]))
         return Evaluation(chain, chain, look=watch.look, summary=watch.summary, close=chain.close)
 

@@ -20,6 +20,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import Calendar
 from thalweg.parts.answer_sets.windowed import Connected, Windowed
 from thalweg.planning.wire_parts import Wiring
 from thalweg.runtimes.emit import AnswerBlock, Emitter, Solution
@@ -78,12 +79,13 @@ class Chain(Emitter):
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         shown: frozenset[Predicate] | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         self.first = first
         self.now: int | None = None
         self.dictionary = evaluator.dictionary
-        self.below = RuleEngine(wiring.below, first=first, dictionary=self.dictionary)
-        self.above = RuleEngine(wiring.above, first=first, dictionary=self.dictionary)
+        self.below = RuleEngine(wiring.below, first=first, dictionary=self.dictionary, calendar=calendar)
+        self.above = RuleEngine(wiring.above, first=first, dictionary=self.dictionary, calendar=calendar)
         self.answer_sets = answer_sets
         self._evaluator = evaluator
         self._reads = wiring.reads

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.model.time import Calendar
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Rules:
         from thalweg.runtimes.rule_engine import RuleEngine
         from thalweg.runtimes.unmatched import Unmatched
 
-        engine = RuleEngine(self.rules, first=context.settings.first, memory=context.settings.memory)
+        settings, calendar = context.settings, Calendar(context.clock)
+        engine = RuleEngine(self.rules, first=settings.first, memory=settings.memory, calendar=calendar)
         watch = Unmatched(self.rules)
         look = _look(self.rules, watch, context.report)
         return Evaluation(engine, look=look, state=engine, summary=watch.summary)

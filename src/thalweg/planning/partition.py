@@ -49,7 +49,6 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything, uses
 from thalweg.planning.placing import Draft, name_of, place_rules
 from thalweg.planning.revocable import revocable
-from thalweg.planning.unsupported import refuse_unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,6 @@ def partition(program: Program) -> Partitioning:
     >>> show(merging.program.rules[0])
     "a'0(X0) :- a'0u(X0,_)."
     """
-    refuse_unsupported(program)
     return _Writer(program).partitioning()
 
 

@@ -21,7 +21,6 @@ from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import Plan, Target
 from thalweg.planning.stratify import check_strata, stratify
-from thalweg.planning.unsupported import refuse_unsupported
 from thalweg.planning.withhold import withhold
 
 PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
@@ -51,7 +50,6 @@ def plan(program: Program, target: Target = Target()) -> Plan:
     >>> [relation.name for relation in made.relations], made.strata
     (['p/0 in [0]', 'a/0 derived'], (0, 0))
     """
-    refuse_unsupported(program)
     made = Plan(program, program, target)
     for each in PASSES:
         made = each(made)

@@ -4,6 +4,7 @@ from thalweg.engine.checkpoint import restore
 from thalweg.engine.engine import Engine
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Calendar
 from thalweg.planning.passes import Planner
 
 
@@ -25,14 +26,17 @@ class RuleEngine(Engine):
         memory: int | None = None,
         with_changes: bool = True,
         dictionary: Dictionary | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         planner = Planner(program)
-        super().__init__(planner.whole, planner, first, memory, with_changes, dictionary)
+        super().__init__(planner.whole, planner, first, memory, with_changes, dictionary, calendar)
 
     @classmethod
-    def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "RuleEngine":
+    def restore(
+        cls, program: Program, data: bytes, memory: int | None = None, calendar: Calendar | None = None
+    ) -> "RuleEngine":
         """An engine that goes on where `snapshot` was taken."""
-        engine = cls(program, memory=memory)
+        engine = cls(program, memory=memory, calendar=calendar)
         engine.resume(data)
         return engine
 

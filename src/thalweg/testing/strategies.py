@@ -6,8 +6,9 @@ Values come from a handful of terms so that joins meet. Arithmetic never feeds a
 `p(X+1) :- p(X).` has no end; it may feed a head's *time*, because the timeline has one. `before` may use every
 predicate that is streamed or recorded, of whatever layer: it looks at what is settled.
 
-Some constructs are drawn only with `remembering` (`#record`, `before`) and
-`values` (functions, conditions, other aggregates, the order of texts, numbers with datatypes).
+Some constructs are drawn on request only: with `remembering` those of the past (`#record`, `before`), with `values` what
+programs do with the values of terms (functions, conditions, other aggregates, the order of texts, numbers with
+datatypes).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +48,6 @@ from thalweg.model import functions
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.planning.unsupported import unsupported
 
 TERMS: Final = ("1", "1", "a", "2", "1.0", "a", "2.0", "0.5", '"a b"')
 VALUES: Final = (
@@ -402,8 +402,8 @@ def scenarios(draw: st.DrawFn, tuples: bool = True, remembering: bool = False, v
 
 
 def remembering_scenarios(tuples: bool = True) -> st.SearchStrategy[Scenario]:
-    """Programs that record conclusions and look at what was before, as far as the engine knows their other windows."""
-    return scenarios(tuples, remembering=True).filter(lambda each: not any(unsupported(each.program.rules)))
+    """Programs that record conclusions and look at what was before."""
+    return scenarios(tuples, remembering=True)
 
 
 # Large programs -------------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from thalweg.model.number import (
     mantissa,
     order,
     ratio,
+    root_of_ratio,
     scale,
-    square_root,
     total,
 )
 
@@ -60,8 +60,7 @@ def value(function: str, words: list[int], share: str | None) -> int:
         case "stddev":
             mean = sum(exact) / len(exact)
             variance = sum((each - mean) ** 2 for each in exact) / (len(exact) - 1)
-            found = ratio(variance.numerator, variance.denominator)
-            return found if found == NO_VALUE else square_root(found)
+            return root_of_ratio(variance.numerator, variance.denominator)
     place = Fraction(share or "0.5") * (len(exact) - 1)
     low, high = floor(place), min(floor(place) + 1, len(exact) - 1)
     between = exact[low] + (place - low) * (exact[high] - exact[low])
