@@ -6,8 +6,8 @@ Values come from a handful of terms so that joins meet. Arithmetic never feeds a
 `p(X+1) :- p(X).` has no end; it may feed a head's *time*, because the timeline has one. `before` may use every
 predicate that is streamed or recorded, of whatever layer: it looks at what is settled.
 
-Some constructs are drawn on request only: with `remembering` those of the past (`#record`, `before`), with `values` what
-programs do with the values of terms (functions, conditions, other aggregates, the order of texts, numbers with
+Some constructs are drawn on request only: with `remembering` those of the past (`#record`, `before`), with `values`
+what programs do with the values of terms (functions, conditions, other aggregates, the order of texts, numbers with
 datatypes).
 """
 
