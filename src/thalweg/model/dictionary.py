@@ -114,7 +114,8 @@ class Dictionary:
         for literal, spellings in enumerate(self._spellings):
             if (kinds == literal << 2).all():
                 return list(map(spellings.__getitem__, (words >> 3).tolist()))  # type: ignore[arg-type]
-        return list(map(self.spell, words.tolist()))
+        # Averages are mostly decimals, and integers here and there.
+        return list(map(show_number if (words & 3).all() else self.spell, words.tolist()))
 
     def spell_rows(self, predicate: str, rows: NDArray[np.int64]) -> list[str]:
         """Facts as text, from the words of their arguments.

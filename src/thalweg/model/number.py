@@ -457,11 +457,16 @@ def show_number(word: int) -> str:
     >>> show_number(calculate(DIVIDE, read_number("1"), read_number("8")))
     '0.125'
     """
-    value, places = mantissa(word), scale(word)
+    if word & 3 == 1:
+        return str(word >> 2)
+    # Most of what is written are decimals, so this does without calls.
+    value, places = word >> 8, word >> 2 & 63
+    digits = str(value if value >= 0 else -value)
     if places == 0:
-        return str(value)
-    digits = str(abs(value)).rjust(places + 1, "0")
-    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+        return digits if value >= 0 else f"-{digits}"
+    if len(digits) <= places:
+        digits = digits.rjust(places + 1, "0")
+    return f"{'' if value >= 0 else '-'}{digits[:-places]}.{digits[-places:]}"
 
 
 def total(words: "list[int]") -> int:
