@@ -18,6 +18,7 @@ from thalweg.ir.semantics import answers
 from thalweg.languages.lars import read
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.time import Calendar
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -36,8 +37,10 @@ def tight(sheddings: Sheddings) -> type[Engine]:
     numbers = count()
 
     class Tight(Engine):
-        def __init__(self, program: Program, first: int | None = None, memory: int | None = 0) -> None:
-            super().__init__(program, first, memory=0)
+        def __init__(
+            self, program: Program, first: int | None = None, memory: int | None = 0, calendar: Calendar | None = None
+        ) -> None:
+            super().__init__(program, first, memory=0, calendar=calendar)
             self.number = next(numbers) % 3
 
         def _forget(self, changes: list[Delta]) -> None:

@@ -180,7 +180,7 @@ def why_not(
     tick: str = "1s",
     ontology: OntologyOptions = OntologyOptions(),
     report: Callable[[Diagnostic], None] = warn,
-    prefixes: "Mapping[str, str] | Prefixes | None" = None,
+    prefixes: Mapping[str, str] | None = None,
 ) -> "Absence | None":
     """How far each rule got that could derive a fact at a tick; None where the fact holds.
 

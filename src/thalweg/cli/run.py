@@ -27,6 +27,7 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
     from thalweg.diagnostics import Diagnostic
+    from thalweg.parts.answer_sets.report import Report as Account
     from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
@@ -178,14 +179,11 @@ def _run(
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
-    from thalweg.parts.answer_sets.report import Report as Account
-    from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
     with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
-        # What goes to the standard output is answers.
-        account = Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
-        listen: Listener = account.take if report else lambda solution, answered: None
+        account = None if report is None else _account(report, channel)
+        listen: Listener = account.take if account is not None else lambda solution, answered: None
         open_report = channel.open if report and report != "-" else lambda: None
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
@@ -193,6 +191,8 @@ def _run(
             return api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint)
 
         if target.on_spark:
+            from thalweg.runtimes.spark.shutdown import leaving_in_time
+
             with leaving_in_time(interrupt):
                 api.run_on_spark(
                     part,
@@ -223,5 +223,12 @@ def _run(
                     return
                 resumed = partial(started, checkpoint=checkpoint)
                 deliver(resumed, delivery, timing.clock, interrupt, open_report, checkpoint.open)
-        if report:
+        if account is not None:
             account.finish()
+
+
+def _account(report: str, channel: Channel) -> "Account":
+    from thalweg.parts.answer_sets.report import Report as Account
+
+    # What goes to the standard output is answers.
+    return Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))

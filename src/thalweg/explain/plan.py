@@ -277,7 +277,9 @@ class _Explainer:
             return POSITIVE
         if self.words.is_elements(part.head.relation):
             return AGGREGATED
-        users = (each for each in parts if any(atom.relation == part.head.relation for atom in each.negative))
+        users = [each for each in parts if any(atom.relation == part.head.relation for atom in each.negative)]
+        if not users:
+            return POSITIVE
         return NEGATED if all(self.role(user, parts) == POSITIVE for user in users) else AGGREGATED
 
     def joins(self, part: PlanRule) -> Iterator[Join]:

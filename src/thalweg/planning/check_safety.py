@@ -169,7 +169,7 @@ def check_recorded(program: Program) -> Iterator[Diagnostic]:
         if is_past(formula):
             message = f"`before` looks at earlier ticks, but the conclusions of `{signature}` are not recorded"
             yield Diagnostic("E210", message, formula.span, help=f"record them: `#record {signature}.`")
-        elif signature in founded - timed and _reaches_back(formula) and _is_written(signature):
+        elif signature in founded - timed and _reaches_back(formula) and _is_written(formula):
             message = f"the window sees `{signature}` at the present tick only, because it is derived and not recorded"
             yield Diagnostic("W203", message, formula.span, help=f"record its conclusions: `#record {signature}.`")
 
@@ -185,9 +185,9 @@ def check_directives(program: Program) -> Iterator[Diagnostic]:
             yield Diagnostic("W205", f"`#{directive} {signature}.` has no effect: no rule derives it", help=help_)
 
 
-def _is_written(signature: Predicate) -> bool:
-    """Whether people write it: OWL's own predicates are built in, and others of ontologies cannot be typed."""
-    return "'" not in signature and not signature.startswith("<http://www.w3.org/")
+def _is_written(formula: Formula) -> bool:
+    """Whether people wrote it: rules of ontologies are made up, or come from tables about OWL's own predicates."""
+    return formula.span is not NOWHERE and not formula.atom.predicate.startswith(("'", "<http://www.w3.org/"))
 
 
 def _is_recursive(rule: Rule) -> bool:

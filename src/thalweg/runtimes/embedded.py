@@ -138,6 +138,7 @@ class Embedded(Generic[R]):
         self._shedding = Shedding(report)
         self._state = state
         self._checkpoint = checkpoint
+        self._resumed = False
 
     def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
@@ -174,7 +175,7 @@ class Embedded(Generic[R]):
         if malformed is not None:
             raise Rejected([malformed])
         # A run that was resumed has not seen all that came.
-        for found in self._summary() if self._checkpoint is None or self._checkpoint.state is None else ():
+        for found in self._summary() if not self._resumed else ():
             self._report(found)
 
     def _take(self, tick: int, batch: Batch) -> None:
@@ -252,6 +253,7 @@ class Embedded(Generic[R]):
         assert self._state is not None
         about, engine, waiting = unframe(saved)
         header, rows = decode(about)
+        self._resumed = True
         self._watermark.load(header["watermark"])
         self.late.load(header["late"])
         self._shedding.load(header["shedding"])

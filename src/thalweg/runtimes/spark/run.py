@@ -88,7 +88,7 @@ def run(
     """
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
-        _check_path(folder)
+        check_path(folder)
         stack.enter_context(held(folder))
         guard = stack.enter_context(Guard(interrupt))
         claim = Claim(job.text, job.fingerprint, options or {})
@@ -136,7 +136,7 @@ def _over(folder: Path, report: Callable[[Diagnostic], None]) -> Outcome:
     return Outcome()
 
 
-def _check_path(folder: Path) -> None:
+def check_path(folder: Path) -> None:
     """Refuses a folder of which Spark would read every file of a batch as often as the batch has files."""
     if pattern := re.search(r"[][{}*?\\]", str(folder.absolute())):
         message = f"cannot use `{folder}` for checkpoints: Spark takes `{pattern[0]}` in a path for a pattern"
