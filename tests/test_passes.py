@@ -77,6 +77,8 @@ def planned(program: Program) -> Iterator[str]:
     for tuples in made.tuples:
         kept = ", ".join(relation.name for relation in tuples.relations.values())
         yield f"{show(tuples.window)} feeds {kept}"
+    for keyed in made.keyed:
+        yield f"{show(keyed.window)} feeds {keyed.relation.name}"
     for relation, signature in made.background:
         yield f"the background of {signature} feeds {relation.name}"
     yield from map(_planned_rule, made.rules)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why
+    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why, why_not
     from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
@@ -40,10 +40,11 @@ __all__ = [
     "load",
     "run",
     "why",
+    "why_not",
 ]
 
 _NAMES = {
-    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why"),
+    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why", "why_not"),
     "diagnostics": ("Diagnostic", "Failed", "Rejected", "Source", "ThalwegWarning"),
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),

@@ -173,6 +173,9 @@ class Replay:
         start, _ = self.began = self.began or (time.monotonic(), self.facts)
         time.sleep(max(0.0, start + (tick - _MINUTE) * self.seconds / self.ticks - time.monotonic()))
 
+    def position(self) -> None:
+        """The demo is not resumed."""
+
     def waiting(self) -> Iterable[Batch]:
         return ()
 

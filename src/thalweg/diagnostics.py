@@ -56,12 +56,22 @@ CATALOGUE: Final = {
     "E207": "arithmetic on a non-number",
     "E208": "tuple window counts a different predicate",
     "E209": "program is too large for the engine",
+    "W207": "number is compared with a text",
+    "E210": "`before` cannot be used here",
+    "E211": "recorded predicate has a head in the past",
+    "E212": "invalid use of a window by key",
+    "E213": "invalid use of a function or condition",
+    "E214": "invalid pattern",
     "W201": "facts must be kept for ever",
     "W202": "rule may count for ever",
+    "W203": "window on a derived predicate that is not recorded",
+    "W204": "equal readings are counted once",
+    "W205": "directive names a predicate that no rule derives",
     "E301": "malformed line in a stream",
     "E302": "expression is nested too deeply",
     "W302": "event is late",
     "W303": "schema triple on a stream",
+    "W304": "predicate never came",
     "E305": "document expands beyond its limit",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
@@ -79,6 +89,7 @@ CATALOGUE: Final = {
     "W413": "fewer groups than bolts",
     "W414": "memory budget is exceeded",
     "W415": "answers were partial",
+    "W416": "the run is complete",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",
@@ -108,7 +119,7 @@ _LONGEST_LINE: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong.
+    """One thing that is wrong; `listed` are the things that the message counts.
 
     >>> Diagnostic("E203", "variable `T` is not bound by a positive atom").severity
     'error'
@@ -119,13 +130,14 @@ class Diagnostic:
     span: Span = NOWHERE
     help: str = ""
     notes: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
 
     @property
     def severity(self) -> str:
         return "warning" if self.code.startswith("W") else "error"
 
-    def render(self) -> str:
-        """The lines that a person reads, with a caret under the place."""
+    def render(self, verbose: bool = False) -> str:
+        """The lines that a person reads, with a caret under the place; those that ask for all are given the list."""
         lines = [f"{self.severity}[{self.code}]: {self.message}".translate(_VISIBLE)]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
@@ -139,8 +151,9 @@ class Diagnostic:
                 f"  {line} | {written}".translate(_VISIBLE),
                 f"  {margin} | {indent}{'^' * width}",
             ]
-        lines += [f"  note: {note}" for note in self.notes[:MOST_NOTES]]
-        if len(self.notes) > MOST_NOTES:
+        lines += [f"    {one}".translate(_VISIBLE) for one in self.listed] if verbose else []
+        lines += [f"  note: {note}" for note in (self.notes if verbose else self.notes[:MOST_NOTES])]
+        if len(self.notes) > MOST_NOTES and not verbose:
             lines.append(f"  note: and {len(self.notes) - MOST_NOTES} more; `thalweg check --format json` has all")
         if self.help:
             lines.append(f"  help: {self.help}")
@@ -156,6 +169,8 @@ class Diagnostic:
             data["help"] = self.help
         if self.notes:
             data["notes"] = list(self.notes)
+        if self.listed:
+            data["listed"] = list(self.listed)
         return data
 
 

@@ -45,7 +45,9 @@ def in_one_process(events: list[Event], settings: Settings) -> tuple[list[tuple[
     late: list[str] = []
     found = []
     timing = api.Timing(first=settings.first, last=settings.last, delay=settings.delay)
-    with api.start(api.load_part([PROGRAM]), events, timing, "changes", late=late.append) as job:
+    with api.start(
+        api.load_part([PROGRAM]), events, timing, "changes", late=late.append, report=lambda found: None
+    ) as job:
         for piece in job.pieces():
             for answer in () if piece is None else piece.answers():
                 found += [(answer.t, "+", str(fact)) for fact in answer.begin]  # type: ignore[union-attr]

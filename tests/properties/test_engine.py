@@ -10,7 +10,10 @@ from thalweg import Engine
 from thalweg.engine import assemble
 from thalweg.model.event import Batch, Event
 from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, differences, feed
-from thalweg.testing.strategies import Scenario, large_scenarios, scenarios
+from thalweg.testing.strategies import Scenario, large_scenarios, remembering_scenarios, scenarios
+
+# What an engine is asked in different ways.
+ANY = st.one_of(scenarios(), remembering_scenarios(), scenarios(values=True))
 
 # Large programs take longer.
 FEWER = settings(max_examples=settings().max_examples // 5)
@@ -22,6 +25,19 @@ def test_engine_is_semantics(scenario: Scenario) -> None:
     assert by_engine(*asked) == by_semantics(*asked)
 
 
+@given(remembering_scenarios())
+def test_engine_is_semantics_where_rules_remember(scenario: Scenario) -> None:
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_engine(*asked) == by_semantics(*asked)
+
+
+@given(scenarios(values=True))
+def test_engine_is_semantics_for_values(scenario: Scenario) -> None:
+    """Functions, conditions, the order of texts and times, numbers of every datatype."""
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_engine(*asked) == by_semantics(*asked)
+
+
 @given(large_scenarios())
 @FEWER
 def test_engine_is_semantics_for_large_programs(scenario: Scenario) -> None:
@@ -29,7 +45,7 @@ def test_engine_is_semantics_for_large_programs(scenario: Scenario) -> None:
     assert by_engine(*asked) == by_semantics(*asked)
 
 
-@given(st.one_of(scenarios(), large_scenarios()), st.integers(1, 30))
+@given(st.one_of(ANY, large_scenarios()), st.integers(1, 30))
 @FEWER
 def test_a_pause_changes_nothing(scenario: Scenario, steps: int) -> None:
     """However few steps a kernel takes between two pauses."""
@@ -39,14 +55,14 @@ def test_a_pause_changes_nothing(scenario: Scenario, steps: int) -> None:
     assert paused == by_engine(*asked)
 
 
-@given(scenarios())
+@given(ANY)
 def test_one_batch_is_many_singletons(scenario: Scenario) -> None:
     singletons = [Event(event.tick, (fact,), event.stream) for event in scenario.events for fact in event.facts]
     whole = by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
     assert by_engine(scenario.program, singletons, scenario.first, scenario.last) == whole
 
 
-@given(scenarios())
+@given(ANY)
 def test_one_batch_is_its_facts(scenario: Scenario) -> None:
     events = [event for event in _merged(scenario.events) if event.stream is None]
     coded, spelled = Engine(scenario.program, first=scenario.first), Engine(scenario.program, first=scenario.first)
@@ -55,7 +71,7 @@ def test_one_batch_is_its_facts(scenario: Scenario) -> None:
         assert differences(coded.advance(event.tick, batch)) == differences(spelled.advance(event.tick, event.facts))
 
 
-@given(scenarios(), st.data())
+@given(ANY, st.data())
 def test_waiting_is_jumping(scenario: Scenario, data: st.DataObject) -> None:
     """Empty ticks may be crossed one by one, or in any larger steps."""
     engine = Engine(scenario.program, first=scenario.first)
@@ -69,7 +85,7 @@ def test_waiting_is_jumping(scenario: Scenario, data: st.DataObject) -> None:
     assert differences(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
 
 
-@given(scenarios(), st.data())
+@given(ANY, st.data())
 def test_stop_and_resume_is_never_stopped(scenario: Scenario, data: st.DataObject) -> None:
     stop = data.draw(st.integers(scenario.first, scenario.last))
     engine = Engine(scenario.program, first=scenario.first)
@@ -82,7 +98,7 @@ def test_stop_and_resume_is_never_stopped(scenario: Scenario, data: st.DataObjec
     assert differences(changes) == by_engine(scenario.program, scenario.events, scenario.first, scenario.last)
 
 
-@given(scenarios())
+@given(ANY)
 def test_what_holds_is_what_began_and_did_not_end(scenario: Scenario) -> None:
     engine, holding = Engine(scenario.program, first=scenario.first), set[str]()
     for difference in differences(feed(engine, scenario.events)).values():
@@ -92,7 +108,7 @@ def test_what_holds_is_what_began_and_did_not_end(scenario: Scenario) -> None:
     assert set(map(str, engine.facts())) == holding
 
 
-@given(scenarios())
+@given(ANY)
 def test_what_holds_has_a_reason_and_lasts_as_long_as_it_says(scenario: Scenario) -> None:
     engine = Engine(scenario.program, first=scenario.first)
     for _ in feed(engine, scenario.events):

@@ -31,7 +31,7 @@ from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import Changes, Difference, arrived, by_engine, by_semantics, by_stages
-from thalweg.testing.strategies import Scenario, programs, scenarios
+from thalweg.testing.strategies import Scenario, programs, remembering_scenarios, scenarios
 
 Answers = list[tuple[object, ...]]
 Renewal = Callable[["Bucket"], Worker]
@@ -137,17 +137,23 @@ def test_partitioned_is_whole(scenario: Scenario, partitions: int, data: st.Data
     assert by_stages(partitions, cuts(data, scenario.events))(*asked) == by_semantics(*asked)
 
 
-@given(scenarios(), st.data())
+@given(remembering_scenarios(), st.integers(1, 4), st.data())
+def test_partitioned_is_whole_where_rules_remember(scenario: Scenario, partitions: int, data: st.DataObject) -> None:
+    asked = (scenario.program, scenario.events, scenario.first, scenario.last)
+    assert by_stages(partitions, cuts(data, scenario.events))(*asked) == by_semantics(*asked)
+
+
+@given(st.one_of(scenarios(), remembering_scenarios()), st.data())
 def test_a_worker_goes_on_from_what_another_saved(scenario: Scenario, data: st.DataObject) -> None:
     check(scenario, data, loaded)
 
 
-@given(scenarios(), st.data())
+@given(st.one_of(scenarios(), remembering_scenarios()), st.data())
 def test_a_worker_goes_on_from_what_another_was_given(scenario: Scenario, data: st.DataObject) -> None:
     check(scenario, data, replayed)
 
 
-@given(scenarios(tuples=False), st.integers(0, 6), st.data())
+@given(st.one_of(scenarios(tuples=False), remembering_scenarios(tuples=False)), st.integers(0, 6), st.data())
 def test_any_order_inside_the_delay(scenario: Scenario, delay: int, data: st.DataObject) -> None:
     held = [data.draw(st.integers(0, delay)) for _ in scenario.events]
     order = sorted(range(len(held)), key=lambda place: scenario.events[place].tick + held[place])

@@ -18,6 +18,7 @@ from thalweg.ir.semantics import answers
 from thalweg.languages.lars import read
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.time import Calendar
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -25,7 +26,7 @@ from thalweg.runtimes.spark.wire import OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import Changes, Difference, arrived, batch_of, by_engine, changes_of, differences
-from thalweg.testing.strategies import Scenario, scenarios
+from thalweg.testing.strategies import Scenario, remembering_scenarios, scenarios
 
 Sheddings = dict[int, tuple[int, int]]
 """Ticks at which facts are shed: by when these would have left their windows, and which of three engines do so."""
@@ -36,8 +37,10 @@ def tight(sheddings: Sheddings) -> type[Engine]:
     numbers = count()
 
     class Tight(Engine):
-        def __init__(self, program: Program, first: int | None = None, memory: int | None = 0) -> None:
-            super().__init__(program, first, memory=0)
+        def __init__(
+            self, program: Program, first: int | None = None, memory: int | None = 0, calendar: Calendar | None = None
+        ) -> None:
+            super().__init__(program, first, memory=0, calendar=calendar)
             self.number = next(numbers) % 3
 
         def _forget(self, changes: list[Delta]) -> None:
@@ -100,16 +103,25 @@ RULES = (
     "d(X) :- n(X), not b(X).",
     "d(X) :- r(X){}, N = max{Y : e(X,Y){}, b(Y)}, N > 1.",
 )
+# The same with conclusions that are recorded: `a` and `b`.
+REMEMBERING = (
+    "a(X) :- a(X) before [1], not r(X).",
+    "b(X) :- r(X){}, not a(X) before [3].",
+    "c(X) :- b(X) before [2].",
+    "c(X) :- p(X) before [4], not b(X){}.",
+    "d(X) :- a(X) at T before [2].",
+)
 WINDOWS = (" in [1]", " in [2]", " in [4]", " in [7]", " in [9]", " in [5 step 2]")
 TUPLES = (*WINDOWS, " in [2 #]", " in [3 # p/1]")
 
 
 @st.composite
-def dense(draw: st.DrawFn) -> Scenario:
+def dense(draw: st.DrawFn, remembering: bool = False) -> Scenario:
     """Programs that read much, and streams that bring something at most ticks."""
-    rules = draw(st.lists(st.sampled_from(RULES), min_size=1, max_size=5, unique=True))
+    known = (*RULES, *REMEMBERING, *REMEMBERING) if remembering else RULES
+    rules = draw(st.lists(st.sampled_from(known), min_size=1, max_size=5, unique=True))
     text = "\n".join(_windowed(draw, rule) for rule in rules)
-    program = read(Source("test.lars", text))
+    program = read(Source("test.lars", f"#record a/1, b/1.\n{text}" if remembering else text))
     assume(strata(program) is not None)
     terms = st.sampled_from(("x", "y", "1", "2"))
     single = st.builds(lambda name, one: Fact(name, (one,)), st.sampled_from("prp"), terms)
@@ -128,7 +140,7 @@ def _windowed(draw: st.DrawFn, rule: str) -> str:
     return first
 
 
-SCENARIOS = dense() | dense() | scenarios()
+SCENARIOS = dense() | dense() | dense(remembering=True) | scenarios() | remembering_scenarios()
 
 
 def sheddings(scenario: Scenario, engines: int = 1) -> st.SearchStrategy[Sheddings]:

@@ -35,6 +35,9 @@ LONGEST = [max(cases, key=lambda case: len(case.program.rules)) for cases in PAG
 BATCHES = 3
 TOGETHER = 10
 
+# Pages show what is warned about, too.
+pytestmark = pytest.mark.filterwarnings("ignore::thalweg.diagnostics.ThalwegWarning")
+
 TABLE = pa.schema([("number", pa.int32()), ("fact", pa.string()), ("t", pa.int64()), ("stream", pa.string())])
 
 

@@ -71,7 +71,7 @@ class Query:
     def __init__(self, emit: str) -> None:
         from pyspark.sql.streaming.tws_tester import TwsTester
 
-        self.job = Job(api.load(PROGRAM), Settings(emit=emit, delay=1), name=uuid4().hex)
+        self.job = Job(api.load(PROGRAM, report=lambda found: None), Settings(emit=emit, delay=1), name=uuid4().hex)
         levels = [[stage.number for stage in level] for level in self.job.plan.levels]
         self.levels = [(level, TwsTester(LevelProcessor(self.job, level))) for level in levels]
 

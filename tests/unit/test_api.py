@@ -6,6 +6,7 @@ import pytest
 import thalweg
 from thalweg import Change, Event, Fact, Interval, Program, Rejected, Snapshot
 from thalweg.api import Timing
+from thalweg.diagnostics import Source
 
 RECENT = "q(X) :- p(X) in [2]."
 
@@ -153,6 +154,11 @@ def test_why():
     assert "p(a)" in proof.render()
     assert thalweg.why(RECENT, Fact("q", ("a",)), at=6, on=on) is None
     assert thalweg.why(RECENT, "q(a)", at=6) is None
+    absence = thalweg.why_not(RECENT, "q(a)", at=6, on=on)
+    assert absence is not None
+    assert absence.rules
+    assert thalweg.why_not(RECENT, Fact("q", ("a",)), at=4, on=on) is None
+    assert thalweg.why_not(RECENT, "q(a)", at=6).note == "no tick has been evaluated"
 
 
 def test_a_late_fact_is_not_lost_in_silence():
@@ -208,3 +214,9 @@ def test_late_facts_are_a_warning_wherever_a_program_is_run():
     ):
         with pytest.warns(thalweg.ThalwegWarning, match="late"):
             use()
+
+
+def test_hours_are_those_of_the_ticks_of_the_run() -> None:
+    program = Source("hours.lars", "h(H) :- p(T), H = hour(T).")
+    answers = list(thalweg.run(program, on=[(0, "p(90)")], tick="1 min", emit="snapshot"))
+    assert [list(answer.facts) for answer in answers] == [["h(1)"]]

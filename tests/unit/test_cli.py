@@ -337,6 +337,17 @@ def test_why_tells_what_holds_instead():
     assert "slow(b)" in result.stderr
 
 
+def test_why_of_a_fact_that_does_not_hold_shows_how_far_its_rules_got():
+    asked = ("why", "slow.lars", "slow(c)", "--at", "12", "--stream", "readings.facts")
+    result = thalweg(*asked)
+    assert "not by slow(S) :- speed(S,V)" in result.stderr
+    assert "no `speed(c,_) in [10]`: `speed(b,15)` came at 4" in result.stderr
+    result = thalweg(*asked, "--format", "json")
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (1, "error[E405]: `slow(c)` does not hold at 12")
+    data = json.loads(result.stdout)
+    assert (data["holds"], data["rules"][0]["attempts"][0]["failed"]) == (False, "speed(c,_) in [10]")
+
+
 def test_why_needs_a_program_and_a_fact():
     assert thalweg("why", "slow.lars", "--at", "12").exit_code == 2
     assert thalweg("why", "slow.lars", "slow(", "--at", "12").exit_code == 1
@@ -352,7 +363,6 @@ def test_bench_knows_its_names():
     ("options", "sentence"),
     [
         (["--window", "3"], "`--window` is only for answer set programs (`.lp`) and ontologies"),
-        (["--verbose"], "`--verbose` is only for `--runtime spark`"),
         (["--master", "local[2]", "--partitions", "3"], "`--master` and `--partitions` are only for `--runtime spark`"),
         (["--runtime", "spark", "--master", "nonsense"], "`nonsense` is not the address of a Spark master"),
     ],

@@ -109,7 +109,7 @@ def test_what_cannot_be_is_told_before_any_fact() -> None:
     found = thalweg("check", "staff.ttl", "--as", "consistency")
     assert found.exit_code == 0
     assert "W411" in found.stderr
-    assert "http://ex.org/Ghost" in found.stderr
+    assert "`:Ghost` is unsatisfiable" in found.stderr
     assert "W409" in found.stderr
     assert "FunctionalObjectProperty" in found.stderr
 
@@ -119,8 +119,8 @@ def test_why_shows_the_axiom_and_the_facts() -> None:
     how = ("--as", "consistency", "--stream", "records.tnt", "--window", "3", "--at", "8")
     for topology in ("ntm", "auto"):
         told = thalweg("why", "staff.ttl", fact, *how, "--topology", topology).stdout
-        assert "<http://ex.org/Faculty>(<http://ex.org/bob>) in [3] at 5" in told
-        assert "<http://ex.org/Work>(<http://ex.org/bob>) in [3] at 7" in told
+        assert ":Faculty(:bob) in [3] at 5" in told
+        assert ":Work(:bob) in [3] at 7" in told
 
 
 @pytest.mark.parametrize(
@@ -190,11 +190,11 @@ def test_an_empty_property_relates_nothing() -> None:
 def test_what_is_left_out_for_one_reason_is_told_at_once() -> None:
     functional = " ".join(f":p{n} a owl:ObjectProperty , owl:FunctionalProperty ." for n in range(9))
     (found,) = complaints(f"{functional} :v a owl:DatatypeProperty ; rdfs:range rdfs:Literal .")
-    assert (found["code"], len(found["notes"]), bool(found["help"])) == ("W409", 9, True)
+    assert (found["code"], len(found["listed"]), bool(found["help"])) == ("W409", 9, True)
     told = thalweg("check", "staff.ttl", "--as", "consistency").stderr
     assert "9 axioms" in told
-    assert "and 5 more" in told
-    assert len(told.splitlines()) == 7
+    assert "`--verbose` lists all" in told
+    assert len(told.splitlines()) == 2
 
 
 def test_a_run_without_a_window_says_that_facts_meet_in_one_tick_only() -> None:

@@ -107,7 +107,7 @@ def test_a_source_is_read_as_its_name_says() -> None:
     assert [str(answer) for answer in thalweg.run(rules, on=facts)] == ['{"t":3,"facts":["q(a)"]}']
     assert [one.render().splitlines()[1] for one in thalweg.check(Source("mine.lars", "q("))] == ["  mine.lars:1:3"]
     roads = Source("roads.ttl", "<http://a/r> <http://a/p> 3 .")
-    (fact,) = thalweg.load("q :- p.", background=roads).background
+    (fact,) = thalweg.load("q :- <http://a/p>(X,Y).", background=roads).background
     assert str(fact) == "<http://a/p>(<http://a/r>,3)"
     assert thalweg.load(Source("o.ttl", "<A> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <B> .")).rules
 

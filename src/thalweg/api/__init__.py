@@ -4,29 +4,32 @@ A program is a path, LARS text, or a `Program`. A stream is a path, `-`, a URI, 
 values or pairs `(tick, facts)`. Which strings are paths, and which are text: `sources`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from thalweg.api.jobs import Job, run_on_spark, run_to, start
-from thalweg.api.loading import analyse, load, load_part
+from thalweg.api.jobs import Job, open_checkpoint, run_on_spark, run_to, start
+from thalweg.api.loading import EVERYTHING, analyse, load, load_part
+from thalweg.api.naming import fact_of, predicates_of, prefixes_of
 from thalweg.api.sources import Background, On, Text, as_list, language_of_program, named, on_command_line
 from thalweg.api.timing import Timing
 from thalweg.diagnostics import Diagnostic, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
-from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.model.prefixes import Prefixes, given_prefixes
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.compose import compose
 from thalweg.parts.part import Explained, Part
 
 if TYPE_CHECKING:
-    from thalweg.engine import Proof
+    from thalweg.engine import Absence, Proof
     from thalweg.runtimes.emit import Answer
 
 __all__ = [
+    "EVERYTHING",
     "PROFILES",
     "TASKS",
     "Background",
@@ -34,6 +37,7 @@ __all__ = [
     "On",
     "OntologyOptions",
     "Part",
+    "Prefixes",
     "SolveOptions",
     "Text",
     "Timing",
@@ -41,15 +45,21 @@ __all__ = [
     "check",
     "default_timing",
     "explain",
+    "fact_of",
+    "given_prefixes",
     "language_of_program",
     "load",
     "load_part",
     "on_command_line",
+    "open_checkpoint",
+    "predicates_of",
+    "prefixes_of",
     "run",
     "run_on_spark",
     "run_to",
     "start",
     "why",
+    "why_not",
     "with_frequencies",
 ]
 
@@ -71,11 +81,13 @@ def run(
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = warn,
     memory: int | None = None,
+    show: str | Iterable[str] | None = None,
 ) -> "Iterator[Answer]":
     """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
 
     Several programs of different kinds are parts of one plan. Answer set programs (`.lp`) answer window by window,
     with `Solution` values. What deserves a warning goes to `report`, and is given as a `ThalwegWarning` without one.
+    `show` names the predicates that are output, as in `"jam/1, ex:Camera/1"`; it overrides `#show`.
 
     >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
     ...     print(answer)
@@ -86,7 +98,7 @@ def run(
     programs: list[Program | Text] = as_list(program)
     timing, ontology = default_timing(programs, on, Timing(tick, first, last, delay), ontology)
     ontology = with_frequencies(ontology, on, timing)
-    part = load_part(programs, background, tick, ontology, solving, inputs, report)
+    part = load_part(programs, background, tick, ontology, solving, inputs, report, show)
     with start(part, on, timing, emit, on_error, memory, late, report) as job:
         for piece in job.pieces():
             if piece is not None:
@@ -141,15 +153,48 @@ def why(
     tick: str = "1s",
     ontology: OntologyOptions = OntologyOptions(),
     report: Callable[[Diagnostic], None] = warn,
+    prefixes: Mapping[str, str] | None = None,
 ) -> "Proof | None":
     """The derivation of a fact at a tick; None where it does not hold.
+
+    The fact may be written with the prefixes that the program declares, and with those that are given.
 
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    part, _ = compose([load(program, background=background, tick=tick, ontology=ontology, report=report)])
-    engine = run_to(part, on, Timing(tick, first, at, delay), report)
-    return None if engine.now is None else engine.why(read_fact(fact) if isinstance(fact, str) else fact)
+    asked = fact_of(fact, prefixes_of([program], prefixes)) if isinstance(fact, str) else fact
+    whole = load(program, background=background, tick=tick, ontology=ontology, report=report, show=EVERYTHING)
+    engine = run_to(compose([whole])[0], on, Timing(tick, first, at, delay), report)
+    return None if engine.now is None else engine.why(asked)
+
+
+def why_not(
+    program: Program | Text,
+    fact: str | Fact,
+    at: int | str,
+    on: On = (),
+    *,
+    background: Background = (),
+    first: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+    ontology: OntologyOptions = OntologyOptions(),
+    report: Callable[[Diagnostic], None] = warn,
+    prefixes: Mapping[str, str] | None = None,
+) -> "Absence | None":
+    """How far each rule got that could derive a fact at a tick; None where the fact holds.
+
+    >>> absent = why_not("slow(S) :- speed(S,V), V < 20.", "slow(a)", at=4, on=[(4, "speed(a,30)")])
+    >>> absent.rules[0].attempts[0].reason
+    '`30 < 20` is false'
+    """
+    asked = fact_of(fact, prefixes_of([program], prefixes)) if isinstance(fact, str) else fact
+    whole = load(program, background=background, tick=tick, ontology=ontology, report=report, show=EVERYTHING)
+    came: set[Predicate] = set()
+    timing = Timing(tick, first, at, delay)
+    engine = run_to(compose([whole])[0], on, timing, report, look=lambda batch: came.update(batch.rows))
+    absence: Absence | None = engine.why_not(asked, came)
+    return absence
 
 
 def default_timing(

@@ -11,6 +11,7 @@ from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected, warn
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.time import Clock
 from thalweg.parts.part import Context, Part
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from thalweg.connectors.transport import Transport
     from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.spark.run import Outcome, SparkTarget
 
@@ -55,15 +57,20 @@ def start(
     report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
+    look: Callable[[Batch], object] | None = None,
+    checkpoint: "EmbeddedCheckpoint | None" = None,
 ) -> Job:
-    """Opens the streams and makes what reasons; nothing has been read or evaluated yet."""
+    """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
+
+    `look` sees every batch that comes in.
+    """
     from thalweg.runtimes.embedded import Embedded, Settings
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    evaluation = part.start(Context(settings, timing.clock, report, interrupt, listen))
+    evaluation = part.start(Context(settings, timing.clock, report, interrupt, listen, saves=checkpoint is not None))
     try:
-        transports = _opened(on)
+        transports = _opened(on, resumable=checkpoint is not None)
     except BaseException:
         evaluation.close()
         raise
@@ -73,13 +80,64 @@ def start(
         emitter=evaluation.emitter,
         advance=evaluation.advance,
         present=evaluation.present,
-        look=evaluation.look,
+        look=_in_turn([each for each in (evaluation.look, look) if each is not None]),
+        summary=evaluation.summary,
         write_late=late,
         report=report,
         interrupt=interrupt,
+        state=evaluation.state,
+        checkpoint=checkpoint,
     )
     items = _items(on, transports, evaluation.reasoner.dictionary, timing.clock, interrupt)
-    return Job(runtime, items, transports, evaluation.close)
+    job = Job(runtime, items, transports, evaluation.close)
+    if checkpoint is not None:
+        _resume(job, checkpoint)
+    return job
+
+
+def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
+    """Brings a job to where its checkpoint was taken, and makes the checkpoint its own."""
+    from thalweg.runtimes.inputs import Streams
+
+    try:
+        if checkpoint.state is not None:
+            position = job.runtime.load(checkpoint.state)
+            assert isinstance(job.inputs, Streams)
+            job.inputs.seek(position)
+        checkpoint.claim()
+    except BaseException:
+        job.__exit__()
+        raise
+
+
+def open_checkpoint(
+    folder: Path,
+    part: Part,
+    on: On,
+    timing: Timing,
+    emit: str = "snapshot",
+    on_error: Literal["stop", "skip"] = "stop",
+    memory: int | None = None,
+    *,
+    out: str | None = None,
+    late: str | None = None,
+    format: str = "jsonl",
+) -> "EmbeddedCheckpoint":
+    """The checkpoint folder of a run in this process, to be used in a `with`, which reads it.
+
+    `Rejected` where the part cannot be resumed.
+    """
+    from hashlib import sha256
+
+    from thalweg.runtimes.checkpoint_folder import Claim
+    from thalweg.runtimes.embedded import Settings
+    from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
+
+    settings = Settings(*timing.ticks(), emit, on_error, memory)
+    text, fingerprint = part.identity(Context(settings, timing.clock, lambda found: None))
+    known = sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
+    options = _unchanging(on, timing, {"--out": out, "--late": late}, format)
+    return EmbeddedCheckpoint(folder, Claim(text, known, options))
 
 
 def run_on_spark(
@@ -111,7 +169,7 @@ def run_on_spark(
 
     need_spark()
     from thalweg.runtimes.spark.delivery import Delivery
-    from thalweg.runtimes.spark.run import run
+    from thalweg.runtimes.spark.run import is_claimed, run
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
@@ -123,12 +181,16 @@ def run_on_spark(
         presented = lambda block: write(work.present(block))  # noqa: E731
         return Delivery(ledger, out, late, work.job.settings.emit, presented, work.combine, report=report)
 
+    resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
         outcome = run(
             work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=work.look
         )
     work.finish()
-    return _ended(outcome, report)
+    outcome = _ended(outcome, report)
+    for found in () if resumed else work.summary():
+        report(found)
+    return outcome
 
 
 @contextmanager
@@ -136,23 +198,28 @@ def _streaming(
     on: On, timing: Timing, sinks: dict[str, str | None], format: str
 ) -> "Iterator[tuple[Callable[[Dictionary], Items], dict[str, object]]]":
     """Opens streams for a run that may be resumed: how to read them, and what must be the same then."""
-    names, transports = named(on), _opened(on)
+    transports = _opened(on)
 
     def items(words: "Dictionary") -> "Items":
         # The streams are read beside the main thread, which is the one that gets Ctrl-C.
         return _items(on, transports, words, timing.clock, Interrupt())
 
-    options: dict[str, object] = {
+    try:
+        yield items, _unchanging(on, timing, sinks, format)
+    finally:
+        for transport in transports:
+            transport.close()
+
+
+def _unchanging(on: On, timing: Timing, sinks: dict[str, str | None], format: str) -> dict[str, object]:
+    """The options of a run that must be the same when it is resumed, apart from those that its settings have."""
+    names = named(on)
+    return {
         "--stream": None if names is None else [absolute(name) for name in names],
         **{option: name and absolute(on_command_line(name)) for option, name in sinks.items()},
         "--format": format,
         "--tick": timing.clock.tick_length,
     }
-    try:
-        yield items, options
-    finally:
-        for transport in transports:
-            transport.close()
 
 
 def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome":
@@ -164,19 +231,33 @@ def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome
     return outcome
 
 
-def run_to(part: Part, on: On, timing: Timing, report: Callable[[Diagnostic], None] = warn) -> Any:
-    """What reasons, at the last tick; its answers on the way are forgotten."""
-    with start(part, on, timing, "changes", report=report) as job:
+def run_to(
+    part: Part,
+    on: On,
+    timing: Timing,
+    report: Callable[[Diagnostic], None] = warn,
+    look: Callable[[Batch], object] | None = None,
+) -> Any:
+    """What reasons, at the last tick; its answers on the way are forgotten. `look` sees every batch that comes in."""
+    with start(part, on, timing, "changes", report=report, look=look) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine
 
 
-def _opened(on: On) -> "Sequence[Transport]":
-    """The streams, where names say which."""
-    from thalweg.runtimes.inputs import open_all
+def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], object] | None:
+    """Several that look at batches as one."""
+    return (lambda batch: [look(batch) for look in looks]) if looks else None
 
-    return open_all(named(on) or ())
+
+def _opened(on: On, resumable: bool = False) -> "Sequence[Transport]":
+    """The streams, where names say which; `resumable`, those that can be read on by another process."""
+    from thalweg.runtimes.inputs import check_resumable, open_all
+
+    transports = open_all(named(on) or ())
+    if resumable:
+        check_resumable(transports)
+    return transports
 
 
 def _items(on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: Interrupt) -> "Items":

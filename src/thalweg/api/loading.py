@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from thalweg.api.naming import predicates_of, prefixes_of
 from thalweg.api.sources import (
     Background,
     Text,
@@ -25,8 +26,15 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.compose import compose
 from thalweg.parts.part import Part
+
+EVERYTHING: Final = "everything"
+"""Stands for all that is derived, whatever `#show` says."""
+
+Show = str | Iterable[str] | None
+"""What is output: predicates such as `jam/1`, `EVERYTHING`, or None where programs say it."""
 
 
 def load(
@@ -35,13 +43,16 @@ def load(
     tick: str = "1s",
     ontology: OntologyOptions = OntologyOptions(),
     report: Callable[[Diagnostic], None] = warn,
+    show: Show = None,
 ) -> Program:
     """One program from many, with its background; raises `Rejected` with all that is wrong, reports the warnings.
+
+    `show` names what it outputs, `"jam/1"` for example; by default that is what `#show` says, or all it derives.
 
     >>> load("q(X) :- p(X) in [3].").derived
     frozenset({'q/1'})
     """
-    return load_part(programs, background, tick, ontology, report=report).rules
+    return load_part(programs, background, tick, ontology, report=report, show=show).rules
 
 
 def load_part(
@@ -52,9 +63,10 @@ def load_part(
     solving: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = warn,
+    show: Show = None,
 ) -> Part:
     """What a run of programs evaluates; raises `Rejected` with all that is wrong, reports the warnings."""
-    part, found = analyse(programs, background, tick, ontology, solving, inputs)
+    part, found = analyse(programs, background, tick, ontology, solving, inputs, show)
     if any(one.severity == "error" for one in found):
         raise Rejected(found)
     for warning in found:
@@ -69,6 +81,7 @@ def analyse(
     ontology: OntologyOptions = OntologyOptions(),
     solving: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
+    show: Show = None,
 ) -> tuple[Part, list[Diagnostic]]:
     """The part as far as programs can be read, and every diagnostic."""
     found, unread = list[Diagnostic](), list[Diagnostic]()
@@ -81,11 +94,19 @@ def analyse(
     asked = replace(ontology, window=window)
     everything = (*read.known, *read.absorbed)
     options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything)
-    compiled = _compile(read, options, found)
-    part, wrong = compose(compiled, everything, solving)
+    compiled, shown = _compile(read, options, found)
+    if show is not None:
+        shown = None if show == EVERYTHING else _chosen(show, [*given, *facts])
+    if show == EVERYTHING:
+        compiled = [one if isinstance(one, Program) and _is_compiled(one) else _showing_all(one) for one in compiled]
+    part, wrong = compose(compiled, everything, solving, shown)
     found += (*unread, *_apart(given, facts, compiled), *wrong)
     order = list(dict.fromkeys(one.span.source for one in found))
     return part, sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))
+
+
+def _chosen(show: str | Iterable[str], texts: Sequence[Any]) -> Shown:
+    return Shown(frozenset(predicates_of(show, prefixes_of(texts))), by_option=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +146,29 @@ def _read(
     return _Read(loaded, sources, tuple(known), tuple(absorbed))
 
 
-def _compile(read: _Read, options: Options, found: list[Diagnostic]) -> list[Any]:
-    """What all languages make of their texts, those that are specialised to the others at last."""
+def _compile(read: _Read, options: Options, found: list[Diagnostic]) -> tuple[list[Any], Shown | None]:
+    """What all languages make of their texts, those that are specialised to the others at last; and what they show.
+
+    What rules show is all that a run outputs, also where it has ontologies beside them.
+    """
     plain = {one: some for one, some in read.sources.items() if not one.specialised}
     special = {one: some for one, some in read.sources.items() if one.specialised}
-    compiled: list[Any] = [*read.programs, *_compiled(plain, options, found)]
+    made = list(_compiled(plain, options, found))
+    said = [one.interface.outputs for one in made if isinstance(one, Program)]
+    named = [outputs for outputs in said if outputs is not None]
+    shown = Shown(frozenset(name for outputs in named for name in outputs)) if named else None
+    compiled: list[Any] = [*read.programs, *map(_showing_all, made)]
     if special or not compiled or any(isinstance(one, Program) for one in compiled):
         compiled.append(Program(background=read.known))
     beside = tuple(one if isinstance(one, Program) else one.readers() for one in compiled)
-    return [*compiled, *_compiled(special, replace(options, beside=beside), found)]
+    return [*compiled, *_compiled(special, replace(options, beside=beside), found)], shown
+
+
+def _showing_all(compiled: Any) -> Any:
+    """Rules without what they show."""
+    if not isinstance(compiled, Program) or compiled.interface.outputs is None:
+        return compiled
+    return replace(compiled, interface=replace(compiled.interface, outputs=None))
 
 
 def _by_language(programs: Iterable[Program | Text], found: list[Diagnostic]) -> dict[Language, list[Text]]:

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.bench.processes import Samples, resident, sample_memory, timed
-from thalweg.bench.workload import meeting_pairs
+from thalweg.bench.workload import DEVICES, meeting_pairs, readings
 
 COMMAND: Final = (sys.executable, "-m", "thalweg", "run")
 _CHANGES: Final = ("--emit", "changes")
 _JOIN: Final = "meet(A,C) :- p(A,B) in [20], p(B,C) in [20].\n"
 _SELECTIVE: Final = "far(A,B) :- p(A,B) in [20], A > 10000, B > 20000.\n"
 _WINDOW: Final = 20
+_AVERAGED: Final = 300
+_DEVICES: Final = " ".join(f"device(d{number})." for number in range(DEVICES))
+_AVERAGE: Final = f"mean(D,A) :- device(D), A = avg{{V,T : temp(D,V) at T in [{_AVERAGED}]}}. {_DEVICES}\n"
 _TICKS: Final = 1_000
 
 
@@ -42,6 +45,21 @@ def throughput(facts: int) -> float:
         program = _write(folder, "program.lars", _SELECTIVE)
         stream = _write(folder, "stream.facts", "".join(_ticks(facts // _TICKS)))
         command = [*COMMAND, program, "--stream", stream, *_CHANGES, "--out", f"{folder}/out.jsonl"]
+        seconds, _ = timed(lambda: subprocess.run(command, check=True, stderr=subprocess.DEVNULL))
+        return facts / seconds
+
+
+def sliding_average(facts: int) -> float:
+    """Readings a second for the average of each device over five minutes, all changes written."""
+    rate = facts // _TICKS
+    ticks = enumerate(islice(readings(_AVERAGED, rate), _TICKS))
+    lines = [
+        f"temp(d{device},{value / 100:.2f}) at {tick}.\n" for tick, rows in ticks for device, value in rows.tolist()
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        program = _write(folder, "program.lars", _AVERAGE)
+        command = [*COMMAND, program, "--stream", _write(folder, "stream.facts", "".join(lines)), *_CHANGES]
+        command += ["--out", f"{folder}/out.jsonl"]
         seconds, _ = timed(lambda: subprocess.run(command, check=True, stderr=subprocess.DEVNULL))
         return facts / seconds
 

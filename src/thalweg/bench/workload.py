@@ -20,6 +20,7 @@ _SEED: Final = 2017
 _FRESH: Final = 2**30
 # Thousandths of a degree, from below freezing to very hot.
 _COLDEST, _HOTTEST, _PLACES = -50_000, 200_000, 3
+DEVICES: Final = 500
 # Roads in short one-way chains: 0 → 1 → 2, 3 → 4 → 5, …
 _CARS, _ROADS, _CHAIN = 1_000_000, 300, 3
 
@@ -82,6 +83,13 @@ def meeting_pairs(window: int, rate: int) -> Iterator[Values]:
 def temperatures(window: int, rate: int) -> Iterator[Values]:
     """Readings between freezing and very hot."""
     return _draws(_COLDEST, _HOTTEST, (rate, 1))
+
+
+def readings(window: int, rate: int) -> Iterator[Values]:
+    """Any value of any device."""
+    random = np.random.default_rng(_SEED)
+    while True:
+        yield np.column_stack((random.integers(0, DEVICES, rate), random.integers(0, _HOTTEST, rate)))
 
 
 def sightings(window: int, rate: int) -> Iterator[Values]:
@@ -154,6 +162,29 @@ BOX: Final = Workload(
 JOIN: Final = joins(1)
 COOLING: Final = Workload("cooling", Predicate("temp", 1), _cooling, temperatures, lambda n: _COOLING_ENCODING)
 
+_DEVICES: Final = " ".join(f"device({number})." for number in range(DEVICES))
+
+
+def aggregate(function: str) -> Workload:
+    """One value for each device, over all of its readings in the window."""
+    return Workload(
+        name=function,
+        signature=Predicate("reading", 2),
+        rules=lambda n: f"v(D,A) :- device(D), A = {function}{{V,T : reading(D,V) at T in [{n}]}}. {_DEVICES}",
+        values=readings,
+    )
+
+
+# The diamond over conclusions that are remembered, and states that hold until something ends them.
+RECORDED: Final = replace(
+    DIAMOND, name="recorded diamond", rules=lambda n: f"#record r/2. r(A,B) :- p(A,B). q(A,B) :- r(A,B) in [{n}]."
+)
+LATCHED: Final = Workload(
+    name="latched states",
+    signature=Predicate("reading", 2),
+    rules=lambda n: "#record on/1. on(D) :- reading(D,V). on(D) :- on(D) before [1], not off(D).",
+    values=readings,
+)
 # Pairs that meet a partner in one of four windows: an answer for each, that it began or that it ended.
 KEYED: Final = Workload(
     name="join",

@@ -6,7 +6,7 @@ import typer
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
-    complain,
+    complaining,
     need_ontologies,
     outcome,
     signatures_of,
@@ -21,6 +21,9 @@ def check(
     profile: options.Profile = "rl",
     inputs: options.Inputs = None,
     as_: options.As = "entailment",
+    show: options.Show = None,
+    prefix: options.Prefix = None,
+    verbose: options.Verbose = False,
     format: options.AsTextOrData = "text",
 ) -> None:
     """Parse and analyse programs, and report all problems, without running anything."""
@@ -31,13 +34,16 @@ def check(
             api.Timing(tick).clock  # noqa: B018
             ontology = api.OntologyOptions(profile, task=as_)
             names = signatures_of(inputs, programs)
+            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
+            shown = None if show is None else api.predicates_of(show, prefixes)
         need_ontologies(programs, as_)
-        part, found = api.analyse(programs, background or (), tick, ontology, inputs=names)
+        part, found = api.analyse(programs, background or (), tick, ontology, inputs=names, show=shown)
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
+            tell = complaining(prefixes, verbose)
             for one in found:
-                complain(one)
+                tell(one)
             if not found:
                 print(f"no problems found ({part.size})")
         if any(one.severity == "error" for one in found):

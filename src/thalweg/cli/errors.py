@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.predicate import Predicate
+    from thalweg.model.prefixes import Prefixes
 
 
 @contextmanager
@@ -108,6 +110,19 @@ def complain(*found: "Diagnostic") -> None:
     sys.stdout.flush()
     for one in found:
         print(one.render(), file=sys.stderr)
+
+
+def complaining(prefixes: "Prefixes", verbose: bool = False) -> "Callable[[Diagnostic], None]":
+    """What prints warnings with the prefixes that the user knows, and in full where that was asked for."""
+
+    def complain_shortly(found: "Diagnostic") -> None:
+        sys.stdout.flush()
+        notes, listed = (tuple(map(prefixes.shorten, texts)) for texts in (found.notes, found.listed))
+        message, help_ = prefixes.shorten(found.message), prefixes.shorten(found.help)
+        one = replace(found, message=message, help=help_, notes=notes, listed=listed)
+        print(one.render(verbose), file=sys.stderr)
+
+    return complain_shortly
 
 
 def announce_compilation() -> None:

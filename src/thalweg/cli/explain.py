@@ -7,7 +7,7 @@ import typer
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
-    complain,
+    complaining,
     need_ontologies,
     outcome,
     refuse,
@@ -36,6 +36,8 @@ def explain(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    prefix: options.Prefix = None,
+    verbose: options.Verbose = False,
     format: Annotated[
         Literal["text", "json", "svg"], typer.Option(help="As text for people, as data, or as a drawing.")
     ] = "text",
@@ -54,6 +56,7 @@ def explain(
                 profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
             )
             names = signatures_of(inputs, programs)
+            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
         need_ontologies(programs, as_)
         if decomposition == "paper" and "--decomposition" not in understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
@@ -65,9 +68,9 @@ def explain(
             inputs=names,
             partitions=partitions if runtime == "spark" else None,
             published=decomposition == "paper",
-            report=complain,
+            report=complaining(prefixes, verbose),
         )
         if format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:
-            print(plan.as_svg() if format == "svg" else plan.as_text())
+            print(plan.as_svg() if format == "svg" else plan.as_text(prefixes))

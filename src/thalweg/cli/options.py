@@ -133,6 +133,21 @@ Report = Annotated[
         help="For `.lp`: write facts, seconds and answers of each piece of the program here; `-` is standard error.",
     ),
 ]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        metavar="p/1,…",
+        help="The predicates that are output, such as `jam/1,ex:Camera/1`; by default what `#show` names, or all that "
+        "is derived.",
+    ),
+]
+Prefix = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="p=IRI",
+        help="A prefix for IRIs that you type and read, besides those that the programs declare: `ex=http://ex.org/`.",
+    ),
+]
 Late = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="File for late facts, as lines of JSON; by default they are only counted."),
@@ -159,10 +174,16 @@ Partitions = Annotated[
 ]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Where a run on Spark keeps what it needs to resume after a crash."),
+    typer.Option(
+        metavar="DIR",
+        help="A folder in which a run keeps what it needs to go on after a crash or Ctrl-C, when the same command is "
+        "run again; a file given with `--out` gets every answer exactly once.",
+    ),
 ]
 Jars = Annotated[list[str] | None, typer.Option("--jar", metavar="FILE", help="An additional jar for Spark.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Show what Spark writes to its log.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="List everything that warnings count; on Spark, also show its log.")
+]
 Memory = Annotated[
     str | None,
     typer.Option(

@@ -1,13 +1,15 @@
 """The verb `run`."""
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
+    complaining,
     misfits,
     need_ontologies,
     need_something,
@@ -24,7 +26,10 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
+    from thalweg.diagnostics import Diagnostic
+    from thalweg.parts.answer_sets.report import Report as Account
     from thalweg.parts.answer_sets.windowed import Listener
+    from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
 
 def run(
@@ -52,6 +57,8 @@ def run(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    show: options.Show = None,
+    prefix: options.Prefix = None,
     late: options.Late = None,
     out: options.Out = None,
     format: options.Format = "jsonl",
@@ -116,15 +123,18 @@ def run(
             )
             asked.check(timing.clock)
             names = signatures_of(inputs, programs)
+            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
+            shown = None if show is None else api.predicates_of(show, prefixes)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
         _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)
-        part = api.load_part(programs, background or (), tick, ontology, asked, names, complain)
+        tell = complaining(prefixes, verbose)
+        part = api.load_part(programs, background or (), tick, ontology, asked, names, tell, shown)
         announce_compilation()
-        _run(part, streams, timing, emit, delivery, target, budget, report)
+        _run(part, streams, timing, emit, delivery, target, budget, report, tell)
 
 
 def _refuse_misfits(
@@ -165,23 +175,24 @@ def _run(
     target: RuntimeOptions,
     budget: int | None,
     report: str | None,
+    tell: "Callable[[Diagnostic], None]",
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
-    from thalweg.parts.answer_sets.report import Report as Account
-    from thalweg.runtimes.spark.shutdown import leaving_in_time
 
     interrupt = Interrupt()
-    with interrupt.listen(None if target.on_spark else GRACE), Channel(report) as channel:
-        # What goes to the standard output is answers.
-        account = Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
-        listen: Listener = account.take if report else lambda solution, answered: None
+    with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
+        account = None if report is None else _account(report, channel)
+        listen: Listener = account.take if account is not None else lambda solution, answered: None
         open_report = channel.open if report and report != "-" else lambda: None
 
-        def started(late: LateLines) -> "Job":
-            return api.start(part, streams, timing, emit, delivery.on_error, budget, late, complain, interrupt, listen)
+        def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
+            given = part, streams, timing, emit, delivery.on_error, budget
+            return api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint)
 
         if target.on_spark:
+            from thalweg.runtimes.spark.shutdown import leaving_in_time
+
             with leaving_in_time(interrupt):
                 api.run_on_spark(
                     part,
@@ -195,12 +206,29 @@ def _run(
                     late=delivery.late,
                     format=delivery.format,
                     memory=budget,
-                    report=complain,
+                    report=tell,
                     interrupt=interrupt,
                     listen=listen,
                     ready=open_report,
                 )
-        else:
+        elif target.checkpoint is None:
             deliver(started, delivery, timing.clock, interrupt, open_report)
-        if report:
+        else:
+            given = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
+            with api.open_checkpoint(
+                *given, out=delivery.out, late=delivery.late, format=delivery.format
+            ) as checkpoint:
+                if checkpoint.over is not None:
+                    tell(checkpoint.over)
+                    return
+                resumed = partial(started, checkpoint=checkpoint)
+                deliver(resumed, delivery, timing.clock, interrupt, open_report, checkpoint.open)
+        if account is not None:
             account.finish()
+
+
+def _account(report: str, channel: Channel) -> "Account":
+    from thalweg.parts.answer_sets.report import Report as Account
+
+    # What goes to the standard output is answers.
+    return Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))

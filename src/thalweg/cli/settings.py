@@ -37,9 +37,7 @@ class RuntimeOptions:
         return {
             "--master": self.master,
             "--partitions": self.partitions,
-            "--checkpoint": self.checkpoint,
             "--jar": self.jars or None,
-            "--verbose": self.verbose,
         }
 
     def target(self, streams: Sequence[object]) -> "SparkTarget":

@@ -1,6 +1,7 @@
 """The verb `why`."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -9,7 +10,7 @@ import typer
 from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
-    complain,
+    complaining,
     need_ontologies,
     outcome,
     refuse,
@@ -20,6 +21,8 @@ from thalweg.cli.errors import (
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.fact import Fact
+    from thalweg.model.predicate import Predicate
+    from thalweg.model.prefixes import Prefixes
 
 
 def why(
@@ -40,12 +43,12 @@ def why(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    prefix: options.Prefix = None,
+    verbose: options.Verbose = False,
     format: options.AsTextOrData = "text",
 ) -> None:
-    """Show the derivation of a fact, and until when each step of it holds."""
+    """Show the derivation of a fact, and until when each step of it holds; or why the fact does not hold."""
     from thalweg import api
-    from thalweg.diagnostics import Rejected
-    from thalweg.languages.lars.facts import read_fact
 
     with outcome():
         *names, fact = arguments
@@ -63,24 +66,35 @@ def why(
             timing, ontology = api.default_timing(programs, streams, api.Timing(tick, from_, at, delay), ontology)
             timing.ticks()
             api.Timing(tick, delay=window).ticks()
-        part = api.load_part(programs, background or (), tick, ontology, report=complain)
-        asked = read_fact(fact)
+            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
+        tell = complaining(prefixes, verbose)
+        part = api.load_part(programs, background or (), tick, ontology, report=tell, show=api.EVERYTHING)
+        asked = api.fact_of(fact, prefixes)
         announce_compilation()
-        engine = api.run_to(part, streams, timing, complain)
+        came: set[Predicate] = set()
+        engine = api.run_to(part, streams, timing, tell, look=lambda batch: came.update(batch.rows))
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
-            raise Rejected([_does_not_hold(asked, at, [] if engine.now is None else engine.facts())])
-        print(json.dumps(proof.as_data(), ensure_ascii=False, indent=2) if format == "json" else proof.render())
+            absence = engine.why_not(asked, came)
+            if format == "json":
+                print(json.dumps(absence.as_data(), ensure_ascii=False, indent=2))
+            tell(_does_not_hold(asked, at, [] if engine.now is None else engine.facts(), prefixes))
+            if format == "text":
+                print(prefixes.shorten(absence.render("  ")), file=sys.stderr)
+            raise typer.Exit(1)
+        data, text = proof.as_data, prefixes.shorten
+        print(json.dumps(data(), ensure_ascii=False, indent=2) if format == "json" else text(proof.render()))
 
 
-def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]") -> "Diagnostic":
+def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]", prefixes: "Prefixes") -> "Diagnostic":
     from thalweg.diagnostics import Diagnostic
 
     akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
     shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
     note = f"facts of {asked.signature} that hold then: {shown}" if akin else f"no fact of {asked.signature} holds then"
     help_ = _CLASH_SHAPE if asked.predicate == "inconsistent" else ""
-    return Diagnostic("E405", f"`{asked}` does not hold at {at}", notes=(note,), help=help_)
+    message = prefixes.shorten(f"`{asked}` does not hold at {at}")
+    return Diagnostic("E405", message, notes=(prefixes.shorten(note),), help=help_)
 
 
 _CLASH_SHAPE: Final = (

@@ -16,18 +16,29 @@ if TYPE_CHECKING:
     from thalweg.runtimes.emit import Formatter
 
 
-class Channel:
-    """A file for late facts that is made only once everything else is in order."""
+Opener = Callable[[str, str | None], "Sink"]
+"""Opens the output for answers (`out`), late facts (`late`) or the report (`report`), under the name that it has."""
 
-    def __init__(self, name: str | None) -> None:
+
+def open_anew(purpose: str, name: str | None) -> "Sink":
+    """Opens an output; what was in a file is gone."""
+    from thalweg.connectors.open import open_output
+
+    return open_output(name)
+
+
+class Channel:
+    """A file for late facts, or for the report, that is made only once everything else is in order."""
+
+    def __init__(self, purpose: str, name: str | None, opener: Opener = open_anew) -> None:
+        self._purpose = purpose
         self._name = name
+        self._opener = opener
         self._sink: Sink | None = None
 
     def open(self) -> None:
         if self._name is not None:
-            from thalweg.connectors.open import open_output
-
-            self._sink = open_output(self._name)
+            self._sink = self._opener(self._purpose, self._name)
 
     def write(self, line: str) -> None:
         assert self._sink is not None
@@ -52,15 +63,15 @@ def deliver(
     clock: "Clock",
     interrupt: "Interrupt",
     ready: Callable[[], None] = lambda: None,
+    opener: Opener = open_anew,
 ) -> None:
     """Runs a job, and writes what it answers; files are opened, and `ready` is called, when it has started."""
-    from thalweg.connectors.open import open_output
     from thalweg.runtimes.emit import formatter
 
-    with Channel(delivery.late) as channel, starting(channel.write if delivery.late else None) as job:
+    with Channel("late", delivery.late, opener) as channel, starting(channel.write if delivery.late else None) as job:
         channel.open()
         ready()
-        _write(job, open_output(delivery.out), formatter(delivery.format, clock), interrupt)
+        _write(job, opener("out", delivery.out), formatter(delivery.format, clock), interrupt)
 
 
 def _write(job: "Job", sink: "Sink", format: "Formatter", interrupt: "Interrupt") -> None:

@@ -3,20 +3,24 @@
 from collections.abc import Iterator, Sequence
 from queue import Queue
 from threading import Thread
+from typing import Any
 
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.connectors.transport import Transport
+from thalweg.connectors.transport import Positioned, Transport
 
-Arrival = tuple[int, bytes]
+Arrival = tuple[int, bytes, Any]
 
 
 def arrivals(transports: Sequence[Transport], interrupt: Interrupt) -> Iterator[Arrival]:
-    """Pairs (which transport, block); an empty block says that the transport has ended."""
+    """Which transport, a block, and the position behind it, where there is one.
+
+    An empty block says that the transport has ended.
+    """
     if len(transports) == 1:
         for block in transports[0].blocks(interrupt):
-            yield 0, block
+            yield 0, block, position_of(transports[0])
         if not interrupt.asked:
-            yield 0, b""
+            yield 0, b"", position_of(transports[0])
     elif transports:
         yield from _together(transports, interrupt)
 
@@ -43,7 +47,12 @@ def _pump(which: int, transport: Transport, queue: "Queue[Arrival | Exception]")
     try:
         # Signals reach the main thread only, so a pump gets an interrupt that is never requested.
         for block in transport.blocks(Interrupt()):
-            queue.put((which, block))
-        queue.put((which, b""))
+            queue.put((which, block, position_of(transport)))
+        queue.put((which, b"", position_of(transport)))
     except Exception as error:
         queue.put(error)
+
+
+def position_of(transport: Transport) -> Any:
+    """Behind the last block; None where a transport has no positions."""
+    return transport.position() if isinstance(transport, Positioned) else None

@@ -11,7 +11,7 @@ from typing import Final
 
 from thalweg.connectors.batches import Gatherer, Item, Stated
 from thalweg.connectors.graphs import Events, Place, misread
-from thalweg.connectors.lines import LineError, wrong_line
+from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.encoding import Recoder, line_ends
@@ -110,6 +110,12 @@ class _PieceReader:
         """The items of what is left."""
         yield from self._gatherer.gather(self._statements(self._cutter.rest()))
         yield from self._gatherer.gather(self._remaining())
+
+    def save(self) -> None:
+        """A piece means what all before it declare, so that a document must be read again from its beginning."""
+
+    def load(self, saved: State) -> None:
+        raise NotImplementedError
 
     def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
         raise NotImplementedError

@@ -23,6 +23,9 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes:
         """At most `size` bytes; none at the end."""
 
+    def seek(self, offset: int, /) -> int:
+        """Goes to a place, and says where that is."""
+
     def close(self) -> None:
         """Gives it back."""
 
@@ -48,6 +51,7 @@ class FileTransport(PathTransport):
     """`readings.facts`, `readings.jsonl.gz`."""
 
     taken: int = field(default=0, init=False)
+    repeats: bool = field(default=True, init=False)
     _file: Readable = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,6 +68,21 @@ class FileTransport(PathTransport):
     def close(self) -> None:
         self._file.close()
 
+    def position(self) -> int:
+        return self.taken
+
+    def seek(self, position: int) -> None:
+        """Goes on behind some bytes, unpacked ones where the file is packed."""
+        try:
+            # Seeking stops at the end of a packed file, and goes beyond that of any other.
+            size = position if self.path.suffix == ".gz" else self.path.stat().st_size
+            reached = min(self._file.seek(position), size)
+        except (OSError, EOFError) as error:
+            raise unreadable(self.name, error) from error
+        if reached < position:
+            raise shortened(self.name)
+        self.taken = position
+
     def _read(self) -> bytes:
         try:
             return self._file.read(FILE_BLOCK)
@@ -78,9 +97,9 @@ class FolderTransport(PathTransport):
     files: Sequence[Path]
     open: Callable[[Path], Transport]
 
-    def parts(self) -> Iterator[Transport]:
-        """The files, each opened when its turn comes: there may be more of them than can be open at once."""
-        return map(self.open, self.files)
+    def parts(self, start: int = 0) -> Iterator[Transport]:
+        """The files from a number on, each opened when its turn comes: more than can be open at once may be there."""
+        return map(self.open, self.files[start:])
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         for part in self.parts():
@@ -172,6 +191,13 @@ def open_sink(path: Path) -> Sink:
 def standard_output() -> Sink:
     """The standard output, for bytes."""
     return sys.stdout.buffer
+
+
+def shortened(name: str) -> Rejected:
+    """The error for a stream that ends before the place where it is to be read on."""
+    message = f"`{name}` is shorter than what this run has read of it"
+    way_out = "restore the file, or start again with another `--checkpoint`"
+    return Rejected([Diagnostic("E408", message, help=way_out)])
 
 
 def unreadable(name: str, error: Exception) -> Rejected:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from thalweg.connectors.batches import Stated, moment, triple
-from thalweg.connectors.lines import LineError, wrong_line
+from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.model.rdf import GENERATED_AT, XSD, RdfSyntaxError
 from thalweg.model.time import Clock
@@ -96,6 +96,22 @@ class Events:
             wrong = LineError("this triple is not part of an event, and the stream has no events", 0)
             yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
 
+    def save(self) -> State:
+        """What is not complete yet."""
+        events = [[graph, *_written(event.place), event.triples] for graph, event in self._events.items()]
+        stray = None if self._stray is None else _written(self._stray)
+        known = {"times": list(self._times.items()), "events": events, "current": self.current}
+        return {**known, "any": self._any_event, "stray": stray}
+
+    def load(self, saved: State) -> None:
+        """Goes on where another one was saved."""
+        self._times = dict(saved["times"])
+        for graph, line, text, triples in saved["events"]:
+            self._events[graph] = _Event(Place(line, text), [(one, two, three) for one, two, three in triples])
+        self.current, self._any_event = saved["current"], saved["any"]
+        self.triples = self._events[self.current].triples if self.current in self._events else []
+        self._stray = None if saved["stray"] is None else Place(*saved["stray"])
+
     def _another(self, place: Place, graph: str) -> Iterator[Stated]:
         """A quad of another graph than that of the quad before it."""
         if self.current is not None:
@@ -133,6 +149,10 @@ class Events:
             self.current = None if graph == self.current else self.current
             for one in self._events.pop(graph).triples:
                 yield triple(tick, self._stream, *one)
+
+
+def _written(place: Place) -> tuple[int, str]:
+    return place.line, place.text
 
 
 def _behind(line: str, part: str) -> int:

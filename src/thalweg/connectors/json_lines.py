@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from thalweg.connectors.batches import Item, code_facts
 from thalweg.connectors.documents import document
-from thalweg.connectors.lines import LineError, LineReader, wrong_line
+from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
 from thalweg.model.dictionary import Dictionary
@@ -54,6 +54,13 @@ class JsonLinesReader(LineReader):
         self._words = words
         self._facts = FactReader(name, words)
         self._lines = 0
+
+    def save(self) -> State:
+        return {**super().save(), "lines": self._lines}
+
+    def load(self, saved: State) -> None:
+        super().load(saved)
+        self._lines = saved["lines"]
 
     def _decoded(self, lines: bytes) -> Iterator[Item]:
         return iter(self._items(lines.removesuffix(b"\n"))) if lines else iter(())

@@ -62,6 +62,22 @@ class KafkaTransport:
         finally:
             self.close()
 
+    @property
+    def repeats(self) -> bool:
+        """Messages of several partitions, and those that arrive together, may come otherwise the next time."""
+        return False
+
+    def position(self) -> dict[str, Any]:
+        """What is to be read next of each partition, where it ends, and how many messages are left."""
+        ends = None if self._ends is None else list(self._ends.items())
+        return {"next": list(self._next.items()), "ends": ends, "left": self._left}
+
+    def seek(self, position: dict[str, Any]) -> None:
+        self._next.update(position["next"])
+        self._ends = None if position["ends"] is None else dict(position["ends"])
+        self._left = position["left"]
+        self._consumer.assign(self._positions())
+
     def close(self) -> None:
         with self._lock:
             self._closed = True
@@ -78,9 +94,7 @@ class KafkaTransport:
                 self._next[partition.partition] = partition.offset
                 if partition.offset < high:
                     ends[partition.partition] = high
-            self._consumer.assign(
-                [self._kafka.TopicPartition(self._address.topic, *place) for place in self._next.items()]
-            )
+            self._consumer.assign(self._positions())
         except self._kafka.KafkaException as error:
             self.close()
             raise self._address.failed(sentence(error.args[0])) from error

@@ -2,11 +2,15 @@
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from thalweg.connectors.batches import Gatherer, Item, Stated
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
+
+State = dict[str, Any]
+"""What a reader must know to go on behind the blocks that it has read, as JSON."""
 
 
 class LineError(ValueError):
@@ -43,6 +47,14 @@ class LineReader:
         """The items of a last line without a line break, and what is known only at the end."""
         yield from self._decoded(self._rest)
         yield from self._remaining()
+
+    def save(self) -> State:
+        """What it must know to go on behind the last block, whose items have been taken."""
+        return {"rest": self._rest.decode("latin-1"), "line": self._line}
+
+    def load(self, saved: State) -> None:
+        """Goes on where another reader was saved."""
+        self._rest, self._line = saved["rest"].encode("latin-1"), saved["line"]
 
     def _decoded(self, lines: bytes) -> Iterator[Item]:
         if self._line == 0:

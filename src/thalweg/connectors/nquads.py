@@ -13,7 +13,7 @@ from typing import Final
 
 from thalweg.connectors.batches import Item, Stated
 from thalweg.connectors.graphs import Events, Place
-from thalweg.connectors.lines import LineReader, wrong_line
+from thalweg.connectors.lines import LineReader, State, wrong_line
 from thalweg.connectors.ntriples import BLANK_LINE, END, OBJECT, PREDICATE, SUBJECT, Parts, spell, take_apart
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
@@ -43,6 +43,13 @@ class QuadReader(LineReader):
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
         super().__init__(words, name, stream, clock, scope)
         self._events = Events(name, stream, clock)
+
+    def save(self) -> State:
+        return {**super().save(), "events": self._events.save()}
+
+    def load(self, saved: State) -> None:
+        super().load(saved)
+        self._events.load(saved["events"])
 
     def _remaining(self) -> Iterator[Item]:
         return self._gatherer.gather(self._events.rest())

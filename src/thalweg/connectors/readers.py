@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from thalweg.connectors.batches import Item
 from thalweg.connectors.documents import JsonLdReader, TrigReader
 from thalweg.connectors.json_lines import JsonLinesReader
-from thalweg.connectors.lines import LineReader
+from thalweg.connectors.lines import LineReader, State
 from thalweg.connectors.nquads import QuadReader, is_quad
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.connectors.tabular import ArrowReader, CsvReader
@@ -48,6 +48,12 @@ class Reader(Protocol):
 
     def finish(self) -> Iterator[Item]:
         """The last line may have no end."""
+
+    def save(self) -> State | None:
+        """What it must know to go on behind the blocks so far; None where these must be read again."""
+
+    def load(self, saved: State) -> None:
+        """Goes on where another reader was saved."""
 
 
 def format_of(name: str) -> str | None:
@@ -96,6 +102,13 @@ class FactLinesReader(LineReader):
         yield from self._facts.feed(text)
         self._line += text.count("\n")
 
+    def save(self) -> State:
+        return {**super().save(), "facts": self._facts.save()}
+
+    def load(self, saved: State) -> None:
+        super().load(saved)
+        self._facts.load(saved["facts"])
+
     def _remaining(self) -> Iterator[Item]:
         return self._facts.close()
 
@@ -106,24 +119,42 @@ class SniffingReader:
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
         self._context = words, name, stream, clock, scope
         self._begun = b""
+        self._format = ""
         self._reader: Reader | None = None
 
     def feed(self, block: bytes) -> Iterator[Item]:
-        if self._reader is None:
+        reader = self._reader
+        if reader is None:
             self._begun += block
             format = format_by_content(self._begun)
             if format is None:
                 return
-            self._reader = _READERS[format](*self._context)
-            block = self._begun
-        yield from self._reader.feed(block)
+            reader, block = self._open(format), self._begun
+        yield from reader.feed(block)
 
     def finish(self) -> Iterator[Item]:
         if self._reader is None and self._begun.strip():
-            self._reader = _READERS[format_by_content(self._begun + b"\n") or "facts"](*self._context)
-            yield from self._reader.feed(self._begun)
+            reader = self._open(format_by_content(self._begun + b"\n") or "facts")
+            yield from reader.feed(self._begun)
         if self._reader is not None:
             yield from self._reader.finish()
+
+    def save(self) -> State | None:
+        if self._reader is None:
+            return {"begun": self._begun.decode("latin-1")}
+        inner = self._reader.save()
+        return None if inner is None else {"format": self._format, "reader": inner}
+
+    def load(self, saved: State) -> None:
+        if "format" in saved:
+            self._open(saved["format"]).load(saved["reader"])
+        else:
+            self._begun = saved["begun"].encode("latin-1")
+
+    def _open(self, format: str) -> Reader:
+        self._format = format
+        self._reader = reader = _READERS[format](*self._context)
+        return reader
 
 
 _READERS: Final[Mapping[str, Callable[[Dictionary, str, str | None, Clock, str], Reader]]] = {

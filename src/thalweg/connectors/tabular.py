@@ -20,9 +20,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
-from thalweg.connectors.files import PathTransport, unreadable
+from thalweg.connectors.files import PathTransport, shortened, unreadable
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.lines import LineError, LineReader, wrong_line
+from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -165,8 +165,18 @@ class CsvReader(LineReader):
 
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
         super().__init__(words, name, stream, clock, scope)
+        self._header: list[str] = []
         self._layout: Layout | None = None
         self._hopeless = False
+
+    def save(self) -> State:
+        return {**super().save(), "header": self._header, "hopeless": self._hopeless}
+
+    def load(self, saved: State) -> None:
+        super().load(saved)
+        self._header, self._hopeless = saved["header"], saved["hopeless"]
+        if self._header and not self._hopeless:
+            self._layout = Layout(self._header, self._stream, self._clock)
 
     def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
         for line, row in zip(lines, _rows(lines), strict=True):
@@ -180,7 +190,8 @@ class CsvReader(LineReader):
                     if self._layout is not None:
                         yield self._layout.stated(row)
                     else:
-                        self._layout = Layout([cell.strip() for cell in row], self._stream, self._clock)
+                        self._header = [cell.strip() for cell in row]
+                        self._layout = Layout(self._header, self._stream, self._clock)
                 except LineError as wrong:
                     # Without a header no line means anything, so one diagnostic is enough.
                     self._hopeless = self._layout is None
@@ -245,6 +256,12 @@ class ArrowReader:
     def finish(self) -> Iterator[Item]:
         return iter(())
 
+    def save(self) -> State:
+        return {"row": self._row, "hopeless": self._hopeless}
+
+    def load(self, saved: State) -> None:
+        self._row, self._hopeless = saved["row"], saved["hopeless"]
+
     def _statements(self, batch: Any) -> Iterator[Stated | Diagnostic]:
         if self._hopeless:
             return
@@ -281,6 +298,8 @@ class ArrowReader:
 class ParquetTransport(PathTransport):
     """`readings.parquet`: blocks of rows, of the columns that matter."""
 
+    repeats: bool = field(default=True, init=False)
+    _rows: int = field(default=0, init=False)
     _file: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -297,14 +316,27 @@ class ParquetTransport(PathTransport):
 
         try:
             columns = [name for name in self._file.schema_arrow.names if name in COLUMNS]
+            passed = 0
             for batch in self._file.iter_batches(ROWS, columns=columns):
                 if interrupt.asked:
                     return
-                yield pack(batch)
+                passed += len(batch)
+                if passed > self._rows:
+                    self._rows = passed
+                    yield pack(batch)
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             raise unreadable(self.name, error) from error
         finally:
             self.close()
+
+    def position(self) -> int:
+        return self._rows
+
+    def seek(self, position: int) -> None:
+        """Goes on behind some rows, which are a number of whole blocks."""
+        if position > self._file.metadata.num_rows:
+            raise shortened(self.name)
+        self._rows = position
 
     def close(self) -> None:
         self._file.close()

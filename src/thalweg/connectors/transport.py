@@ -1,7 +1,7 @@
 """What every transport offers: blocks of bytes in, and a place to write bytes to."""
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from thalweg.connectors.interrupt import Interrupt
 
@@ -26,6 +26,21 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Closes what was opened, also where it was not read to its end."""
+
+
+@runtime_checkable
+class Positioned(Protocol):
+    """A transport that can be read again from where it was, also by another process."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the blocks behind a position are cut the same way every time."""
+
+    def position(self) -> Any:
+        """Behind the last block that was handed over, as JSON."""
+
+    def seek(self, position: Any) -> None:
+        """Goes on from a position, before the first block is read; `Rejected` where there is no such place."""
 
 
 class Sink(Protocol):

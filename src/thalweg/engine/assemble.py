@@ -41,8 +41,10 @@ from thalweg.engine.layout import (
     SLOTS,
     STEP_ABSENT,
     STEP_CALCULATE,
+    STEP_CALL,
     STEP_CLIP,
     STEP_EMIT,
+    STEP_EXTEND,
     STEP_HOP,
     STEP_MOVE,
     STEP_PROBE,
@@ -59,8 +61,9 @@ from thalweg.engine.layout import (
     TABLE_TUPLES,
     TABLE_WAKE,
 )
-from thalweg.ir.nodes import Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
-from thalweg.model.number import COMPARISONS, OPERATORS
+from thalweg.ir.nodes import Call, Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
+from thalweg.model.functions import CONDITIONS, LOOKED_UP
+from thalweg.model.number import COMPARISONS, EQUAL, NUMERIC_FUNCTIONS, OPERATORS, ZERO
 from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
 
 Code = Callable[[str], int]
@@ -233,12 +236,14 @@ def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     """What matters about the rows of each relation."""
     followed = (relation for key, relation in plan.exports.items() if key not in plan.program.hints.irrevocable)
     lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.hints.irrevocable]
+    lasting += [each.source for each in plan.recordings if each.kind == "lasting"]
     lasting += [relation for relation in (plan.same_pairs, plan.same_keys) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),
         (IS_LASTING, lasting),
         (IS_WATCHED, (each.elements for each in plan.groupings)),
+        (IS_WATCHED, (each.source for each in plan.recordings if each.kind in ("followed", "streak"))),
         (IS_CONSUMED, (each.source for each in plan.counts)),
         (IS_COUNTER, (each.counter for each in plan.counts)),
     ):
@@ -260,6 +265,7 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
             return [*shared, COUNT_HOP, size, step]
         case TupleWindow():
             return [*shared, COUNT_TUPLE, count.tuples, 0]
+    raise NotImplementedError(f"`always` in {count.window}")
 
 
 class _Variant:
@@ -305,6 +311,8 @@ class _Variant:
                 complete = self.lookups
         assert complete is not None
         operands = [word for arg in rule.head.args for word in self.operand(arg)]
+        if rule.extension:
+            self.words += [STEP_EXTEND, rule.extension]
         self.words += [STEP_EMIT, rule.head.relation.number, len(rule.head.args), int(rule.timed), complete, *operands]
 
     def register(self, name: str) -> int:
@@ -321,7 +329,7 @@ class _Variant:
                 return [SAME, self.registers[name]]
             case Variable(name):
                 return [BIND, self.register(name)]
-            case Operation():
+            case Operation() | Call():
                 return [BIND, self.fresh()]
 
     def operand(self, expression: Expression) -> list[int]:
@@ -332,10 +340,26 @@ class _Variant:
             case Variable(name):
                 return [REGISTER, self.registers[name]]
             case Operation(operator, left, right):
-                first, second = self.operand(left), self.operand(right)
-                result = self.fresh()
-                self.words += [STEP_CALCULATE, result, OPERATORS[operator], *first, *second]
-                return [REGISTER, result]
+                return self.step(STEP_CALCULATE, OPERATORS[operator], self.operand(left), self.operand(right))
+            case Call(function, args):
+                return self.call(function, [self.operand(arg) for arg in args])
+
+    def call(self, function: str, args: list[list[int]]) -> list[int]:
+        """The steps of a call: one for each pair of arguments, of which `concat` may have many."""
+        if function in NUMERIC_FUNCTIONS:
+            return self.step(STEP_CALCULATE, NUMERIC_FUNCTIONS[function], *args, *([[LITERAL, ZERO]] * (2 - len(args))))
+        if function == "concat" and len(args) == 1:
+            function = "text"
+        result, rest = args[0], args[1:] or [[LITERAL, ZERO]]
+        for arg in rest:
+            result = self.step(STEP_CALL, LOOKED_UP.index(function), result, arg)
+        return result
+
+    def step(self, code: int, which: int, first: list[int], second: list[int]) -> list[int]:
+        """A step that writes a new register; where that is found."""
+        result = self.fresh()
+        self.words += [code, result, which, *first, *second]
+        return [REGISTER, result]
 
     def test(self, test: Comparison, bound: str | None) -> None:
         if bound is not None:
@@ -344,6 +368,12 @@ class _Variant:
             self.words += [STEP_MOVE, self.register(bound), *found]
             return
         left, right = self.operand(test.left), self.operand(test.right)
+        condition = test.operator.removeprefix("not ")
+        if condition in CONDITIONS:
+            found = self.call(condition, [left, right])
+            truth = self.code("1" if condition == test.operator else "0")
+            self.words += [STEP_TEST, EQUAL, *found, LITERAL, truth]
+            return
         self.words += [STEP_TEST, COMPARISONS[test.test], *left, *right]
 
     def absent(self, atom: RelationAtom) -> None:
@@ -378,4 +408,4 @@ class _Variant:
         tick = rule.positive[0].args[-1]
         assert isinstance(tick, Variable)
         kind = STEP_CLIP if window.step is None else STEP_HOP
-        self.words += [kind, self.registers[tick.name], window.size, window.step or 0]
+        self.words += [kind, self.registers[tick.name], window.size, window.step or rule.clip.delay]

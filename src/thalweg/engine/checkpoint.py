@@ -1,13 +1,14 @@
 """Saving and restoring an engine, as Arrow.
 
-The state is what the windows still need: the rows that were fed, each with its horizon, and the contents of the tuple
-windows. Everything derived is derived again from them in one evaluation, so a restore costs what replaying the windows
-costs, and the answers after it are those of an engine that never stopped.
+The state is what the windows still need: the rows that were fed, each with its horizon, the contents of the tuple
+windows, in the order of arrival, and what is recorded: it may rest on input that is long gone. Everything derived is
+derived again from them in one evaluation, so a restore costs what replaying the windows costs, and the answers after it
+are those of an engine that never stopped.
 """
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from thalweg.engine.completeness import current_target
 from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST
+from thalweg.engine.remember import Note
 from thalweg.engine.tuples import Arrival
 from thalweg.ir.fingerprint import fingerprint
 from thalweg.model.arrow import Lists, decode, encode, recoded
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
 
 Words = NDArray[np.int64]
+
+
+_FORMAT: Final = 2
+"""Changes when a state is saved in another way."""
 
 
 class MismatchError(ValueError):
@@ -46,12 +52,17 @@ class Memory:
 
 @dataclass(slots=True)
 class State:
-    """What an engine must know to go on, in the words of its dictionary."""
+    """What an engine must know to go on, in the words of its dictionary.
+
+    `notes` are rows of memories that are fed at the next tick, `waiting` those that may be fed at a certain tick.
+    """
 
     first: int
     now: int
     memories: dict[str, Memory] = field(default_factory=dict)
     windows: list[tuple[int, list[Arrival]]] = field(default_factory=list)
+    notes: list[tuple[str, Memory]] = field(default_factory=list)
+    waiting: list[tuple[str, Memory]] = field(default_factory=list)
 
 
 def save(engine: "Engine") -> State:
@@ -66,8 +77,17 @@ def save(engine: "Engine") -> State:
         rows = arrays.columns[found]
         start = rows[:, relation.arity] if number in runs else np.zeros(len(found), dtype=np.int64)
         state.memories[relation.name] = Memory(rows[:, : relation.arity], arrays.horizons[found], start)
+    for keyed in engine.keyed:
+        # The same rows, but in the order of arrival.
+        state.memories[keyed.feed.relation.name].rows = keyed.rows
     state.windows = [(window.total, list(window.inside)) for window in engine.tuples]
+    state.notes = _by_name(engine.remembered.notes)
+    state.waiting = _by_name(engine.remembered.waiting())
     return state
+
+
+def _by_name(notes: list[Note]) -> list[tuple[str, Memory]]:
+    return [(relation.name, Memory(rows, until, np.zeros_like(until))) for relation, rows, until in notes]
 
 
 def run_relations(engine: "Engine") -> set[int]:
@@ -82,8 +102,9 @@ def fed_relations(engine: "Engine") -> set[int]:
     fed += [feed.target for feeds in plan.feeds.values() for feed in feeds if feed.target is not None]
     fed += [*plan.clocks.values(), *plan.beats.values(), *plan.imports.values()]
     fed += [plan.representative] if plan.representative else []
-    fed += [relation for feed in plan.tuples for relation in feed.relations.values()]
-    fed += [feed.ticks for feed in plan.tuples if feed.ticks is not None]
+    fed += plan.counted
+    fed += [recording.target for recording in plan.recordings]
+    fed += [plan.first_tick] if plan.first_tick else []
     return {relation.number for relation in fed}
 
 
@@ -94,6 +115,8 @@ def load(engine: "Engine", state: State) -> None:
     for number, (window, (total, inside)) in enumerate(zip(engine.tuples, state.windows, strict=True)):
         window.total, window.inside = total, deque(inside)
         engine.arrays.scalars[engine.table.tuple_starts + number] = window.start(state.first)
+    for keyed in engine.keyed:
+        keyed.take(state.memories[keyed.feed.relation.name].rows)
     feeds = Feeds()
     engine.feed_background(feeds)
     for name, memory in state.memories.items():
@@ -109,6 +132,12 @@ def load(engine: "Engine", state: State) -> None:
     engine.evaluate(state.now, *feeds.arrays())
     if engine.equals is not None:
         engine.equals.resume(state.now)
+    engine.remembered.resume(
+        *(
+            [Note(engine.plan.memories[name], memory.rows, memory.until) for name, memory in each]
+            for each in (state.notes, state.waiting)
+        )
+    )
     for number in run_relations(engine):
         _set_starts(engine, number, state.memories[engine.plan.relations[number].name])
 
@@ -135,10 +164,12 @@ def rebuild(engine: "Engine", plan: Plan) -> None:
 def snapshot(engine: "Engine") -> bytes:
     """The state as Arrow: one row, whose lists hold the words of all memories, and the terms they stand for."""
     state = save(engine)
-    memories = list(state.memories.values())
+    # Notes are saved behind the memories, and what waits behind the notes.
+    saved = [*state.memories.items(), *state.notes, *state.waiting]
+    memories = [memory for _, memory in saved]
     inside = [(number, *arrival) for number, (_, arrivals) in enumerate(state.windows) for arrival in arrivals]
     columns: Lists = {
-        "memories": list(state.memories),
+        "memories": [name for name, _ in saved],
         "rows": np.array([len(memory.rows) for memory in memories], dtype=np.int64),
         "words": joined([memory.rows.reshape(-1) for memory in memories]),
         "until": joined([memory.until for memory in memories]),
@@ -152,6 +183,9 @@ def snapshot(engine: "Engine") -> bytes:
     codes = used[used & 3 == 0]
     columns |= {"codes": codes, "terms": engine.dictionary.spell_column(codes)}
     about = {
+        "format": _FORMAT,
+        "notes": len(state.notes),
+        "waiting": len(state.waiting),
         "first": state.first,
         "now": state.now,
         "lacking": engine.lacking,
@@ -168,6 +202,8 @@ def restore(engine: "Engine", data: bytes) -> None:
     about, columns = decode(data)
     if about.get("program") != _fingerprint(engine):
         raise MismatchError("the saved state belongs to another program")
+    if about.get("format") != _FORMAT:
+        raise MismatchError("the saved state was saved by another version")
     engine.lacking = about["lacking"]
     engine.doubts = {
         (Predicate.read(text), timed): tuple(map(Predicate.read, names)) for text, timed, names in about["doubts"]
@@ -181,11 +217,15 @@ def restore(engine: "Engine", data: bytes) -> None:
     words, arrived = (recoded(columns[name], codes, renewed) for name in ("words", "arrived"))
     state = State(about["first"], about["now"])
     taken, width = 0, 0
+    saved: list[tuple[str, Memory]] = []
     for name, rows in zip(columns["memories"].to_pylist(), columns["rows"].tolist(), strict=True):
         arity, after = engine.plan.memories[name].arity, taken + rows
         part = words[width : width + rows * arity].reshape(rows, arity)
-        state.memories[name] = Memory(part, columns["until"][taken:after], columns["start"][taken:after])
+        saved.append((name, Memory(part, columns["until"][taken:after], columns["start"][taken:after])))
         taken, width = after, width + rows * arity
+    waiting = len(saved) - about["waiting"]
+    notes = waiting - about["notes"]
+    state.memories, state.notes, state.waiting = dict(saved[:notes]), saved[notes:waiting], saved[waiting:]
     state.windows = [(total, []) for total in about["totals"]]
     place, flat = 0, arrived.tolist()
     signatures = map(Predicate.read, columns["signatures"].to_pylist())

@@ -14,12 +14,26 @@ from numba.core.caching import IndexDataCacheFile
 from numba.extending import register_jitable
 
 from thalweg.engine.pointers import CHECKED
-from thalweg.model import number, time
+from thalweg.model import functions, number, time
 from thalweg.planning import check_capacity
 
 _HERE: Final = Path(__file__).parent
+_KERNELS: Final = (
+    "compiled",
+    "pointers",
+    "layout",
+    "arena",
+    "calls",
+    "rules",
+    "tick",
+    "totals",
+    "sorted_numbers",
+    "regroup",
+    "last_by_key",
+)
 SOURCES: Final = (
-    *(_HERE / f"{name}.py" for name in ("compiled", "pointers", "layout", "arena", "rules", "tick")),
+    *(_HERE / f"{name}.py" for name in _KERNELS),
+    Path(functions.__file__),
     Path(number.__file__),
     Path(time.__file__),
     Path(check_capacity.__file__),

@@ -5,7 +5,7 @@ the kernel of `tick`. Everything is kept in one arena (`layout`); what a plan ne
 is kept here and fed to the kernel as rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -26,6 +26,7 @@ from thalweg.engine.layout import (
     BEGUN,
     BORN,
     DIED,
+    DIVERSE_IN,
     ENDED,
     FEED_CLOCK,
     FEED_FOREVER,
@@ -35,25 +36,30 @@ from thalweg.engine.layout import (
     FIRST,
     NEED,
     NEEDS_PAUSE,
+    NEEDS_RESULT,
     NOW,
     PAUSED,
     RAISED,
 )
+from thalweg.engine.memo import Memo
 from thalweg.engine.memory import ROOM, give_back_memory, new_arrays, next_end, size_of
+from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
-from thalweg.engine.tuples import TupleState
+from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
+from thalweg.ir.nodes import Rule
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
-from thalweg.model.time import FOREVER, NEVER
+from thalweg.model.time import FOREVER, NEVER, Calendar
 from thalweg.model.triples import TRIPLES, as_triples
 from thalweg.planning.plan import Plan, Relation, Target
 
 if TYPE_CHECKING:
+    from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Imported, Proof
 
 _CHANGES: Final = 100
@@ -86,11 +92,12 @@ class Engine:
         memory: int | None = None,
         with_changes: bool = True,
         dictionary: Dictionary | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         """`replan` makes the plan for another target, where a stream brings what is derived or facts were shed.
 
         Without changes, where only its `listing` is read, it saves copies of them. Engines
-        that are parts of one plan share a dictionary.
+        that are parts of one plan share a dictionary. The `calendar` says which date and hour a tick is.
         """
         self.program = plan.source
         self.replan = replan
@@ -103,6 +110,7 @@ class Engine:
         if memory is not None:
             give_back_memory()
         self.dictionary = Dictionary() if dictionary is None else dictionary
+        self.memo = Memo(self.dictionary, calendar or Calendar())
         self.dropped = 0
         self.lacking: dict[str, int] = {}
         self.doubts: dict[tuple[Predicate, bool], tuple[Predicate, ...]] = {}
@@ -120,9 +128,15 @@ class Engine:
         self.table = assemble(plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
-        self.groups = [GroupState(each.function, each.width) for each in plan.groupings]
-        self._feeds = {key: feed_index(key[0], feeds) for key, feeds in plan.feeds.items()}
-        self._fed = frozenset(signature for signature, _ in self._feeds)
+        self.keyed = [KeyedState(feed) for feed in plan.keyed]
+        self.groups = [GroupState(each.function, each.width, each.share) for each in plan.groupings]
+        self.remembered = Remembered(plan)
+        self._feeds = {
+            key: feed_index(key[0], at_once)
+            for key, feeds in plan.feeds.items()
+            if (at_once := [feed for feed in feeds if not is_delayed(feed)])
+        }
+        self._fed = frozenset(signature for signature, _ in plan.feeds) | {feed.signature for feed in plan.keyed}
         self._annotated = SUPPLIED & self._fed
         self._takes_triples = (TRIPLES, None) in self._feeds
         self._gathers = {
@@ -132,11 +146,15 @@ class Engine:
         self._last_stratum = plan.depth - 1
         self._only_derived = (plan.program.derived | {name for name, _ in self.program.interface.imports}) - plan.mixed
         self.decoder = Decoder(plan, self.dictionary)
+        self._irrevocable = {
+            relation.number for key, relation in plan.exports.items() if key in plan.program.hints.irrevocable
+        }
         self._is_output = relation_mask(plan, plan.outputs.values())
         self.equals = EqualityState(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
-        self._may_idle = bool(plan.clocks) and not (plan.beats or plan.tuples or plan.groupings)
-        self._plain = not (self._every_tick or plan.tuples)
+        others = plan.beats or plan.tuples or plan.keyed or plan.groupings or self.remembered.is_needed
+        self._may_idle = bool(plan.clocks) and not others
+        self._plain = not (self._every_tick or plan.tuples or plan.keyed)
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -206,6 +224,9 @@ class Engine:
             self.now = int(self.arrays.scalars[NOW])
             if self.equals is not None:
                 self.equals.evaluate(self.now)
+            if self.remembered.is_needed:
+                assert self.first is not None
+                self.remembered.note(self.arrays, self.now, self.first)
             if self._with_changes:
                 self._collect_change(self.now, changes)
             if self.now >= self.settle_at:
@@ -224,10 +245,11 @@ class Engine:
             self.first = stop if self.first is None else self.first
             self.arrays.scalars[FIRST] = self.first
             return self.first
-        if self._every_tick:
+        if self._every_tick or self.remembered.notes:
             return self.now + 1
-        end = next_end(self.arrays)
-        return end if end is not None and self.now < end < stop else stop
+        end, due = next_end(self.arrays), self.remembered.next_due
+        stop = end if end is not None and self.now < end < stop else stop
+        return min(stop, due)
 
     def evaluate(self, tick: int, words: Rows, feeds: Rows, until: int = NEVER) -> None:
         """Evaluates one tick with what is fed to it; and those up to `until`, fed the same, while nothing happens."""
@@ -246,8 +268,12 @@ class Engine:
     def _step(self, tick: int, until: int, words: Rows, feeds: Rows, first: int, last: int) -> None:
         """Calls the kernel until it is done: a part of the work at a time, so that signals are heard between them."""
         again = False
+        self.memo.lend(self.arrays.scalars)
         while not step(self.table.words, self.arrays.scalars, tick, until, words, feeds, first, last, again):
-            if self.arrays.scalars[NEED] != NEEDS_PAUSE:
+            need = self.arrays.scalars[NEED]
+            if need == NEEDS_RESULT:
+                self.memo.answer(self.arrays.scalars)
+            elif need != NEEDS_PAUSE:
                 make_room(self, feeds)
                 # Chains have changed, perhaps: what was interrupted among them starts anew.
                 self.arrays.scalars[PAUSED] = -1
@@ -293,11 +319,15 @@ class Engine:
         feeds = Feeds()
         if tick == self.first:
             self.feed_background(feeds)
+            if self.plan.first_tick is not None:
+                feeds.add(FEED_SEEN, self.plan.first_tick.number, 0, -1, [], 1, 0)
+        if self.remembered.is_needed:
+            self.remembered.feed(tick, feeds)
         for batch in batches:
             for signature, words in batch.rows.items():
-                self._feed_rows(feeds, signature, None, words)
+                self._feed_rows(feeds, signature, None, words, tick)
                 if batch.stream is not None:
-                    self._feed_rows(feeds, signature, batch.stream, words)
+                    self._feed_rows(feeds, signature, batch.stream, words, tick)
         for each in given:
             key = each.signature, each.timed
             if self.equals is not None and self.plan.imports[key] == self.plan.representative:
@@ -317,7 +347,10 @@ class Engine:
             self._feed_tuples(tick, batches, feeds)
         return feeds
 
-    def _feed_rows(self, feeds: Feeds, signature: Predicate, stream: str | None, words: list[int] | Rows) -> None:
+    def _feed_rows(
+        self, feeds: Feeds, signature: Predicate, stream: str | None, words: list[int] | Rows, tick: int
+    ) -> None:
+        self.remembered.note_streamed(signature, stream, words, tick)
         index = self._feeds.get((signature, stream))
         if index is not None:
             flat = words.reshape(-1) if isinstance(words, np.ndarray) else np.array(words, dtype=np.int64)
@@ -360,27 +393,37 @@ class Engine:
                 feeds.add(FEED_FOREVER, state.feed.ticks.number, 0, -1, [tick << 2 | 1], 1, 1)
                 for gone in range(before, start):
                     feeds.add(FEED_RETRACT, state.feed.ticks.number, 0, -1, [gone << 2 | 1], 1, 1)
+        for keyed in self.keyed if batches else ():
+            relation = keyed.feed.relation
+            for kind, rows in zip((FEED_FOREVER, FEED_RETRACT), keyed.advance(tick, batches), strict=True):
+                if len(rows):
+                    index = np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)])
+                    feeds.put(index, rows.reshape(-1), len(rows))
 
     def _regroup(self, elements: Relation, value: Relation, state: GroupState, feeds: Feeds) -> None:
         """Tells an aggregate which elements came and went in the strata below."""
         came, went = (self._rows_of(elements, which) for which in (BORN, DIED))
-        old, new = state.change(came, went)
-        for kind, rows in ((FEED_RETRACT, old), (FEED_FOREVER, new)):
-            if rows:
-                flat = [word for row in rows for word in row]
-                feeds.add(kind, value.number, 0, -1, flat, len(rows), value.arity)
+        if not (len(came) or len(went)):
+            return
+        for rows in (came, went):
+            rows[:, state.width] = self.dictionary.numbers(rows[:, state.width])
+        for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), state.change(came, went), strict=True):
+            if len(rows):
+                feeds.put(np.array([(kind, value.number, 0, -1, 0, 0, value.arity)]), rows.reshape(-1), len(rows))
 
-    def _rows_of(self, relation: Relation, which: int) -> list[list[int]]:
+    def _rows_of(self, relation: Relation, which: int) -> Rows:
         rows = self.arrays.listed(which)
         rows = rows[self.arrays.relations[rows] == relation.number]
-        found: list[list[int]] = self.arrays.columns[rows, : relation.arity].tolist()
-        return found
+        return np.ascontiguousarray(self.arrays.columns[rows, : relation.arity])
 
     # Output ---------------------------------------------------------------------------------------------------------
 
     def _collect_change(self, tick: int, changes: list[Delta]) -> None:
         begun, ended = self.arrays.rows_in(BEGUN), self.arrays.rows_in(ENDED)
         raised = self.arrays.rows_in(RAISED) if self.program.hints.irrevocable else None
+        if raised is not None and self.remembered.lasting:
+            raised = raised[of_relations(raised, self._irrevocable)]
+            raised = raised if len(raised) else None
         if self.equals is not None:
             begun, ended = self.equals.visible_changes(tick, begun, ended)
         unknown = None
@@ -473,8 +516,10 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Bytes held: the arrays, the terms, and which of them are equal."""
-        return size_of(self.arrays) + self.dictionary.size + (self.equals.size if self.equals is not None else 0)
+        """Bytes held: the arrays, the terms, what is known about them, which are equal, and the windows by key."""
+        equal = self.equals.size if self.equals is not None else 0
+        keyed = sum(state.size for state in self.keyed)
+        return size_of(self.arrays) + self.dictionary.size + self.memo.size + equal + keyed
 
     @property
     def needed(self) -> int:
@@ -490,6 +535,12 @@ class Engine:
         relations = self.arrays.relations
         return int(np.count_nonzero((relations >= 0) & (relations < len(self.plan.relations))))
 
+    @property
+    def incomparable_in(self) -> Rule | None:
+        """The last rule in which `<` or its like met values of different kinds, and was false for that reason."""
+        fired = self.table.variants.get(int(self.arrays.scalars[DIVERSE_IN]))
+        return None if fired is None else fired.origin
+
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""
         relations, columns = self.arrays.relations, self.arrays.columns
@@ -497,8 +548,8 @@ class Engine:
         held = [columns[arity > column, column] for column in range(columns.shape[1])]
         held.append(self.table.words[self.table.words >= 0])
         others = [word for state in self.tuples for _, words, _ in state.inside for word in words]
-        others += [word for state in self.groups for key, value in state.values.items() for word in (*key, value)]
         held.append(np.array(others, dtype=np.int64))
+        held += self.remembered.words()
         return np.concatenate(held)
 
     def spell_changes(self) -> None:
@@ -528,6 +579,16 @@ class Engine:
 
         with self._taken():
             return why(self, fact, imported)
+
+    def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> "Absence | None":
+        """How far the rules got that could derive a fact at `now`, or None where it holds.
+
+        `came` are the predicates that streams have brought so far, where that is known.
+        """
+        from thalweg.engine.absence import why_not
+
+        with self._taken():
+            return why_not(self, fact, came)
 
     # State ----------------------------------------------------------------------------------------------------------
 

@@ -1,125 +1,114 @@
 """Aggregates, maintained from the elements that came and went.
 
-`count`, `sum` and `avg` keep totals; `min` and `max` keep a heap from which what is gone is dropped when it reaches the
-top. All are exact: numbers are added as Python integers of one scale, so that a million additions and subtractions
-leave no dust behind.
+The groups of an aggregate are kept in arrays and changed by a kernel (`regroup`); here the arrays are made and
+enlarged, and the values found for which machine words are too short. All values are exact, or rounded once: a million
+additions and subtractions leave no dust behind.
 """
 
-import heapq
-from collections import Counter
-from dataclasses import dataclass, field
-from functools import cmp_to_key
-from typing import Any
+from fractions import Fraction
+from typing import Final
 
-from thalweg.model.number import DIVIDE, LARGEST_SCALE, NO_VALUE, calculate, mantissa, order, scale, word_of
+import numpy as np
+from numpy.typing import NDArray
 
-Words = tuple[int, ...]
-_SPARE = 32
+from thalweg.engine import regroup as layout
+from thalweg.engine.regroup import ASKS, NUMBERS, STATE, VALUE, rechain, regroup, state_words
+from thalweg.engine.sorted_numbers import BLOCK, FREE_BLOCK, POOLS, nth
+from thalweg.engine.totals import LIMBS, PLACES, SQUARE_LIMBS, exact
+from thalweg.model.number import NO_VALUE, mantissa, ratio, root_of_ratio, scale
 
+Words = NDArray[np.int64]
 
-def _ascending(one: int, other: int) -> int:
-    return order(one, other) or one - other
-
-
-def _descending(one: int, other: int) -> int:
-    """By value; of equal numbers still the smaller word first."""
-    return order(other, one) or one - other
-
-
-_KEYS = {"min": cmp_to_key(_ascending), "max": cmp_to_key(_descending)}
-
-
-@dataclass(slots=True)
-class Group:
-    """The state of one aggregate for one group."""
-
-    function: str
-    elements: int = 0
-    numbers: int = 0
-    digits: int = 0
-    present: Counter[int] = field(default_factory=Counter)
-    heap: list[Any] = field(default_factory=list)
-
-    def add(self, word: int) -> None:
-        self._change(word, 1)
-        if self.function in ("min", "max") and word & 3:
-            if word not in self.present:
-                heapq.heappush(self.heap, self._ordered(word))
-            self.present[word] += 1
-
-    def remove(self, word: int) -> None:
-        self._change(word, -1)
-        if self.function in ("min", "max") and word & 3:
-            self.present[word] -= 1
-            if len(self.heap) > 2 * self.numbers + _SPARE:
-                self._tidy()
-
-    def _ordered(self, word: int) -> Any:
-        return _KEYS[self.function](word)
-
-    def _tidy(self) -> None:
-        """Drops what is gone also where it would never reach the top, so that the heap follows the group."""
-        self.present = +self.present
-        self.heap = [self._ordered(word) for word in self.present]
-        heapq.heapify(self.heap)
-
-    def _change(self, word: int, sign: int) -> None:
-        self.elements += sign
-        if word & 3:
-            self.numbers += sign
-            if self.function in ("sum", "avg"):
-                self.digits += sign * mantissa(word) * 10 ** (LARGEST_SCALE - scale(word))
-
-    def value(self) -> int:
-        """The aggregate's word, or NO_VALUE where it has none."""
-        if not self.elements:
-            return NO_VALUE
-        match self.function:
-            case "count":
-                return self.elements << 2 | 1
-            case "sum":
-                return word_of(self.digits, LARGEST_SCALE)
-            case "avg" if self.numbers:
-                return calculate(DIVIDE, word_of(self.digits, LARGEST_SCALE), self.numbers << 2 | 1)
-            case "avg":
-                return NO_VALUE
-        while self.heap and not self.present[self.heap[0].obj]:
-            del self.present[heapq.heappop(self.heap).obj]
-        return self.heap[0].obj if self.heap else NO_VALUE
+_FUNCTIONS: Final = {
+    "count": layout.COUNT,
+    "sum": layout.SUM,
+    "avg": layout.AVERAGE,
+    "stddev": layout.DEVIATION,
+    "min": layout.LEAST,
+    "max": layout.GREATEST,
+    "median": layout.QUANTILE,
+    "quantile": layout.QUANTILE,
+}
+_GROUPS: Final = 16
 
 
-@dataclass(slots=True)
 class GroupState:
-    """All groups of one aggregate, and the value that each has in the engine."""
+    """All groups of one aggregate, and the value that each has in the engine; `share` is that of a quantile."""
 
-    function: str
-    width: int
-    groups: dict[Words, Group] = field(default_factory=dict)
-    values: dict[Words, int] = field(default_factory=dict)
+    def __init__(self, function: str, width: int, share: str | None = None) -> None:
+        self.function, self.width = _FUNCTIONS[function], width
+        self.share = Fraction(share or "0.5")
+        key = STATE + state_words(self.function)
+        self._scalars = np.zeros(layout.SCALARS, dtype=np.int64)
+        self._scalars[layout.POOL + FREE_BLOCK : layout.POOL + POOLS] = self._scalars[layout.FREE] = -1
+        self._scalars[[layout.FUNCTION, layout.WIDTH, layout.KEY, layout.STRIDE]] = (
+            self.function,
+            width,
+            key,
+            key + width,
+        )
+        self._scalars[layout.CHAINS] = _GROUPS
+        if self.share.denominator <= layout.MOST_SHARES:
+            self._scalars[[layout.PART, layout.WHOLE]] = self.share.as_integer_ratio()
+        sizes = _GROUPS * np.array([key + width, 1, 1, 8, BLOCK + 2, width + 3])
+        self._arrays: list[Words] = [np.zeros(size, dtype=np.int64) for size in sizes]
+        self._arrays[layout.HEADS].fill(-1)
+        self._address()
 
-    def change(self, came: list[list[int]], went: list[list[int]]) -> tuple[list[Words], list[Words]]:
-        """Takes in elements that came and went; the rows to take back and the rows to add."""
-        touched: dict[Words, None] = {}
-        for row in came:
-            key = tuple(row[: self.width])
-            touched[key] = None
-            group = self.groups.get(key)
-            if group is None:
-                group = self.groups[key] = Group(self.function)
-            group.add(row[self.width])
-        for row in went:
-            key = tuple(row[: self.width])
-            touched[key] = None
-            self.groups[key].remove(row[self.width])
-        old, new = [], []
-        for key in touched:
-            before, after = self.values.get(key, NO_VALUE), self.groups[key].value()
-            if before != after:
-                if before != NO_VALUE:
-                    old.append((*key, self.values.pop(key)))
-                if after != NO_VALUE:
-                    new.append((*key, after))
-                    self.values[key] = after
-            if not self.groups[key].elements:
-                del self.groups[key]
-        return old, new
+    def _address(self) -> None:
+        """Writes where the arrays are, and how large, into the scalars, where the kernel looks for it."""
+        for number, array in enumerate(self._arrays):
+            self._scalars[layout.ADDRESSES + number] = array.ctypes.data
+            self._scalars[layout.LENGTHS + number] = len(array)
+
+    @property
+    def size(self) -> int:
+        """Bytes held."""
+        return sum(array.nbytes for array in self._arrays)
+
+    def change(self, came: Words, went: Words) -> tuple[Words, Words]:
+        """Takes in rows of elements that came and went; the rows to take back and the rows to add."""
+        self._scalars[layout.CHANGED] = 0
+        while not regroup(self._scalars, came.reshape(-1), went.reshape(-1), came.shape[1]):
+            self._enlarge(int(self._scalars[layout.NEED]))
+        many, wide = int(self._scalars[layout.CHANGED]), self.width + 3
+        found = self._arrays[layout.CHANGES][: many * wide].reshape(many, wide)
+        for place in np.flatnonzero(found[:, -2] == ASKS).tolist():
+            group = int(found[place, -1])
+            found[place, -2] = self._arrays[layout.GROUPS][group + VALUE] = self._value(group)
+        before, after = found[:, -3], found[:, -2]
+        ended = (before != NO_VALUE) & (before != after)
+        begun = (after != NO_VALUE) & (before != after)
+        return found[ended, : wide - 2], np.column_stack((found[begun, : self.width], after[begun]))
+
+    def _enlarge(self, which: int) -> None:
+        """Doubles the array that the kernel lacked room in."""
+        array = self._arrays[which]
+        if which == layout.HEADS:
+            self._arrays[which] = np.full(2 * len(array), -1, dtype=np.int64)
+            self._scalars[layout.CHAINS] = 2 * len(array)
+        else:
+            self._arrays[which] = np.concatenate((array, np.zeros_like(array)))
+        self._address()
+        if which == layout.HEADS:
+            rechain(self._scalars)
+
+    def _value(self, group: int) -> int:
+        """The value of a group in integers of any size."""
+        words = self._arrays[layout.GROUPS]
+        numbers, state = int(words[group + NUMBERS]), group + STATE
+        if self.function == layout.DEVIATION:
+            limbs = words[state : state + LIMBS + SQUARE_LIMBS].tolist()
+            total, squares = exact(limbs[:LIMBS]), exact(limbs[LIMBS:])
+            return root_of_ratio(numbers * squares - total * total, numbers * (numbers - 1) * 10 ** (2 * PLACES))
+        place = self.share * (numbers - 1)
+        below, rest = divmod(place, 1)
+        pair = (int(below), min(int(below) + 1, numbers - 1))
+        bags = self._arrays[layout.DIRECTORIES], self._arrays[layout.BLOCKS], words, state
+        first, second = (_exact(int(nth(*bags, each))) for each in pair)
+        found = first + rest * (second - first)
+        return ratio(found.numerator, found.denominator)
+
+
+def _exact(word: int) -> Fraction:
+    return Fraction(mantissa(word), 10 ** scale(word))

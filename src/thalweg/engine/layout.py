@@ -79,7 +79,8 @@ class Store(NamedTuple):
     """The same as kernels see it: pointers (see `pointers`), to the rows by words and by half words.
 
     Arrays would be counted as references at every call between kernels, which costs more than the calls. The addresses
-    stand in the scalars, so that a call from Python unpacks one array and not seven.
+    stand in the scalars, so that a call from Python unpacks one array and not nine. The values belong to the
+    dictionary, and the memo has what kernels asked Python for (`memo`).
     """
 
     words: Any
@@ -89,6 +90,8 @@ class Store(NamedTuple):
     olds: Any
     heap: Any
     scratch: Any
+    values: Any
+    memo: Any
     scalars: Any
 
 
@@ -130,7 +133,13 @@ DEPTH: Final = 41
 RELEASED: Final = 42
 SETTLED: Final = 43
 HEADS: Final = 44
-INDEXES: Final = 48
+VALUES_LENGTH: Final = 45
+MEMO_LENGTH: Final = 46
+RESUMED: Final = 47
+HORIZON: Final = 48
+CALLED: Final = 49
+DIVERSE_IN: Final = 52
+INDEXES: Final = 56
 
 # The scalars of an index: how many rows it has, how many chains, and which is its first.
 INDEX: Final = 4
@@ -149,12 +158,14 @@ ENDED: Final = 6
 RAISED: Final = 7
 LISTS: Final = 8
 
-# Why a kernel came back early: what it lacked, or that it has taken as many steps as it was given.
+# Why a kernel came back early: what it lacked, that it has taken as many steps as it was given, or that the result of a
+# call (three scalars from CALLED on) is not in the memo.
 NEEDS_ROWS: Final = 1
 NEEDS_LISTS: Final = 2
 NEEDS_HEADS: Final = 3
 NEEDS_HEAP: Final = 4
 NEEDS_PAUSE: Final = 5
+NEEDS_RESULT: Final = 6
 
 # Flags of a row.
 QUEUED: Final = 1
@@ -205,6 +216,8 @@ STEP_CLIP: Final = 5
 STEP_HOP: Final = 6
 STEP_EMIT: Final = 7
 STEP_MOVE: Final = 8
+STEP_EXTEND: Final = 9
+STEP_CALL: Final = 10
 
 # What a step does with a column of a row.
 BIND: Final = 0
@@ -266,5 +279,7 @@ def view(scalars: Any) -> Store:
         words_region(scalars[ADDRESSES + 3], length, np.int64(0)),
         words_region(scalars[ADDRESSES + 4], scalars[HEAP], np.int64(0)),
         words_region(scratch, np.int64(SCRATCH), scratch + 8 * SCRATCH),
+        words_region(scalars[ADDRESSES + 6], scalars[VALUES_LENGTH], np.int64(0)),
+        words_region(scalars[ADDRESSES + 7], scalars[MEMO_LENGTH], np.int64(0)),
         words_at(scalars),
     )

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 
 from thalweg.engine.equality import of_hub
 from thalweg.engine.search import Search
-from thalweg.ir.nodes import Aggregate, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
+from thalweg.ir.nodes import Aggregate, Call, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
-from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, compare
+from thalweg.model.functions import call, holds
+from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, is_of_kind
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
+from thalweg.model.values import number_of
 from thalweg.planning.plan import PlanRule, Relation, RelationAtom
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ class Proof:
                 return ("an element comes",)
             case "counted":
                 return ("newer facts push it out",)
+            case "recorded" if self.until is None:
+                return (f"{self.claim.partition(' before [')[0].partition(' in [')[0]} ends",)
             case "answer set":
                 return ("another window closes",)
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
@@ -72,6 +76,8 @@ class Proof:
         match self.kind:
             case "stream" | "background" | "every tick":
                 return f"[{self.kind}] {until}"
+            case "recorded":
+                return f"[recorded] until {self.unless[0]}" if self.unless else f"[recorded] {until}"
             case "counted":
                 return f"[stream] until {self.unless[0]}"
             case "absent":
@@ -108,12 +114,14 @@ def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) ->
     if relation is None or engine.now is None:
         return None
     words = tuple(map(engine.dictionary.code, args))
-    prover = _Prover(engine, Search(engine), imported)
+    prover = Prover(engine, Search(engine), imported)
     return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
 
 
 @dataclass(slots=True)
-class _Prover:
+class Prover:
+    """Runs rules backwards from rows that hold."""
+
     engine: "Engine"
     search: Search
     imported: Imported
@@ -143,12 +151,12 @@ class _Prover:
                         claim = f"{plan.copies.origin(signature, args)} in [{feed.size}]"
                     if horizon >= FOREVER and feed.size < FOREVER:
                         return Proof(claim, None, "background")
-                    tick = row[-1] >> 2 if feed.kind == "timed" else horizon - feed.size
-                    came = claim if feed.kind == "timed" else f"{claim} at {tick}"
+                    timed = feed.kind.startswith("timed")
+                    came = claim if timed else f"{claim} at {horizon - feed.size}"
                     return Proof(came, _until(horizon), "stream")
                 if feed.target is not None and feed.target.number == relation:
                     return self.by_run(feed.relation.number, row, claim, horizon)
-        if any(relation == made.number for feed in plan.tuples for made in feed.relations.values()):
+        if any(relation == made.number for made in plan.counted):
             return Proof(f"{claim} at {row[-1] >> 2}", None, "counted")
         if any(relation == made.number for made, _ in plan.background):
             return Proof(claim, None, "background")
@@ -157,7 +165,19 @@ class _Prover:
                 args = tuple(map(self.engine.dictionary.spell, row))
                 found = self.imported(Fact(signature.name, args[:-1] if timed else args))
                 return found and replace(found, claim=claim)
-        return self.by_group(goal, claim)
+        return self.by_record(goal, claim, horizon) or self.by_group(goal, claim)
+
+    def by_record(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
+        """What was derived at an earlier tick, with the last one of them."""
+        relation, row = goal
+        for recording in self.engine.plan.recordings:
+            if recording.target.number == relation:
+                assert self.engine.now is not None
+                if recording.kind == "streak" or len(row) > recording.signature.arity:
+                    return Proof(claim, _until(horizon), "recorded")
+                last = min(horizon - recording.size, self.engine.now - 1)
+                return Proof(f"{claim} at {last}", _until(horizon), "recorded")
+        return None
 
     def by_run(self, relation: int, row: Words, claim: str, horizon: int) -> Proof:
         """`always` over what is streamed: it came at every tick of a run."""
@@ -296,7 +316,7 @@ class _Prover:
         formulas = _formulas(rule)
         steps: list[Proof] = []
         for number, atom in enumerate(rule.positive):
-            if atom.relation.name.startswith(("true", "clock", "hop of", "ticks of")):
+            if atom.relation.name.startswith(("true", "clock", "first tick", "hop of", "ticks of")):
                 continue
             goal = (atom.relation.number, self.words(atom.args, binding))
             shown = show(substitute(formulas[number], terms)) if formulas else claim
@@ -317,23 +337,30 @@ class _Prover:
         if rule.origin.head.predicate.startswith("'") and rule.origin.head.predicate != ANY_TRIPLE:
             # A rule that planning made up: the reader knows its premises only.
             return Proof(claim, end, "element", because=tuple(steps))
-        return Proof(claim, end, "rule", *_as_written(rule.origin), because=tuple(steps))
+        return Proof(claim, end, "rule", *as_written(rule.origin), because=tuple(steps))
 
     # Running a rule backwards -----------------------------------------------------------------------------------------
 
     def answers(self, rule: PlanRule, row: Words) -> Iterator[tuple[Binding, int]]:
         """Every way in which a rule derives a row now, with its horizon."""
-        known = {name for atom in rule.positive for name in _names(atom)}
-        start: Binding = {}
-        for arg, word in zip(rule.head.args, row, strict=True):
-            if isinstance(arg, Constant) and self.engine.dictionary.code(arg.term) != word:
-                return
-            if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
-                return
+        start = self.start(rule, row)
+        if start is None:
+            return
         assert rule.backwards is not None
         for binding, horizon in self.join(rule, rule.backwards.steps, start, FOREVER):
             if self.words(rule.head.args, binding) == row:
                 yield binding, horizon
+
+    def start(self, rule: PlanRule, row: Words) -> Binding | None:
+        """What a row says about the variables of a rule; None where the head cannot be that row."""
+        known = {name for atom in rule.positive for name in _names(atom)}
+        start: Binding = {}
+        for arg, word in zip(rule.head.args, row, strict=True):
+            if isinstance(arg, Constant) and self.engine.dictionary.code(arg.term) != word:
+                return None
+            if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
+                return None
+        return start
 
     def join(
         self, rule: PlanRule, steps: tuple[RelationAtom | Comparison, ...], binding: Binding, horizon: int
@@ -370,7 +397,12 @@ class _Prover:
             word = self.value(other, binding)
             return None if word == NO_VALUE else binding | {bound: word}
         left, right = self.value(test.left, binding), self.value(test.right, binding)
-        return binding if compare(COMPARISONS[test.test], left, right) else None
+        if NO_VALUE in (left, right):
+            return None
+        if test.operator == "is":
+            return binding if is_of_kind(COMPARISONS[test.test], left) else None
+        operator, spell = test.operator.removeprefix("not "), self.engine.dictionary.spell
+        return binding if holds(operator, spell(left), spell(right)) == (operator == test.operator) else None
 
     def words(self, args: tuple[Expression, ...], binding: Binding) -> Words:
         return tuple(self.value(arg, binding) for arg in args)
@@ -382,7 +414,18 @@ class _Prover:
             case Constant(term):
                 return self.engine.dictionary.code(term)
             case Operation(operator, left, right):
-                return calculate(OPERATORS[operator], self.value(left, binding), self.value(right, binding))
+                return calculate(OPERATORS[operator], self.number(left, binding), self.number(right, binding))
+            case Call(function, args):
+                words = self.words(args, binding)
+                if NO_VALUE in words:
+                    return NO_VALUE
+                found = call(function, tuple(map(self.engine.dictionary.spell, words)), self.engine.memo.calendar)
+                return NO_VALUE if found is None else self.engine.dictionary.code(found)
+
+    def number(self, expression: Expression, binding: Binding) -> int:
+        word = self.value(expression, binding)
+        found = None if word == NO_VALUE else number_of(self.engine.dictionary.spell(word))
+        return NO_VALUE if found is None else found
 
 
 def _formulas(rule: PlanRule) -> list[Formula]:
@@ -408,7 +451,7 @@ def _until(horizon: int) -> int | None:
     return None if horizon >= FOREVER else horizon
 
 
-def _as_written(rule: Rule) -> tuple[str, str]:
+def as_written(rule: Rule) -> tuple[str, str]:
     """The text of a rule and its place; a rule without a source is printed."""
     source = rule.span.source
     if not source.name:

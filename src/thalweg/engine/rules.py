@@ -6,11 +6,14 @@ look-ups, carrying the least horizon met so far. What it does with an answer dep
     GROW       the head is guaranteed until that horizon (a little later: see `_hold`)
     DELETE     the head loses its guarantee if it rested on this answer
     REDERIVE   the best horizon over all answers for one head row is noted
+
+Facts meet where their words are the same; comparisons and calculations look at values (`model.number`).
 """
 
 from typing import Any
 
 from thalweg.engine.arena import chain, find, foresee, has_room, lift, lower, record, wake
+from thalweg.engine.calls import ORDER, called
 from thalweg.engine.compiled import kernel
 from thalweg.engine.layout import (
     ANSWERS,
@@ -23,28 +26,34 @@ from thalweg.engine.layout import (
     COUNTED,
     DELETE,
     DEPTH,
+    DIVERSE_IN,
     FIRING,
     FIRST,
     FLAG,
     FRAME,
     GROW,
     HELD,
+    HORIZON,
     KEY,
     LIFTED,
     LOWERED,
     MOST_HELD,
     NEED,
     NEEDS_PAUSE,
+    NEEDS_RESULT,
     NOW,
     PAUSED,
     REDERIVE,
     REGISTER,
     RELATION,
+    RESUMED,
     SAME,
     STACK,
     STEP_ABSENT,
     STEP_CALCULATE,
+    STEP_CALL,
     STEP_CLIP,
+    STEP_EXTEND,
     STEP_HOP,
     STEP_MOVE,
     STEP_PROBE,
@@ -56,7 +65,7 @@ from thalweg.engine.layout import (
     Store,
 )
 from thalweg.engine.pointers import prefetch
-from thalweg.model.number import NO_VALUE, calculate, compare
+from thalweg.model.number import DIVERSE, FAILS, HOLDS, NO_VALUE, UNDECIDED, agrees, calculate, compare
 from thalweg.model.time import FOREVER, NEVER
 
 
@@ -64,6 +73,36 @@ from thalweg.model.time import FOREVER, NEVER
 def _operand(table: Any, store: Store, place: int) -> int:
     word = table[place + 1]
     return store.scratch[word] if table[place] == REGISTER else word
+
+
+@kernel
+def _value(store: Store, word: int) -> int:
+    """What a term is worth in comparisons and calculations."""
+    return word if word & 3 != 0 else store.values[word >> 2]
+
+
+@kernel
+def _test(store: Store, operator: int, left: int, right: int) -> int:
+    """Whether a comparison holds; UNDECIDED where a call must be answered first, which is noted."""
+    found = compare(operator, left, right, _value(store, left), _value(store, right))
+    if found == UNDECIDED:
+        place = called(store, ORDER, left, right)
+        if place >= 0:
+            return HOLDS if agrees(operator, store.memo[place] >> 2) else FAILS
+    elif found == DIVERSE:
+        store.scalars[DIVERSE_IN] = store.scalars[FIRING]
+    return found
+
+
+@kernel
+def _interrupt(store: Store, variant: int, depth: int, step: int, horizon: int, need: int) -> bool:
+    """Notes where a rule must go on: at a step, or (-1) with the next row of the deepest look-up. Always False."""
+    store.scalars[PAUSED] = variant
+    store.scalars[DEPTH] = depth
+    store.scalars[RESUMED] = step
+    store.scalars[HORIZON] = horizon
+    store.scalars[NEED] = need
+    return False
 
 
 @kernel
@@ -161,8 +200,8 @@ def _absent(table: Any, store: Store, step: int) -> bool:
 def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon: int) -> bool:
     """Runs one variant of a rule from one row; False when there is no room (nothing is lost by running it again).
 
-    Where it runs out of steps it notes how deep it was, and goes on from there when it is run again: one row may have
-    more answers than a pause can wait for.
+    Where it runs out of steps, or needs the result of a call, it notes where it was and goes on from there when it is
+    run again: one row may have more answers than a pause can wait for.
     """
     scratch, now = store.scratch, store.scalars[NOW]
     columns = table[variant]
@@ -173,6 +212,9 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
     if backtrack:
         depth = store.scalars[DEPTH]
         store.scalars[PAUSED] = -1
+        if store.scalars[RESUMED] >= 0:
+            step, horizon = store.scalars[RESUMED], store.scalars[HORIZON]
+            backtrack = False
     elif not _fits(table, store, trigger, variant + 1, columns):
         return True
     while True:
@@ -189,14 +231,31 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 scratch[frame + 2] = horizon
                 backtrack = True
             elif code == STEP_TEST:
-                if compare(table[step + 1], _operand(table, store, step + 2), _operand(table, store, step + 4)):
+                left, right = _operand(table, store, step + 2), _operand(table, store, step + 4)
+                found = _test(store, table[step + 1], left, right)
+                if found == HOLDS:
                     step += 6
+                elif found == UNDECIDED:
+                    store.scalars[STEPS] = steps
+                    return _interrupt(store, variant, depth, step, horizon, NEEDS_RESULT)
                 else:
                     backtrack = True
             elif code == STEP_CALCULATE:
-                word = calculate(table[step + 2], _operand(table, store, step + 3), _operand(table, store, step + 5))
+                left, right = _operand(table, store, step + 3), _operand(table, store, step + 5)
+                word = calculate(table[step + 2], _value(store, left), _value(store, right))
                 scratch[table[step + 1]] = word
                 if word == NO_VALUE:
+                    backtrack = True
+                else:
+                    step += 7
+            elif code == STEP_CALL:
+                left, right = _operand(table, store, step + 3), _operand(table, store, step + 5)
+                place = called(store, table[step + 2], left, right)
+                if place < 0:
+                    store.scalars[STEPS] = steps
+                    return _interrupt(store, variant, depth, step, horizon, NEEDS_RESULT)
+                scratch[table[step + 1]] = store.memo[place]
+                if store.memo[place] == NO_VALUE:
                     backtrack = True
                 else:
                     step += 7
@@ -210,8 +269,9 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 else:
                     backtrack = True
             elif code in (STEP_CLIP, STEP_HOP):
+                # The last word is how far apart hops are, or by how many ticks a row is shown later.
                 tick, size, hop = scratch[table[step + 1]] >> 2, table[step + 2], table[step + 3]
-                start, end = tick, min(tick + size, FOREVER)
+                start, end = tick + hop, min(tick + size, FOREVER)
                 if code == STEP_HOP:
                     start = -((-tick) // hop) * hop
                     last = (tick + size) // hop * hop
@@ -226,6 +286,9 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 else:
                     horizon = min(horizon, end)
                     step += 4
+            elif code == STEP_EXTEND:
+                horizon = min(horizon + table[step + 1], FOREVER)
+                step += 2
             else:
                 if not _emit(table, store, step, horizon, why, trigger):
                     store.scalars[STEPS] = steps
@@ -246,10 +309,7 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
             while row >= 0:
                 if steps <= 0:
                     scratch[frame + 1] = row
-                    store.scalars[PAUSED] = variant
-                    store.scalars[DEPTH] = depth
-                    store.scalars[NEED] = NEEDS_PAUSE
-                    return False
+                    return _interrupt(store, variant, depth, -1, horizon, NEEDS_PAUSE)
                 steps -= 1
                 following = store.halves[2 * row + link]
                 if store.halves[2 * row + RELATION] == relation:

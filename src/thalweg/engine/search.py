@@ -6,6 +6,7 @@ some of the columns that are known, the rows of the relation are looked through;
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -44,6 +45,8 @@ class Search:
             olds=arrays.olds,
             heap=arrays.heap,
             scratch=np.zeros_like(arrays.scratch),
+            values=engine.dictionary.values,
+            memo=np.zeros(0, dtype=np.int64),
             scalars=arrays.scalars,
         )
         self._slots: dict[int, list[Words]] = {}
@@ -53,15 +56,16 @@ class Search:
         """The row of a relation with these words, if it holds."""
         return next(iter(self.matching(relation, tuple(range(len(words))), words)), None)
 
-    def matching(self, relation: int, columns: Words, key: Words) -> list[Row]:
-        """The rows of a relation with some words in some columns."""
+    def matching(self, relation: int, columns: Words, key: Words, most: int | None = None) -> list[Row]:
+        """The rows of a relation with some words in some columns; all of them, or at `most` some."""
         slot = self._slot(relation, columns)
         if slot is None:
-            return self._looked_through(relation, columns, key)
+            return self._looked_through(relation, columns, key, most)
         known = dict(zip(columns, key, strict=True))
         keys = [known[column] for column in self._slots[relation][slot]]
         rows = (row for row in self._chained(relation, slot, keys) if row.horizon >= self._now)
-        return sorted(row for row in rows if all(row.words[column] == word for column, word in known.items()))
+        fitting = (row for row in rows if all(row.words[column] == word for column, word in known.items()))
+        return sorted(islice(fitting, most))
 
     def word(self, row: Row, column: int) -> int:
         """What stands in a column, also one behind those that rules know."""
@@ -100,7 +104,7 @@ class Search:
                 yield Row(place, tuple(store.words[first : first + arity].tolist()), int(store.words[place]))
             place = int(store.halves[2 * place + link])
 
-    def _looked_through(self, relation: int, columns: Words, key: Words) -> list[Row]:
+    def _looked_through(self, relation: int, columns: Words, key: Words, most: int | None) -> list[Row]:
         if relation not in self._copies:
             arrays, arity = self._arrays, self._relations[relation].arity
             found = np.flatnonzero((arrays.relations == relation) & (arrays.horizons >= self._now))
@@ -109,9 +113,10 @@ class Search:
         fits = np.ones(len(places), dtype=bool)
         for column, word in zip(columns, key, strict=True):
             fits &= words[:, column] == word
+        chosen = np.flatnonzero(fits)[:most]
         return [
             Row(place, tuple(each), horizon)
             for place, each, horizon in zip(
-                places[fits].tolist(), words[fits].tolist(), horizons[fits].tolist(), strict=True
+                places[chosen].tolist(), words[chosen].tolist(), horizons[chosen].tolist(), strict=True
             )
         ]

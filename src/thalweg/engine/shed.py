@@ -6,9 +6,12 @@ from what is missing (`planning/withhold.py`), and with the whole plan again fro
 missed any more. So all that is output is true. What was output and can no longer be derived, and what ends while
 another derivation of it may be missing, becomes *unknown*; when it is known again and holds, it begins again.
 
+What is recorded of something incomplete is incomplete for as long as a rule may look back at it, and for ever where it
+rests on its own past: nobody knows any more what it would have been.
+
 Some rows are never shed. Runs, clocks and links are few, and would make much unknown. A tuple window holds as many
 facts as its program says, and only as many new ones would make it whole again. What stays for ever would be missing
-for ever.
+for ever, and so would what is recorded of conclusions that may end at any tick, where these rest on their own past.
 """
 
 from collections.abc import Iterable
@@ -35,6 +38,11 @@ if TYPE_CHECKING:
 def settle(engine: "Engine", changes: "list[Delta]") -> None:
     """Plans again where relations have become complete, or incomplete, by the tick that has been evaluated."""
     assert engine.now is not None
+    for each in engine.plan.recordings:
+        if each.source.number in engine.plan.incomplete:
+            # What was missing at this tick is missed by those who look back at it.
+            until = min(engine.now + each.size, FOREVER)
+            engine.lacking[each.target.name] = max(until, engine.lacking.get(each.target.name, 0))
     engine.lacking = {name: until for name, until in engine.lacking.items() if until >= engine.now}
     weigh(engine)
     if engine.incomplete != engine.plan.incomplete:
@@ -52,6 +60,7 @@ def _plan_again(engine: "Engine", state: State) -> None:
     try:
         engine.adopt(engine.replan(current_target(engine)))
         load(engine, state)
+        engine.remembered.reconcile(engine)
     finally:
         engine.memory = budget
 
@@ -96,6 +105,8 @@ def _passing(engine: "Engine") -> list[str]:
     """The memories from which facts may be shed."""
     plan = engine.plan
     kept = run_relations(engine) | {each.number for each in (*plan.clocks.values(), *plan.beats.values())}
+    kept |= {each.target.number for each in plan.recordings if each.kind in ("followed", "streak")}
+    kept |= set() if plan.first_tick is None else {plan.first_tick.number}
     kept |= set() if plan.representative is None else {plan.representative.number}
     return [plan.relations[number].name for number in sorted(fed_relations(engine) - kept)]
 

@@ -1,14 +1,26 @@
 """Tuple windows: which facts are in, and which are pushed out."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.engine import last_by_key as layout
+from thalweg.engine.last_by_key import take
+from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import TupleFeed
+from thalweg.planning.plan import KeyedFeed, TupleFeed
 
 Arrival = tuple[Predicate, tuple[int, ...], int]
 """Signature, words, tick."""
+
+Rows = NDArray[np.int64]
+
+_FACTS: Final = 64
+"""How many facts by key there is room for at first."""
 
 
 @dataclass(slots=True)
@@ -38,3 +50,81 @@ class TupleState:
     def start(self, first: int) -> int:
         """The first tick of the window."""
         return self.inside[0][2] if self.total > self.feed.window.size else first
+
+
+class KeyedState:
+    """The last facts of each key, as rows (X,U), in arrays that a kernel changes (`last_by_key`).
+
+    A key stays as long as the engine does: only another fact of the same key pushes a fact out.
+    """
+
+    def __init__(self, feed: KeyedFeed) -> None:
+        self.feed = feed
+        self._wide = feed.relation.arity
+        self._by = np.array(feed.window.by, dtype=np.int64)
+        self._allocate(_FACTS)
+
+    def _allocate(self, capacity: int) -> None:
+        """Empty arrays for as many facts, each of which may be the only one of its key."""
+        self._capacity = capacity
+        self._keys = np.empty(capacity * layout.KEY, dtype=np.int64)
+        self._facts = np.empty(capacity * (layout.WORDS + self._wide), dtype=np.int64)
+        self._heads = np.full(_power_of_two(capacity), -1, dtype=np.int64)
+        self._scalars = np.zeros(layout.SCALARS, dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """Bytes held."""
+        return self._keys.nbytes + self._facts.nbytes + self._heads.nbytes
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that the windows hold, in the order of arrival."""
+        wide = layout.WORDS + self._wide
+        held = self._facts[: self._scalars[layout.FACTS_USED]].reshape(-1, wide)
+        return held[np.argsort(held[:, layout.NUMBER]), layout.WORDS :]
+
+    def advance(self, tick: int, batches: Sequence[Batch]) -> tuple[Rows, Rows]:
+        """Takes in the facts of a tick; the rows that came to stay, and those pushed out that were there before."""
+        parts = [
+            np.asarray(batch.rows[self.feed.signature], dtype=np.int64).reshape(-1, self._wide - 1)
+            for batch in batches
+            if self.feed.stream in (None, batch.stream) and self.feed.signature in batch.rows
+        ]
+        arrived = np.full((sum(map(len, parts)), self._wide), tick << 2 | 1, dtype=np.int64)
+        if parts:
+            np.concatenate(parts, out=arrived[:, :-1])
+        return self.take(arrived)
+
+    def take(self, rows: Rows) -> tuple[Rows, Rows]:
+        """The same with rows (X,U)."""
+        many = len(rows)
+        if not many:
+            return rows, rows
+        wide = layout.WORDS + self._wide
+        if int(self._scalars[layout.FACTS_USED]) // wide + many > self._capacity:
+            held = self.rows
+            self._allocate(2 * (len(held) + many))
+            self.take(held)
+        entered, left = np.empty((2, many * self._wide), dtype=np.int64)
+        seen = np.full(_power_of_two(2 * many), -1, dtype=np.int64)
+        take(
+            rows.reshape(-1),
+            self._wide,
+            self._by,
+            self.feed.window.size,
+            self._keys,
+            self._heads,
+            self._facts,
+            self._scalars,
+            seen,
+            np.empty(many, dtype=np.int64),
+            entered,
+            left,
+        )
+        came, went = self._scalars[[layout.ENTERED, layout.LEFT]].tolist()
+        return (entered[: came * self._wide].reshape(-1, self._wide), left[: went * self._wide].reshape(-1, self._wide))
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()

@@ -11,6 +11,7 @@ from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.explain.text import WIDTH, count
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.input_dependency import Dependency, Piece
 from thalweg.planning.keys import Keys
 from thalweg.planning.published import Published
@@ -108,8 +109,8 @@ class ExplainedAnswerSets:
 
     # As text --------------------------------------------------------------------------------------------------------
 
-    def as_text(self) -> str:
-        return "\n".join(self._lines())
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
+        return prefixes.shorten("\n".join(self._lines()))
 
     def _lines(self) -> Iterator[str]:
         found = self.dependency

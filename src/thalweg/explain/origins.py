@@ -43,7 +43,11 @@ class Origins:
             self._comes(relation, "background", Origin("background", signature))
         for relation in (*plan.clocks.values(), *plan.beats.values()):
             self._comes(relation, "clock", Origin("clock", "clock"))
+        for recording in plan.recordings:
+            self._comes(recording.target, "recorded")
+            self._before[recording.target.number].append(recording.source.number)
         self._comes(plan.truth, "always")
+        self._comes(plan.first_tick, "clock", Origin("clock", "clock"))
         self._comes(plan.representative, "linked")
 
     def _comes(self, relation: Relation | None, kind: str, *origins: Origin) -> None:
@@ -64,6 +68,8 @@ class Origins:
             for signature, relation in tuples.relations.items():
                 self._comes(relation, "fed", _on(signature, tuples.stream))
             self._comes(tuples.ticks, "clock")
+        for keyed in plan.keyed:
+            self._comes(keyed.relation, "fed", _on(keyed.signature, keyed.stream))
 
     def _follow_rules(self, plan: Plan) -> None:
         for rule in plan.rules:

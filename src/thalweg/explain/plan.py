@@ -31,6 +31,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.time import FOREVER
 from thalweg.planning.horizons import horizons
 from thalweg.planning.normalise import simpler
@@ -97,11 +98,12 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A tuple window: what it counts, and the signatures whose rows it keeps."""
+    """A tuple window: what it counts, and the signatures whose rows it keeps; where it is `by_key`, for each key."""
 
     window: str
     stream: str | None
     keeps: tuple[Predicate, ...]
+    by_key: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,8 +151,8 @@ class Explanation:
     def reads(self, rule: ExplainedRule) -> list[Reading]:
         return [reading for reading in self.readings if reading.rule == rule.number]
 
-    def as_text(self) -> str:
-        return as_text(self)
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
+        return as_text(self, prefixes)
 
     def as_svg(self) -> str:
         return draw_plan(self)
@@ -231,8 +233,9 @@ class _Explainer:
             rules=tuple(map(self.rule, range(len(self.parts)))),
             memories=tuple(self.memories()),
             readings=readings,
-            tuple_windows=tuple(
-                Counted(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples
+            tuple_windows=(
+                *(Counted(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples),
+                *(Counted(show(feed.window), feed.stream, (feed.signature,), True) for feed in self.plan.keyed),
             ),
             every_tick=tuple(self.every_tick()),
             warnings=tuple(self.warnings()),
@@ -274,7 +277,9 @@ class _Explainer:
             return POSITIVE
         if self.words.is_elements(part.head.relation):
             return AGGREGATED
-        users = (each for each in parts if any(atom.relation == part.head.relation for atom in each.negative))
+        users = [each for each in parts if any(atom.relation == part.head.relation for atom in each.negative)]
+        if not users:
+            return POSITIVE
         return NEGATED if all(self.role(user, parts) == POSITIVE for user in users) else AGGREGATED
 
     def joins(self, part: PlanRule) -> Iterator[Join]:

@@ -6,30 +6,36 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
+from thalweg.model.literals import DATATYPES
+from thalweg.model.predicate import Predicate
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.model.rdf import XSD
 from thalweg.model.time import FOREVER, NEVER
 
 if TYPE_CHECKING:
-    from thalweg.explain.plan import Explanation, Memory, Reading
+    from thalweg.explain.plan import ExplainedRule, Explanation, Memory, Reading
     from thalweg.explain.stages import Arrival, ExplainedStage
 
 WIDTH: Final = 100
 _LAST: Final = 13
 # A string may look like anything inside, so it is matched whole.
 _IRI: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[A-Za-z][\w+.-]*:[^<>\s]*?([^<>\s/#:]+)[/#]?>')
+_DATATYPES: Final = frozenset(Predicate(name, 1) for name in DATATYPES)
+_ABOUT_LITERALS: Final = (f"<{XSD}", "'literal/")
 _BEFORE: Final = {"positive": "", "negated": "not ", "aggregated": "aggregate "}
 TIGHT: Final = "\N{NO-BREAK SPACE}"
 """A space that a line does not break at."""
 
 
-def as_text(explanation: "Explanation") -> str:
-    """All of it, section by section.
+def as_text(explanation: "Explanation", prefixes: Prefixes = NO_PREFIXES) -> str:
+    """Section by section, without what rules about datatypes alone do.
 
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
     >>> from thalweg.explain.plan import explain
     >>> print(as_text(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))).splitlines()[0])
     1 rule in 1 stratum; 1 atom is answered by 1 memory, 0 of them shared
     """
-    return "\n".join(_Text(explanation).lines())
+    return "\n".join(_Text(explanation, prefixes).lines())
 
 
 def kept(memory: "Memory") -> str:
@@ -52,23 +58,41 @@ def arrives(stage: "ExplainedStage", arrival: "Arrival") -> str:
     )
 
 
-def briefly(texts: Iterable[str]) -> Callable[[str], str]:
-    """Shortens IRIs to `:name`, except where two of the texts' would end up the same.
+def briefly(texts: Iterable[str], prefixes: Prefixes = NO_PREFIXES) -> Callable[[str], str]:
+    """Shortens IRIs by their prefixes, and others to `:name`, except where two of the texts' would end up the same.
 
-    >>> briefly(["<http://a.org/x#jam>/1"])("<http://a.org/x#jam>(R)")
-    ':jam(R)'
+    >>> brief = briefly(["<http://a.org/x#jam>/1"], Prefixes((("ex", "http://example.org/"),)))
+    >>> brief("<http://a.org/x#jam>(R)"), brief("<http://example.org/jam>(R)")
+    (':jam(R)', 'ex:jam(R)')
     """
     meant = defaultdict(set)
     for text in texts:
-        for found in _IRI.finditer(text):
+        for found in _IRI.finditer(prefixes.shorten(text)):
             meant[found[1]].add(found[0])
-    return lambda text: _IRI.sub(lambda iri: f":{iri[1]}" if iri[1] and len(meant[iri[1]]) == 1 else iri[0], text)
+    shorten = lambda iri: f":{iri[1]}" if iri[1] and len(meant[iri[1]]) == 1 else iri[0]  # noqa: E731
+    return lambda text: _IRI.sub(shorten, prefixes.shorten(text))
 
 
 class _Text:
-    def __init__(self, explanation: "Explanation") -> None:
+    def __init__(self, explanation: "Explanation", prefixes: Prefixes) -> None:
         self.explanation = explanation
-        self.brief = briefly(explanation.texts)
+        self.brief = briefly(explanation.texts, prefixes)
+        self.hidden = frozenset(rule.number for rule in explanation.rules if self.is_built_in(rule))
+        shown = [rule for rule in explanation.rules if rule.number not in self.hidden]
+        self.touched = {rule.head for rule in shown} | {
+            _signature(explanation.memories[reading.memory].name)
+            for reading in explanation.readings
+            if reading.rule not in self.hidden
+        }
+
+    def is_built_in(self, rule: "ExplainedRule") -> bool:
+        """Whether a rule is about datatypes alone: what each of them has to do with the others."""
+        memories = (self.explanation.memories[each.memory].name for each in self.explanation.reads(rule))
+        return _is_datatype(rule.head) and all(map(_is_datatype, memories))
+
+    def is_shown(self, name: str) -> bool:
+        """Whether the rules that are shown have to do with a predicate, or it is not a datatype."""
+        return not _is_datatype(name) or _signature(name) in self.touched
 
     def lines(self) -> Iterator[str]:
         yield self.summary()
@@ -95,18 +119,23 @@ class _Text:
 
     def strata(self) -> Iterator[str]:
         for level, signatures in enumerate(self.explanation.strata):
-            yield from _wrapped(self.brief(", ".join(signatures)), f"  {level}  ", "     ")
+            shown = ", ".join(filter(self.is_shown, signatures))
+            yield from _wrapped(self.brief(shown), f"  {level}  ", "     ")
 
     def rules(self) -> Iterator[str]:
         for rule in self.explanation.rules:
+            if rule.number in self.hidden:
+                continue
             yield from _wrapped(self.brief(rule.text), f"{rule.number:>3}  ", "       ")
             yield from self.entries("at", [", ".join(filter(None, (rule.place, f"stratum {rule.stratum}")))])
             yield from self.entries("reads", map(self.read, self.explanation.reads(rule)))
             yield from self.entries("groups", rule.aggregates)
             yield from self.entries("joins", (_chain((join.start, *join.steps)) for join in rule.joins))
+        if self.hidden:
+            yield f"     {count(len(self.hidden), 'rule')} about datatypes alone: `--format json` has them"
 
     def read(self, reading: "Reading") -> str:
-        others = self.explanation.sharing(reading)
+        others = [number for number in self.explanation.sharing(reading) if number not in self.hidden]
         shared = f", shared with {'rule' if len(others) == 1 else 'rules'} {_listed(others)}" if others else ""
         return f"{_BEFORE[reading.role]}{self.explanation.memories[reading.memory].name}{shared}"
 
@@ -118,9 +147,11 @@ class _Text:
 
     def memories(self) -> Iterator[str]:
         rows = [("memory", "filled", "ticks kept", "taken back by", "read by")]
-        shown = [memory for memory in self.explanation.memories if "always" not in memory.kinds]
+        known = (memory for memory in self.explanation.memories if "always" not in memory.kinds)
+        shown = [memory for memory in known if self.is_shown(memory.name)]
         for memory in sorted(shown, key=lambda memory: (_rank(memory), memory.stratum)):
-            readers = (f"{_BEFORE[each.role]}{each.rule}" for each in self.explanation.readers[memory.number])
+            reading = (one for one in self.explanation.readers[memory.number] if one.rule not in self.hidden)
+            readers = (f"{_BEFORE[each.role]}{each.rule}" for each in reading)
             name, kinds = self.brief(memory.name), ", ".join(memory.kinds)
             rows.append((name, kinds, kept(memory), _listed(memory.taken_back), _listed(dict.fromkeys(readers))))
             if memory.copied_from:
@@ -131,6 +162,10 @@ class _Text:
         for counted in self.explanation.tuple_windows:
             whole = "the whole input" if counted.stream is None else f"the stream {counted.stream}"
             sentence = f"{counted.window} counts the facts of {whole} and keeps {_listed(counted.keeps)}"
+            if counted.by_key:
+                sentence = (
+                    f"{counted.window} counts the facts of {_listed(counted.keeps)} in {whole}, for each key alone"
+                )
             yield from _wrapped(self.brief(sentence), "  ", "    ")
 
     def ticks(self) -> Iterator[str]:
@@ -155,6 +190,20 @@ class _Text:
     def warnings(self) -> Iterator[str]:
         for warning in self.explanation.warnings:
             yield from (f"  {line}" for line in warning.render().splitlines())
+
+
+def _is_datatype(name: str) -> bool:
+    """Whether a predicate, or the memory of one, is a built-in datatype, or says what a literal is."""
+    return name.startswith(_ABOUT_LITERALS) or _signature(name) in _DATATYPES
+
+
+def _signature(memory: str) -> str:
+    """The predicate that a memory is about, by its name.
+
+    >>> _signature("speed/2 in [15]")
+    'speed/2'
+    """
+    return memory.partition(" ")[0]
 
 
 def _rank(memory: "Memory") -> int:

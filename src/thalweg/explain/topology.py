@@ -16,6 +16,7 @@ from thalweg.explain.drawing import Box, Drawing
 from thalweg.explain.plan import Explanation
 from thalweg.explain.stages import ExplainedStage
 from thalweg.explain.text import TIGHT, WIDTH, briefly
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, Costs, choices, evenly
 from thalweg.planning.topology import Bolt, Pair, Taxonomy, groups
 
@@ -85,8 +86,9 @@ class ExplainedTopology:
             ],
         } | ({} if self.stages is None else {"stages": [stage.as_data(self.texts) for stage in self.stages]})
 
-    def as_text(self) -> str:
-        return "\n".join(self._lines())
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
+        """For people; names without their namespaces, where these are not needed to tell them apart."""
+        return prefixes.shorten("\n".join(self._lines()))
 
     def _lines(self) -> Iterator[str]:
         yield f"closure   {_pairs(self.closure)} of classes, {_pairs(self.closure_roles)} with a role's domain or range"

@@ -12,6 +12,7 @@ from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.wire_parts import Touches, Wiring
 
 _BELOW, _SOLVED, _ABOVE = "rules below", "answer sets", "rules above"
@@ -68,21 +69,22 @@ class ExplainedParts:
             "plan": part.explanation.as_data(),
         }
 
-    def as_text(self) -> str:
-        return "\n".join(self._lines())
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
+        return "\n".join(self._lines(prefixes))
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, prefixes: Prefixes) -> Iterator[str]:
         yield f"{len(self.parts)} parts, evaluated in this order at each tick"
         for number, part in enumerate(self.parts, 1):
             yield ""
             yield f"{number}  {part.kind}"
-            yield from (f"     reads {name} from {self._source(source)}" for name, source in part.reads)
-            yield f"     outputs {', '.join(part.outputs) or 'nothing'}"
+            short = prefixes.shorten
+            yield from (f"     reads {short(name)} from {self._source(source)}" for name, source in part.reads)
+            yield f"     outputs {short(', '.join(part.outputs)) or 'nothing'}"
         for number, part in enumerate(self.parts, 1):
             yield ""
             yield f"part {number}: {part.kind}"
             yield ""
-            yield part.explanation.as_text()
+            yield part.explanation.as_text(prefixes)
 
     def _source(self, number: int) -> str:
         return f"part {number}" if number else "streams or background"

@@ -64,9 +64,8 @@ class Wording:
         return show(literal)
 
     def _some(self, made: Rule) -> str:
-        """A projection, which has one formula as its body."""
-        (formula,) = made.body
-        return self.say(formula)
+        """The body of a rule that planning made up: of a projection, which has one formula, or for groups."""
+        return ", ".join(map(self.say, made.body))
 
     def _elements(self, grouping: Grouping) -> str:
         made = self._made[grouping.elements.number]

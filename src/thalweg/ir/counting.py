@@ -8,8 +8,8 @@ n(X+1) :- n(X), X < 9.      up to 9: found by `endless`, and not by `unbounded`
 from collections.abc import Iterable, Iterator, Mapping
 
 from thalweg.ir.binding import bound_by_formulas
-from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import Comparison, Constant, Expression, Formula, Operation, Rule, Variable, names
+from thalweg.ir.dependency import formulas, is_past
+from thalweg.ir.nodes import Call, Comparison, Constant, Expression, Formula, Operation, Rule, Variable, names
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_number
 
@@ -46,14 +46,14 @@ def is_bounded(rule: Rule) -> bool:
     calculated = dict(_calculated(rule))
     for arg in rule.head.args:
         value = calculated.get(arg.name, arg) if isinstance(arg, Variable) else arg
-        if isinstance(value, Operation) and not _is_limited(value, names(arg, value), rule):
+        if isinstance(value, Operation | Call) and not _is_limited(value, names(arg, value), rule):
             return False
     return True
 
 
-def _is_limited(value: Operation, involved: frozenset[str], rule: Rule) -> bool:
+def _is_limited(value: Operation | Call, involved: frozenset[str], rule: Rule) -> bool:
     """Whether a comparison keeps a value from growing; where it may grow both ways, any comparison will do."""
-    if value.operator == "mod":
+    if isinstance(value, Operation) and value.operator == "mod":
         return True
     ways = _ways(value)
     return any(
@@ -63,7 +63,7 @@ def _is_limited(value: Operation, involved: frozenset[str], rule: Rule) -> bool:
     )
 
 
-def _ways(value: Operation) -> frozenset[str]:
+def _ways(value: Operation | Call) -> frozenset[str]:
     """In which direction a value leaves the one that it is calculated from."""
     match value:
         case Operation("+" | "-" as sign, Variable(), Constant(term)) if is_number(term):
@@ -85,14 +85,16 @@ def _ordered(rule: Rule) -> Iterator[tuple[Expression, Expression]]:
 
 
 def _calculates(rule: Rule) -> bool:
-    return any(isinstance(value, Operation) for value in (*rule.head.args, *(value for _, value in _calculated(rule))))
+    values = (*rule.head.args, *(value for _, value in _calculated(rule)))
+    return any(isinstance(value, Operation | Call) for value in values)
 
 
 def _near(rules: Iterable[Rule]) -> dict[Predicate, set[Predicate]]:
-    """What each predicate depends on directly."""
+    """What each predicate depends on directly, at the same tick: what `before` finds cannot grow any more."""
     found: dict[Predicate, set[Predicate]] = {}
     for rule in rules:
-        found.setdefault(rule.head.signature, set()).update(one.atom.signature for one, _ in formulas(rule.body))
+        needed = (one.atom.signature for one, _ in formulas(rule.body) if not is_past(one))
+        found.setdefault(rule.head.signature, set()).update(needed)
     return found
 
 
@@ -111,14 +113,14 @@ def _counts(rule: Rule, near: Mapping[Predicate, set[Predicate]]) -> bool:
     needed = _needed(head, near)
     if head not in needed:
         return False
-    atoms = [(one, one.atom.signature in needed and _leads_to(head, one, near)) for one in _positive(rule)]
+    atoms = [(one, not is_past(one) and _leads_to(head, one, near)) for one in _positive(rule)]
     settled = names(*(one for one, recursive in atoms if not recursive))
     open_ended = set(names(*(one for one, recursive in atoms if recursive)) - settled)
     made: set[str] = set()
     for name, value in _calculated(rule):
         if name not in settled | open_ended and names(value) & (open_ended | made):
             made.add(name)
-    new = (names(arg) & (open_ended | made if isinstance(arg, Operation) else made) for arg in rule.head.args)
+    new = (names(arg) & (open_ended | made if isinstance(arg, Operation | Call) else made) for arg in rule.head.args)
     return any(new)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
-from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program
+from thalweg.ir.nodes import Aggregate, At, Comparison, Formula, InWindow, Literal, Not, PastWindow, Program, Rule
 from thalweg.model.predicate import Predicate
 
 N = TypeVar("N", Predicate, int, str)
@@ -24,6 +24,20 @@ def formulas(body: tuple[Literal, ...], settled: bool = False) -> Iterator[tuple
                 yield literal, settled
 
 
+def is_past(formula: Formula) -> bool:
+    """Whether a formula looks only at ticks before now (`before`): it needs nothing that is derived now."""
+    return isinstance(formula, At | InWindow) and isinstance(formula.window, PastWindow)
+
+
+def settled_past(rules: Iterable[Rule]) -> Callable[[Formula], bool]:
+    """Tells whether a formula looks only at what is settled when a tick begins.
+
+    `before` does, unless rules derive facts of its predicate for earlier ticks.
+    """
+    timed = {rule.head.signature for rule in rules if rule.time is not None}
+    return lambda formula: is_past(formula) and formula.atom.signature not in timed
+
+
 def strata(program: Program) -> dict[Predicate, int] | None:
     """The least stratum of each derived signature, or None where negation or an aggregate runs in a circle.
 
@@ -31,10 +45,12 @@ def strata(program: Program) -> dict[Predicate, int] | None:
     >>> strata(Program((Rule(Atom("a"), (Not(Now(Atom("b"))),)), Rule(Atom("b"), (Now(Atom("c")),)))))
     {'a/0': 1, 'b/0': 0}
     """
+    is_settled = settled_past(program.rules)
     needs = (
         (rule.head.signature, formula.atom.signature, int(settled))
         for rule in program.rules
         for formula, settled in formulas(rule.body)
+        if not is_settled(formula)
     )
     return least_levels((rule.head.signature for rule in program.rules), needs)
 

@@ -29,6 +29,7 @@ def merge(parts: Parts) -> Program:
         annotations=_annotations(parts),
         equality=_equality(parts),
         hints=_hints(parts),
+        recorded=_union(part.recorded for part in parts),
     )
 
 

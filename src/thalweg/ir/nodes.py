@@ -4,9 +4,11 @@
     p(X)                     Now
     p(X) at U, … in W        At
     p(X) in W                InWindow
+    p(X) before [n]          InWindow, of a PastWindow
     p(X) always in W         Always
     not F                    Not
     X < Y+1, X is literal    Comparison
+    starts_with(X,"a")       Comparison
     N = count{X : F, …}      Aggregate
 
 Every node is a small frozen value. It knows where it was written, and forgets that when it is compared.
@@ -50,7 +52,16 @@ class Operation:
     span: Span = _span()
 
 
-Expression = Variable | Constant | Operation
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`round(X, 1)`: one of `model.functions.FUNCTIONS` and its arguments."""
+
+    function: str
+    args: tuple["Expression", ...]
+    span: Span = _span()
+
+
+Expression = Variable | Constant | Operation | Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,24 @@ class TupleWindow:
     span: Span = _span()
 
 
-Window = TimeWindow | TupleWindow
+@dataclass(frozen=True, slots=True)
+class PastWindow:
+    """The `[size]` of `before [size]`: the ticks from `size` before now up to the last one, without now."""
+
+    size: int
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedWindow:
+    """`[size # by D]`: the last facts of the atom's predicate for each value of the arguments `by`, counted from 0."""
+
+    size: int
+    by: tuple[int, ...]
+    span: Span = _span()
+
+
+Window = TimeWindow | PastWindow | TupleWindow | KeyedWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +171,8 @@ class Comparison:
     """`left operator right`, the operator one of `= != < <= > >= !== is`; `=` may bind a variable on either side.
 
     `!==` compares spellings. To the right of `is` stands the kind of a term: `literal` (a number or anything in quotes)
-    or `resource`, `integer` (a whole number of at most 32 bits) or `non_integer`.
+    or `resource`, `integer` (a whole number of at most 32 bits) or `non_integer`. The conditions on two texts, such as
+    `starts_with` (`model.functions.CONDITIONS`), are operators too, and so is each of them behind `not `.
     """
 
     operator: str
@@ -162,13 +191,15 @@ class Comparison:
 class Aggregate:
     """`result = function{terms : body}`, grouped by the variables shared with the rest of the rule.
 
-    The value is taken over the distinct tuples of `terms`; `sum min max avg` look at the first term of each.
+    The value is taken over the distinct tuples of `terms`; all functions but `count` look at the first term of each.
+    `share` is the part of the values that lie below a `quantile`, as it is written: `0.95`.
     """
 
     result: Variable
     function: str
     terms: tuple[Expression, ...]
     body: tuple["Literal", ...]
+    share: str | None = None
     span: Span = _span()
 
 
@@ -259,7 +290,8 @@ class Hints:
 class Program:
     """Rules, the facts that hold at every tick, and what goes in and out.
 
-    `annotations` are the facts about terms that rules read; `equality` says which things are one.
+    `annotations` are the facts about terms that rules read; `equality` says which things are one. What is derived of a
+    `recorded` predicate stands at its tick from then on, as if a stream had brought it.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -268,6 +300,7 @@ class Program:
     annotations: TermAnnotations = TermAnnotations()
     equality: Equality | None = None
     hints: Hints = Hints()
+    recorded: frozenset[Predicate] = frozenset()
 
     @property
     def derived(self) -> frozenset[Predicate]:
@@ -292,7 +325,7 @@ def variables(*nodes: Expression | Atom | Literal | None) -> Iterator[Variable]:
                 yield node
             case Operation(_, left, right) | Comparison(_, left, right):
                 yield from variables(left, right)
-            case Atom(_, args):
+            case Atom(_, args) | Call(_, args):
                 yield from variables(*args)
             case Now(atom) | InWindow(atom) | Always(atom):
                 yield from variables(atom)

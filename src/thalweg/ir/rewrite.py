@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from thalweg.ir.nodes import At, Constant, Expression, Formula, Operation, Variable
+from thalweg.ir.nodes import At, Call, Constant, Expression, Formula, Operation, Variable
 
 F = TypeVar("F", bound=Formula)
 
@@ -31,4 +31,6 @@ def _term(expression: Expression, terms: Mapping[str, str]) -> Expression:
             return Constant(terms[name], expression.span)
         case Operation(operator, left, right):
             return Operation(operator, _term(left, terms), _term(right, terms), expression.span)
+        case Call(_, args):
+            return replace(expression, args=tuple(_term(arg, terms) for arg in args))
     return expression

@@ -1,34 +1,39 @@
 """What a program means, slow and obviously right. Every other evaluator answers to this file.
 
 At tick `t` the model is a set of pairs (fact, tick): the input up to `t`, and what the rules derive *at t*. What was
-derived at an earlier tick is not in it. The rules are applied stratum by stratum until nothing new comes; the output
-is what they derived for `t` itself.
+derived at an earlier tick is in it only where its predicate is recorded, at the tick at which it was derived. The rules
+are applied stratum by stratum until nothing new comes; the output is what they derived for `t` itself.
 
 Three decisions where the page is silent: a hopping window whose hop lies before `t1` has no ticks, so only background
 holds in it; a head whose time lies outside the timeline `[t1, t]` derives nothing; an event is a set, so the same fact
 twice at one tick (of one stream) is one fact, at the place of the first.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import pairwise
+from math import floor
 
 from thalweg.ir.binding import binders
-from thalweg.ir.dependency import strata
+from thalweg.ir.dependency import is_past, strata
 from thalweg.ir.nodes import (
     Aggregate,
     Always,
     At,
+    Call,
     Comparison,
     Constant,
     Equality,
     Expression,
     Formula,
     InWindow,
+    KeyedWindow,
     Literal,
     Not,
     Now,
     Operation,
+    PastWindow,
     Program,
     Rule,
     TimeWindow,
@@ -41,34 +46,48 @@ from thalweg.ir.nodes import (
 )
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.functions import are_comparable, call, holds
 from thalweg.model.number import (
-    COMPARISONS,
     DIVIDE,
     NO_VALUE,
     OPERATORS,
     calculate,
-    compare,
+    mantissa,
     order,
+    ratio,
     read_number,
+    root_of_ratio,
+    scale,
     show_number,
     total,
 )
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal, is_number
+from thalweg.model.time import Calendar
+from thalweg.model.values import number_of
 
 Binding = dict[str, str]
 Pair = tuple[tuple[str, ...], int]
+Arrivals = list[tuple[Fact, int, str | None]]
+Pairs = dict[Predicate, set[Pair]]
+UTC_SECONDS = Calendar()
+_ORDERS = ("<", "<=", ">", ">=")
+Mixed = Callable[[Comparison, str, str], None]
+"""Takes what `<` and its like could not compare, because it was of different kinds."""
 
 
 @dataclass(slots=True)
 class Timeline:
-    """The input up to a tick, and what has been derived at it."""
+    """The input up to a tick, what has been derived at it, and what was recorded at the ticks before."""
 
     first: int
     now: int
-    arrivals: list[tuple[Fact, int, str | None]]
-    background: dict[Predicate, set[tuple[str, ...]]]
-    derived: dict[Predicate, set[Pair]] = field(default_factory=dict)
+    arrivals: Arrivals
+    background: dict[Predicate, set[tuple[str, ...]]] = field(default_factory=dict)
+    derived: Pairs = field(default_factory=dict)
+    recorded: Pairs = field(default_factory=dict)
+    calendar: Calendar = UTC_SECONDS
+    mixed: Mixed | None = None
 
     def input(self, stream: str | None) -> list[tuple[Fact, int]]:
         """The facts of one stream, or of all, in the order of arrival; a fact counts once a tick."""
@@ -85,21 +104,46 @@ class Timeline:
             case TimeWindow(size, step) if step is not None:
                 end = end // step * step
                 start = max(self.first, end - size)
+            case PastWindow(size):
+                start = max(self.first, end - size)
+                end -= 1
             case TupleWindow(size, of):
                 counted = [(fact, tick) for fact, tick in facts if of in (None, fact.signature)]
                 facts = counted[-size:]
                 start = facts[0][1] if len(counted) > size else self.first
+            case KeyedWindow(size, by):
+                facts = _last_by_key(facts, signature, size, by)
         ticks = range(start, end + 1)
         pairs = {(fact.args, tick) for fact, tick in facts if fact.signature == signature}
-        if stream is None and not isinstance(window, TupleWindow):
-            pairs |= self.derived.get(signature, set())
+        if stream is None and not isinstance(window, TupleWindow | KeyedWindow):
+            pairs |= self.derived.get(signature, set()) | self.recorded.get(signature, set())
         return ticks, {(args, tick) for args, tick in pairs if tick in ticks}
+
+    def remember(self, program: Program) -> Pairs:
+        """What later ticks find recorded."""
+        return {each: self.recorded.get(each, set()) | self.derived.get(each, set()) for each in program.recorded}
+
+
+def _last_by_key(
+    facts: list[tuple[Fact, int]], signature: Predicate, size: int, by: tuple[int, ...]
+) -> list[tuple[Fact, int]]:
+    """The last facts of a predicate for each combination of some of its arguments."""
+    groups: dict[tuple[str, ...], list[tuple[Fact, int]]] = {}
+    for fact, tick in facts:
+        if fact.signature == signature:
+            groups.setdefault(tuple(fact.args[column] for column in by), []).append((fact, tick))
+    return [arrival for group in groups.values() for arrival in group[-size:]]
 
 
 def answers(
-    program: Program, events: Iterable[Event], first: int | None = None, last: int | None = None
+    program: Program,
+    events: Iterable[Event],
+    first: int | None = None,
+    last: int | None = None,
+    calendar: Calendar = UTC_SECONDS,
+    mixed: Mixed | None = None,
 ) -> Iterator[tuple[int, frozenset[Fact]]]:
-    """The output at every tick from `first` to `last`.
+    """The output at every tick from `first` to `last`; `mixed` takes what could not be compared.
 
     >>> from thalweg.ir.nodes import Atom
     >>> rule = Rule(Atom("q"), (InWindow(Atom("p"), TimeWindow(1)),))
@@ -111,27 +155,45 @@ def answers(
         return
     start = arrived[0].tick if first is None else first
     end = max(start, arrived[-1].tick) if last is None else last
+    recorded: Pairs = {}
     for tick in range(start, end + 1):
         seen = [
             (fact, event.tick, event.stream) for event in arrived if start <= event.tick <= tick for fact in event.facts
         ]
-        yield tick, output(program, start, tick, seen)
+        timeline = _evaluate(program, Timeline(start, tick, seen, recorded=recorded, calendar=calendar, mixed=mixed))
+        recorded = timeline.remember(program)
+        yield tick, _output(program, timeline)
 
 
-def output(program: Program, first: int, now: int, arrivals: list[tuple[Fact, int, str | None]]) -> frozenset[Fact]:
+def output(program: Program, first: int, now: int, arrivals: Arrivals) -> frozenset[Fact]:
     """The intensional facts that hold at tick `now`."""
-    derived = evaluate(program, first, now, arrivals).derived
-    facts = (Fact(signature.name, args) for signature, pairs in derived.items() for args, tick in pairs if tick == now)
+    return _output(program, evaluate(program, first, now, arrivals))
+
+
+def _output(program: Program, timeline: Timeline) -> frozenset[Fact]:
+    derived = timeline.derived
+    shown = derived.keys() if program.interface.outputs is None else derived.keys() & program.interface.outputs
+    facts = (Fact(each.name, args) for each in shown for args, tick in derived[each] if tick == timeline.now)
     return frozenset(facts if program.equality is None else _told(facts, program.equality, derived))
 
 
-def evaluate(program: Program, first: int, now: int, arrivals: list[tuple[Fact, int, str | None]]) -> Timeline:
-    """The least model at tick `now`; with more links, until no rule finds things equal that have none."""
+def evaluate(program: Program, first: int, now: int, arrivals: Arrivals) -> Timeline:
+    """The least model at tick `now`; what was recorded before is found by evaluating the ticks before."""
+    recorded: Pairs = {}
+    if program.recorded:
+        for tick in range(first, now):
+            seen = [arrival for arrival in arrivals if arrival[1] <= tick]
+            recorded = _evaluate(program, Timeline(first, tick, seen, recorded=recorded)).remember(program)
+    return _evaluate(program, Timeline(first, now, arrivals, recorded=recorded))
+
+
+def _evaluate(program: Program, given: Timeline) -> Timeline:
+    """The least model; with more links, until no rule finds things equal that have none."""
     if program.equality is None:
-        return _model(program, first, now, arrivals)
+        return _model(program, given)
     edges: set[tuple[str, ...]] = set()
     while True:
-        timeline = _model(program, first, now, arrivals, _links(edges))
+        timeline = _model(program, given, _links(edges))
         found = _edges(program.equality, timeline)
         if found <= edges:
             return timeline
@@ -168,20 +230,14 @@ def _told(facts: Iterable[Fact], equality: Equality, derived: dict[Predicate, se
             yield fact
 
 
-def _model(
-    program: Program,
-    first: int,
-    now: int,
-    arrivals: list[tuple[Fact, int, str | None]],
-    links: Iterable[tuple[str, ...]] = (),
-) -> Timeline:
-    """The least model, stratum by stratum."""
+def _model(program: Program, given: Timeline, links: Iterable[tuple[str, ...]] = ()) -> Timeline:
+    """The least model over what is given, stratum by stratum."""
     background: dict[Predicate, set[tuple[str, ...]]] = {}
     for fact in program.background:
         background.setdefault(fact.signature, set()).add(fact.args)
-    timeline = Timeline(first, now, arrivals, background)
+    timeline = replace(given, background=background, derived={})
     if program.equality is not None:
-        timeline.derived[program.equality.representative] = {(args, now) for args in links}
+        timeline.derived[program.equality.representative] = {(args, timeline.now) for args in links}
     level = strata(program)
     assert level is not None, "an unstratified program has no meaning here"
     for stratum in sorted(set(level.values())):
@@ -196,8 +252,8 @@ def _apply(rule: Rule, timeline: Timeline) -> int:
     known = timeline.derived.setdefault(rule.head.signature, set())
     before = len(known)
     for binding in list(solve(rule, rule.body, {}, timeline)):
-        args = tuple(value(arg, binding) for arg in rule.head.args)
-        tick = str(timeline.now) if rule.time is None else value(rule.time, binding)
+        args = tuple(value(arg, binding, timeline.calendar) for arg in rule.head.args)
+        tick = str(timeline.now) if rule.time is None else value(rule.time, binding, timeline.calendar)
         if None in args or tick is None or not tick.lstrip("-").isdigit():
             continue
         if timeline.first <= int(tick) <= timeline.now:
@@ -241,21 +297,26 @@ def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline)
             if next(matches(formula, binding, timeline), None) is None:
                 yield binding
         case Comparison("is", left, right):
-            if (first := value(left, binding)) is not None and right in _kinds(first):
+            if (first := value(left, binding, timeline.calendar)) is not None and right in _kinds(first):
                 yield binding
         case Comparison(operator, left, right):
-            first, second = value(left, binding), value(right, binding)
+            first, second = (value(side, binding, timeline.calendar) for side in (left, right))
             if isinstance(left, Variable) and first is None and second is not None:
                 yield binding | {left.name: second}
             elif isinstance(right, Variable) and second is None and first is not None:
                 yield binding | {right.name: first}
-            elif first is not None and second is not None and _compares(operator, first, second):
-                yield binding
-        case Aggregate(result, function, terms, body):
+            elif first is not None and second is not None:
+                if timeline.mixed is not None and operator in _ORDERS and not are_comparable(first, second):
+                    timeline.mixed(literal, first, second)
+                if holds(operator.removeprefix("not "), first, second) != operator.startswith("not "):
+                    yield binding
+        case Aggregate(result, function, terms, body, share):
             outer = {name: term for name, term in binding.items() if name != result.name}
-            rows = ([value(term, inner) for term in terms] for inner in solve(rule, body, outer, timeline))
-            found = aggregate(function, {tuple(term for term in row if term) for row in rows if None not in row})
-            if found is not None and (result.name not in binding or _compares("=", binding[result.name], found)):
+            inside = solve(rule, body, outer, timeline)
+            rows = ([value(term, inner, timeline.calendar) for term in terms] for inner in inside)
+            distinct = {tuple(term for term in row if term) for row in rows if None not in row}
+            found = aggregate(function, distinct, share)
+            if found is not None and (result.name not in binding or holds("=", binding[result.name], found)):
                 yield {result.name: found} | binding
         case _:
             yield from matches(literal, binding, timeline)
@@ -264,7 +325,8 @@ def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline)
 def matches(formula: Formula, binding: Binding, timeline: Timeline) -> Iterator[Binding]:
     """Every way in which a formula holds now that agrees with a binding."""
     signature = formula.atom.signature
-    always_true = timeline.background.get(signature, set()) if formula.stream is None else set()
+    timeless = formula.stream is None and not is_past(formula)
+    always_true = timeline.background.get(signature, set()) if timeless else set()
     match formula:
         case Now():
             ticks, pairs = timeline.view(None, signature, formula.stream)
@@ -297,7 +359,7 @@ def _unify(patterns: tuple[Expression, ...], terms: tuple[str, ...], binding: Bi
     yield extended
 
 
-def value(expression: Expression, binding: Binding) -> str | None:
+def value(expression: Expression, binding: Binding, calendar: Calendar = UTC_SECONDS) -> str | None:
     """The term that an expression stands for, or None where it has no value."""
     match expression:
         case Variable(name):
@@ -305,15 +367,19 @@ def value(expression: Expression, binding: Binding) -> str | None:
         case Constant(term):
             return term
         case Operation(operator, left, right):
-            first, second = value(left, binding), value(right, binding)
+            first, second = value(left, binding, calendar), value(right, binding, calendar)
             if first is None or second is None:
                 return None
             result = calculate(OPERATORS[operator], _word(first), _word(second))
             return None if result == NO_VALUE else show_number(result)
+        case Call(function, args):
+            found = [value(arg, binding, calendar) for arg in args]
+            terms = tuple(term for term in found if term is not None)
+            return call(function, terms, calendar) if len(terms) == len(args) else None
 
 
 def _word(term: str) -> int:
-    word = read_number(term) if is_number(term) else None
+    word = number_of(term)
     return NO_VALUE if word is None else word
 
 
@@ -322,31 +388,25 @@ def _kinds(term: str) -> tuple[Constant, Constant]:
     return Constant("literal" if is_literal(term) else "resource"), Constant("integer" if whole else "non_integer")
 
 
-def _compares(operator: str, first: str, second: str) -> bool:
-    if operator == "!==":
-        return first != second
-    if is_number(first) and is_number(second):
-        return compare(COMPARISONS[operator], _word(first), _word(second))
-    if is_number(first) or is_number(second):
-        return False
-    return (operator == "=" and first == second) or (operator == "!=" and first != second)
-
-
-def aggregate(function: str, tuples: set[tuple[str, ...]]) -> str | None:
+def aggregate(function: str, tuples: set[tuple[str, ...]], share: str | None = None) -> str | None:
     """The value of an aggregate over distinct tuples: nothing has no least, greatest or average value.
 
-    >>> aggregate("avg", {("1", "a"), ("2", "b")})
-    '1.5'
+    >>> aggregate("avg", {("1", "a"), ("2", "b")}), aggregate("quantile", {("1",), ("2",), ("4",)}, "0.75")
+    ('1.5', '3')
     """
     if function == "count":
         return str(len(tuples))
-    words = [_word(row[0]) for row in tuples if is_number(row[0])]
+    words = [word for row in tuples if (word := number_of(row[0])) is not None]
     if function == "sum":
         found = total(words)
     elif not words:
         return None
     elif function == "avg":
         found = calculate(DIVIDE, total(words), read_number(str(len(words))) or NO_VALUE)
+    elif function == "stddev":
+        found = _deviation(sorted(map(_exact, words)))
+    elif function in ("median", "quantile"):
+        found = _quantile(sorted(map(_exact, words)), Fraction(share or "0.5"))
     else:
         found = words[0]
         for word in words[1:]:
@@ -357,3 +417,25 @@ def aggregate(function: str, tuples: set[tuple[str, ...]]) -> str | None:
             elif sign == 0:
                 found = min(found, word)
     return None if found == NO_VALUE else show_number(found)
+
+
+def _exact(word: int) -> Fraction:
+    return Fraction(mantissa(word), 10 ** scale(word))
+
+
+def _deviation(values: list[Fraction]) -> int:
+    """The standard deviation of a sample, which has at least two values: the root of its exact variance."""
+    if len(values) < 2:
+        return NO_VALUE
+    mean = sum(values, Fraction()) / len(values)
+    variance = sum(((value - mean) ** 2 for value in values), Fraction()) / (len(values) - 1)
+    return root_of_ratio(variance.numerator, variance.denominator)
+
+
+def _quantile(values: list[Fraction], share: Fraction) -> int:
+    """The value below which a share of the sorted values lies, on the line between its two neighbours."""
+    place = share * (len(values) - 1)
+    below = floor(place)
+    above = min(below + 1, len(values) - 1)
+    found = values[below] + (place - below) * (values[above] - values[below])
+    return ratio(found.numerator, found.denominator)

@@ -5,12 +5,14 @@ stands at the end: Arrow trusts what it reads, and damaged lengths would lead it
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thalweg.model.dictionary import Dictionary
 
 Lists = dict[str, Any]
 """Names to arrays of 64-bit integers, or to lists of strings, of Python or of Arrow."""
@@ -78,3 +80,42 @@ def recoded(words: NDArray[np.int64], codes: NDArray[np.int64], renewed: NDArray
     fresh, terms = words.copy(), words & 3 == 0
     fresh[terms] = renewed[np.searchsorted(codes, words[terms])]
     return fresh
+
+
+def terms_of(words: NDArray[np.int64], dictionary: Dictionary) -> Lists:
+    """The terms that must be saved along with words, so that `read_words` can read them with another dictionary."""
+    if (words & 3).all():
+        return {"codes": np.zeros(0, dtype=np.int64), "terms": []}
+    codes = np.unique(words[words & 3 == 0])
+    return {"codes": codes, "terms": dictionary.spell_column(codes)}
+
+
+def read_words(lists: Lists, dictionary: Dictionary) -> NDArray[np.int64]:
+    """The `words` of lists in a dictionary, by the terms that were saved with them.
+
+    >>> there, here = Dictionary(), Dictionary()
+    >>> words = np.array([there.code("a"), there.code("b")])
+    >>> read = read_words(decode(encode({}, {"words": words, **terms_of(words, there)}))[1], here)
+    >>> [here.spell(word) for word in read.tolist()]
+    ['a', 'b']
+    """
+    renewed = np.array([dictionary.code(term) for term in lists["terms"].to_pylist()], dtype=np.int64)
+    return recoded(lists["words"], lists["codes"], renewed)
+
+
+def frame(payloads: Iterable[bytes]) -> bytes:
+    """Several payloads as one.
+
+    >>> list(unframe(frame([b"ab", b"", b"c"])))
+    [b'ab', b'', b'c']
+    """
+    return b"".join(part for each in payloads for part in (len(each).to_bytes(8, "little"), each))
+
+
+def unframe(data: bytes) -> Iterator[bytes]:
+    """The payloads that `frame` was given."""
+    place = 0
+    while place < len(data):
+        start = place + 8
+        place = start + int.from_bytes(data[place:start], "little")
+        yield data[start:place]

@@ -1,8 +1,9 @@
 """Terms to words and back.
 
 Numbers are their own words; every other term gets an entry, and its word is the entry and three bits: 000 for a
-resource, 100 for a literal in quotes, so that a word alone says what it stands for. Entries are given back when nothing
-that lives uses them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
+resource, 100 for a literal in quotes, so that a word alone says what it stands for. Beside each entry stands the value
+of its term, which comparisons and calculations look at (`number`). Entries are given back when nothing that lives uses
+them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number, show_number
 from thalweg.model.term import is_number
+from thalweg.model.values import value_word
 
 _BYTES_AN_ENTRY: Final = 140
+_FIRST_VALUES: Final = 64
 
 
 class Dictionary:
@@ -31,6 +34,11 @@ class Dictionary:
         # Resources and literals have lists of their own; both are entered by the same number.
         self._spellings: tuple[list[str | None], list[str | None]] = [], []
         self._free: tuple[list[int], list[int]] = [], []
+        self.values: NDArray[np.int64] = np.zeros(_FIRST_VALUES, dtype=np.int64)
+        """The value of each term that has an entry, by its word without the last two bits.
+
+        It is another array when there are more terms than fit into it: kernels must be given its address again.
+        """
         self._after_collection = 0
         self._characters = 0
         self.collections = 0
@@ -43,7 +51,7 @@ class Dictionary:
     @property
     def size(self) -> int:
         """About how many bytes it holds: what Python takes for a string, a number, and their places."""
-        return self._characters + _BYTES_AN_ENTRY * len(self.words)
+        return self._characters + _BYTES_AN_ENTRY * len(self.words) + self.values.nbytes
 
     def code(self, term: str) -> int:
         """The word of a term; a new term gets an entry."""
@@ -66,6 +74,9 @@ class Dictionary:
             entry = len(spellings)
             spellings.append(term)
         self.words[term] = word = entry << 3 | literal << 2
+        if word >> 2 >= len(self.values):
+            self.values = np.concatenate((self.values, np.zeros_like(self.values)))
+        self.values[word >> 2] = value_word(term)
         self._characters += len(term)
         return word
 
@@ -77,6 +88,20 @@ class Dictionary:
         assert spelling is not None, "a word outlived its entry"
         return spelling
 
+    def numbers(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The words as numbers: a term that stands for one becomes its value, and everything else 0.
+
+        >>> words = Dictionary()
+        >>> terms = "a", "2", '"1"^^<http://www.w3.org/2001/XMLSchema#int>'
+        >>> words.numbers(np.array([words.code(term) for term in terms])).tolist()
+        [0, 9, 5]
+        """
+        if (words & 3).all():
+            return words
+        entries = words & 3 == 0
+        values = np.where(entries, self.values[np.where(entries, words >> 2, 0)], words)
+        return np.where((values & 3 == 1) | (values & 3 == 2), values, 0)
+
     def spell_column(self, words: NDArray[np.int64]) -> list[str]:
         """The terms of many words, quickly where all of them are of one kind.
 
@@ -85,9 +110,12 @@ class Dictionary:
         """
         if (words & 3 == 1).all():
             return list(map(str, (words >> 2).tolist()))
-        if (words & 7).any():
-            return list(map(self.spell, words.tolist()))
-        return list(map(self._spellings[0].__getitem__, (words >> 3).tolist()))  # type: ignore[arg-type]
+        kinds = words & 7
+        for literal, spellings in enumerate(self._spellings):
+            if (kinds == literal << 2).all():
+                return list(map(spellings.__getitem__, (words >> 3).tolist()))  # type: ignore[arg-type]
+        # Averages are mostly decimals, and integers here and there.
+        return list(map(show_number if (words & 3).all() else self.spell, words.tolist()))
 
     def spell_rows(self, predicate: str, rows: NDArray[np.int64]) -> list[str]:
         """Facts as text, from the words of their arguments.

@@ -3,10 +3,18 @@
 The same functions serve the naive interpreter, as plain Python, and the kernels, compiled: what they compute cannot
 differ. A term is coded in one 64-bit word whose lowest two bits say what it is:
 
-    …00   an entry of the dictionary (a constant, a string, an IRI)
+    …00   an entry of the dictionary (a text, a literal with a datatype, an IRI)
     …01   an integer of 62 bits
     …10   a decimal: 56 bits of mantissa, 6 bits of scale; 12.50 is 1250 at scale 2
     …11   no value: what arithmetic gives that has no answer (division by zero, overflow, a word that is no number)
+
+Comparisons and calculations look at the *value* of a word. A number is its own value; that of an entry stands beside
+its spelling (`dictionary`), in one word as well (`values.value_word`):
+
+    …00   a time: microseconds since 1970
+    …01   an integer, …10 a decimal, as above
+    011   no value: an IRI, a literal of another datatype
+    111   a text, and in the bits above its first seven bytes, which mostly decide which of two comes first
 
 Numbers that were read keep their spelling (12.50 stays 12.50); numbers that were computed are as short as they can
 be (12.25 + 0.25 is 12.5, 0.5 + 0.5 is 1). What does not fit is rounded to 16 significant digits where it has a
@@ -14,6 +22,7 @@ fraction, and is no value where it has none. Python's integers never overflow an
 checks its operands first; that is also what keeps both readings of this file equal.
 """
 
+from math import isqrt
 from typing import Final
 
 from numba.extending import register_jitable
@@ -31,6 +40,27 @@ MULTIPLY: Final = 2
 DIVIDE: Final = 3
 MODULO: Final = 4
 OPERATORS: Final = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "mod": MODULO}
+
+ABSOLUTE: Final = 5
+FLOOR: Final = 6
+CEILING: Final = 7
+ROUND: Final = 8
+MINIMUM: Final = 9
+MAXIMUM: Final = 10
+SQUARE_ROOT: Final = 11
+NUMERIC_FUNCTIONS: Final = {
+    "abs": ABSOLUTE,
+    "floor": FLOOR,
+    "ceil": CEILING,
+    "round": ROUND,
+    "min": MINIMUM,
+    "max": MAXIMUM,
+    "sqrt": SQUARE_ROOT,
+}
+"""The functions of one or two numbers; those of one take zero for the other."""
+ZERO: Final = 1
+# No number that has a word has more digits than this before or behind its point.
+_MOST_DIGITS: Final = 63
 
 EQUAL: Final = 0
 UNEQUAL: Final = 1
@@ -56,6 +86,12 @@ COMPARISONS: Final = {
     "is non_integer": IS_NON_INTEGER,
     "!==": DIFFERENT,
 }
+
+# What a comparison by value gives; texts that begin alike are UNDECIDED, kinds that have no common order DIVERSE.
+FAILS: Final = 0
+HOLDS: Final = 1
+UNDECIDED: Final = 2
+DIVERSE: Final = 3
 
 
 @register_jitable
@@ -114,23 +150,8 @@ def order(left: int, right: int) -> int:
 
 
 @register_jitable
-def compare(operator: int, left: int, right: int) -> bool:
-    """Whether the comparison holds. A number compares with numbers only, by value; order is for numbers only."""
-    if IS_LITERAL <= operator <= IS_RESOURCE:
-        return (left & 7 != 0) == (operator == IS_LITERAL)
-    if left & 3 == 3 or right & 3 == 3:
-        return False
-    if IS_INTEGER <= operator <= IS_NON_INTEGER:
-        return (left & 3 == 1 and -_HALF <= left >> 2 < _HALF) == (operator == IS_INTEGER)
-    if operator == DIFFERENT:
-        return left != right
-    if (left & 3 == 0) != (right & 3 == 0):
-        return False
-    if left & 3 == 0:
-        if operator == EQUAL:
-            return left == right
-        return operator == UNEQUAL and left != right
-    sign = order(left, right)
+def agrees(operator: int, sign: int) -> bool:
+    """Whether a comparison holds between two values of which one is below (-1), equal to (0) or above (1) the other."""
     if operator == EQUAL:
         return sign == 0
     if operator == UNEQUAL:
@@ -142,6 +163,51 @@ def compare(operator: int, left: int, right: int) -> bool:
     if operator == GREATER:
         return sign > 0
     return sign >= 0
+
+
+@register_jitable
+def is_of_kind(operator: int, word: int) -> bool:
+    """Whether a term is a literal, a resource, an integer of 32 bits or none."""
+    if operator in (IS_LITERAL, IS_RESOURCE):
+        return (word & 7 != 0) == (operator == IS_LITERAL)
+    return (word & 3 == 1 and -_HALF <= word >> 2 < _HALF) == (operator == IS_INTEGER)
+
+
+@register_jitable
+def _is_number(value: int) -> bool:
+    return value & 3 == 1 or value & 3 == 2
+
+
+@register_jitable
+def _difference(left: int, right: int, first: int, second: int) -> int:
+    """-1, 0 or 1 for two terms of one kind that have an order, given with their values; else UNDECIDED or DIVERSE."""
+    if _is_number(first) and _is_number(second):
+        return order(first, second)
+    if first & 3 != second & 3 or first == NO_VALUE or second == NO_VALUE:
+        return DIVERSE
+    if first == second:
+        return 0 if first & 3 == 0 or left == right else UNDECIDED
+    return -1 if first < second else 1
+
+
+@register_jitable
+def compare(operator: int, left: int, right: int, first: int, second: int) -> int:
+    """HOLDS or FAILS for a comparison of two terms, given with their values; else UNDECIDED or DIVERSE.
+
+    `=` and `!=` compare any two terms, by value where both are numbers or times; `<` and its like compare numbers,
+    texts and times with their own kind.
+    """
+    if IS_LITERAL <= operator <= IS_NON_INTEGER:
+        return HOLDS if is_of_kind(operator, left) else FAILS
+    if operator == DIFFERENT:
+        return HOLDS if left != right else FAILS
+    if operator in (EQUAL, UNEQUAL):
+        same = left == right or _difference(left, right, first, second) == 0
+        return HOLDS if same == (operator == EQUAL) else FAILS
+    sign = _difference(left, right, first, second)
+    if sign >= UNDECIDED:
+        return sign
+    return HOLDS if agrees(operator, sign) else FAILS
 
 
 @register_jitable
@@ -215,7 +281,7 @@ def _quotient(left: int, right: int) -> int:
 
 @register_jitable
 def calculate(operator: int, left: int, right: int) -> int:
-    """`left operator right` as a word, or NO_VALUE."""
+    """The value of an operator or a function of two values, which must be numbers, or NO_VALUE."""
     if left & 3 == 0 or right & 3 == 0 or left & 3 == 3 or right & 3 == 3:
         return NO_VALUE
     if operator == ADD:
@@ -226,9 +292,144 @@ def calculate(operator: int, left: int, right: int) -> int:
         return _product(left, right)
     if operator == DIVIDE:
         return _quotient(left, right)
+    if operator > MODULO:
+        return _function(operator, left, right)
     if left & 3 != 1 or right & 3 != 1 or right >> 2 == 0:
         return NO_VALUE
     return ((left >> 2) % (right >> 2)) << 2 | 1
+
+
+@register_jitable
+def absolute(word: int) -> int:
+    """The number without its sign, in its shortest form."""
+    return word_of(abs(mantissa(word)), scale(word))
+
+
+@register_jitable
+def rounded(word: int, digits: int) -> int:
+    """The number with that many digits behind the point (before it, where negative); halves go away from zero."""
+    value, places = mantissa(word), scale(word)
+    size = abs(value)
+    while places > digits and size > 0:
+        # Only the last of the digits that go decides: rounding one after the other would round twice.
+        size = (size + 5) // 10 if places == digits + 1 else size // 10
+        places -= 1
+    if size == 0:
+        return 1
+    while places < 0:
+        if not _fits(size, 1):
+            return NO_VALUE
+        size *= 10
+        places += 1
+    return word_of(size if value > 0 else -size, places)
+
+
+@register_jitable
+def floor_of(word: int) -> int:
+    """The greatest integer that is not greater."""
+    value, places = mantissa(word), scale(word)
+    while places > 0:
+        value //= 10
+        places -= 1
+    return word_of(value, 0)
+
+
+@register_jitable
+def ceiling_of(word: int) -> int:
+    """The least integer that is not less."""
+    value, places = -mantissa(word), scale(word)
+    while places > 0:
+        value //= 10
+        places -= 1
+    return word_of(-value, 0)
+
+
+@register_jitable
+def square_root(word: int) -> int:
+    """The square root, rounded like a quotient; of a negative number NO_VALUE."""
+    value, places = mantissa(word), scale(word)
+    if value < 0:
+        return NO_VALUE
+    if places % 2 == 1:
+        # The digits are taken in pairs from the point on; a mantissa of 55 bits has room for one more.
+        value, places = value * 10, places + 1
+    pairs = 0
+    while pairs < 9 and value >= 100 ** (pairs + 1):
+        pairs += 1
+    root, rest, after = 0, 0, 0
+    places //= 2
+    while pairs >= 0 or (rest != 0 and root <= LARGEST_MANTISSA // 100 and places + after < LARGEST_SCALE):
+        pair = 0
+        if pairs >= 0:
+            pair = value // 100**pairs % 100
+            pairs -= 1
+        else:
+            after += 1
+        rest = rest * 100 + pair
+        digit = 0
+        while (20 * root + digit + 1) * (digit + 1) <= rest:
+            digit += 1
+        rest -= (20 * root + digit) * digit
+        root = root * 10 + digit
+    if rest > root:
+        root += 1
+    return word_of(root, places + after)
+
+
+@register_jitable
+def shortest(word: int) -> int:
+    """The same number in its shortest form."""
+    return word_of(mantissa(word), scale(word))
+
+
+@register_jitable
+def _function(which: int, first: int, second: int) -> int:
+    if which == ABSOLUTE:
+        return absolute(first)
+    if which == FLOOR:
+        return floor_of(first)
+    if which == CEILING:
+        return ceiling_of(first)
+    if which == ROUND:
+        # Digits are a number like any other: rounding to one and a half of them has no value.
+        is_count = second & 3 == 1 and -_MOST_DIGITS <= second >> 2 <= _MOST_DIGITS
+        return rounded(first, second >> 2) if is_count else NO_VALUE
+    if which == MINIMUM:
+        return shortest(first if order(first, second) < 0 else second)
+    if which == MAXIMUM:
+        return shortest(first if order(first, second) > 0 else second)
+    return square_root(first)
+
+
+def ratio(top: int, bottom: int) -> int:
+    """The number nearest to a fraction of any size, with 16 significant digits where it does not end before.
+
+    >>> show_number(ratio(2, 3)), show_number(ratio(-7, 2))
+    ('0.6666666666666667', '-3.5')
+    """
+    size, places = abs(top), 0
+    if bottom < 0:
+        top, bottom = -top, -bottom
+    while size % bottom and places < LARGEST_SCALE and size // bottom < 10**15:
+        size *= 10
+        places += 1
+    digits = (2 * size + bottom) // (2 * bottom)
+    return word_of(-digits if top < 0 else digits, places)
+
+
+def root_of_ratio(top: int, bottom: int) -> int:
+    """The square root of a fraction of any size that is not negative, with as many digits as `square_root` has.
+
+    >>> show_number(root_of_ratio(4, 3)), show_number(root_of_ratio(9, 4))
+    ('1.154700538379252', '1.5')
+    """
+    root, places = isqrt(top // bottom), 0
+    while root * root * bottom != top * 100**places and root <= LARGEST_MANTISSA // 100 and places < LARGEST_SCALE:
+        places += 1
+        root = isqrt(top * 100**places // bottom)
+    if (2 * root + 1) ** 2 * bottom <= 4 * top * 100**places:
+        root += 1
+    return word_of(root, places)
 
 
 def read_number(text: str) -> int | None:
@@ -256,11 +457,16 @@ def show_number(word: int) -> str:
     >>> show_number(calculate(DIVIDE, read_number("1"), read_number("8")))
     '0.125'
     """
-    value, places = mantissa(word), scale(word)
+    if word & 3 == 1:
+        return str(word >> 2)
+    # Most of what is written are decimals, so this does without calls.
+    value, places = word >> 8, word >> 2 & 63
+    digits = str(value if value >= 0 else -value)
     if places == 0:
-        return str(value)
-    digits = str(abs(value)).rjust(places + 1, "0")
-    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+        return digits if value >= 0 else f"-{digits}"
+    if len(digits) <= places:
+        digits = digits.rjust(places + 1, "0")
+    return f"{'' if value >= 0 else '-'}{digits[:-places]}.{digits[-places:]}"
 
 
 def total(words: "list[int]") -> int:

@@ -2,13 +2,17 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 UNITS: Final = {
-    "ms": 1, "s": 1_000, "sec": 1_000, "m": 60_000, "min": 60_000,
-    "h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000,
-}  # fmt: skip
+    "ms": 1,
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1_000),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
+    **dict.fromkeys(("d", "day", "days"), 86_400_000),
+    **dict.fromkeys(("week", "weeks"), 604_800_000),
+}
 FOREVER: Final = 2**62
 NEVER: Final = -1
 
@@ -30,6 +34,29 @@ class Clock:
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         milliseconds = round(moment.timestamp() * 1_000)
         return (milliseconds - self.epoch) // self.tick_length
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Which date and hour a tick is: its first instant, in the zone of the run.
+
+    >>> Calendar().moment(90)
+    datetime.datetime(1970, 1, 1, 0, 1, 30, tzinfo=datetime.timezone.utc)
+    """
+
+    clock: Clock = Clock()
+    zone: tzinfo = UTC
+
+    def moment(self, tick: int) -> datetime | None:
+        """The first instant of a tick; None outside the years 1 to 9999."""
+        return self.instant((tick * self.clock.tick_length + self.clock.epoch) * 1_000)
+
+    def instant(self, microseconds: int) -> datetime | None:
+        """A moment given in microseconds since 1970, in the zone of the run."""
+        try:
+            return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).astimezone(self.zone)
+        except (OverflowError, ValueError):
+            return None
 
 
 def milliseconds(text: str) -> int:

@@ -1,12 +1,15 @@
 """Rules around an answer set program, as one part: what it reads of them is below it, what reads its answers above."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Calendar
 from thalweg.parts.answer_sets import AnswerSets
+from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Wiring, wire
@@ -14,10 +17,11 @@ from thalweg.planning.wire_parts import Wiring, wire
 
 @dataclass(frozen=True)
 class Cascade:
-    """Two parts, wired by predicate."""
+    """Two parts, wired by predicate; where something is `shown`, nothing else of the answers is output."""
 
     around: Rules
     answer_sets: AnswerSets
+    shown: Shown | None = None
 
     @property
     def size(self) -> str:
@@ -33,16 +37,33 @@ class Cascade:
         program = self.answer_sets.program
         return wire(self.around.rules, program.reads, program.writes)
 
+    def identity(self, context: Context) -> tuple[str, str]:
+        message = "a run of rules and answer set programs together cannot be resumed: leave out `--checkpoint`"
+        raise Rejected([Diagnostic("E403", message)])
+
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.chain import Chain
         from thalweg.runtimes.emit import EMITTERS
+        from thalweg.runtimes.unmatched import Unmatched
 
         derived = [name for _, name in self.wiring.reads]
         on_change = self.answer_sets.options.window is None and self.answer_sets.program.window is None
-        windowed, answerer = self.answer_sets.windowed(context, Dictionary(), derived, on_change)
+        windowed, answerer = self._solved.windowed(context, Dictionary(), derived, on_change)
         emitter = EMITTERS[context.settings.emit]()
-        chain = Chain(self.wiring, windowed, answerer, emitter, context.settings.first, context.report)
-        return Evaluation(chain, chain, close=chain.close)
+        shown = None if self.shown is None else frozenset(filter(self._solved.program.writes, self.shown.predicates))
+        first, calendar = context.settings.first, Calendar(context.clock)
+        chain = Chain(self.wiring, windowed, answerer, emitter, first, context.report, shown, calendar)
+        watch = Unmatched(merge([self.around.rules, self.answer_sets.program.readers()]))
+        return Evaluation(chain, chain, look=watch.look, summary=watch.summary, close=chain.close)
+
+    @property
+    def _solved(self) -> AnswerSets:
+        """What is solved: answers have what rules read of them, and what is shown."""
+        if self.shown is None:
+            return self.answer_sets
+        program = self.answer_sets.program
+        shown = program.shown | program.showing(self.shown.predicates).shown
+        return replace(self.answer_sets, program=replace(program, shown=shown))
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         raise _only_embedded()

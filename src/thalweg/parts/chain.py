@@ -5,7 +5,7 @@ answer of the last window that closed holds until the next one closes; a derived
 at its close.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.batches import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Delta, Given, Proof
-from thalweg.languages.lars.facts import FactReader
+from thalweg.engine import Absence, Delta, Given, Proof
+from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import Calendar
 from thalweg.parts.answer_sets.windowed import Connected, Windowed
 from thalweg.planning.wire_parts import Wiring
 from thalweg.runtimes.emit import AnswerBlock, Emitter, Solution
@@ -77,12 +78,14 @@ class Chain(Emitter):
         emitter: Emitter,
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
+        shown: frozenset[Predicate] | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         self.first = first
         self.now: int | None = None
         self.dictionary = evaluator.dictionary
-        self.below = RuleEngine(wiring.below, first=first, dictionary=self.dictionary)
-        self.above = RuleEngine(wiring.above, first=first, dictionary=self.dictionary)
+        self.below = RuleEngine(wiring.below, first=first, dictionary=self.dictionary, calendar=calendar)
+        self.above = RuleEngine(wiring.above, first=first, dictionary=self.dictionary, calendar=calendar)
         self.answer_sets = answer_sets
         self._evaluator = evaluator
         self._reads = wiring.reads
@@ -92,6 +95,7 @@ class Chain(Emitter):
         self._answers = Answers(self.dictionary, report)
         self._waiting: _Tick | None = None
         self._shown: int | None = None
+        self._output = None if shown is None else Selection(shown)
 
     # Time -----------------------------------------------------------------------------------------------------------
 
@@ -186,7 +190,7 @@ class Chain(Emitter):
         for delta in deltas:
             if isinstance(delta, Solution):
                 yield from self._emit_rules((), delta.t - 1)
-                yield delta
+                yield from (delta,) if self._output is None else self._output.of(delta)
             else:
                 yield from self._emit_rules((delta,), delta.tick)
 
@@ -227,6 +231,21 @@ class Chain(Emitter):
     def why(self, fact: Fact) -> Proof | None:
         """A derivation of what rules conclude, through all parts; None where it does not hold."""
         return self.below.why(fact) or self.above.why(fact, self._imported) or self._answered(fact)
+
+    def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> Absence | None:
+        """How far the rules got that could derive a fact, or which part would have to; None where the fact holds."""
+        if self.now is None:
+            return self.below.why_not(fact, came)
+        if self.why(fact) is not None:
+            return None
+        for engine in (self.below, self.above):
+            if fact.signature in engine.program.derived:
+                return engine.why_not(fact, came)
+        if fact.signature in self._wanted:
+            note = f"the answer set program derives `{fact.signature}`, and {self._answers.lacking(fact)}"
+        else:
+            note = f"no rule derives `{fact.signature}`, and {self._answers.lacking(fact)}"
+        return Absence(str(fact), self.now, note)
 
     def _imported(self, fact: Fact) -> Proof | None:
         return self._answered(fact) or self.below.why(fact)
@@ -272,6 +291,13 @@ class Answers:
         start, end = self._window
         return Proof(f"{fact}", None, "answer set", rule=f"the answer of the window [{start},{end}]")
 
+    def lacking(self, fact: Fact) -> str:
+        """That a fact is not in the last answer, in words."""
+        if self._window is None:
+            return "no window has closed yet"
+        start, end = self._window
+        return f"the answer of the window [{start},{end}] does not contain `{fact}`"
+
     def turn(self, wanted: set[Predicate]) -> tuple[Given, ...]:
         """What has begun and ended since the last turn, of the predicates that are wanted."""
         begun, ended = self._coded(self._holding - self._given), self._coded(self._given - self._holding)
@@ -299,6 +325,33 @@ class Answers:
             else:
                 known.append(fact)
         return code_facts(known, self._dictionary)
+
+
+class Selection:
+    """The facts of answers that are output, where only some predicates are.
+
+    >>> answer = Solution(4, 4, (("a(1)", "a(1,2)", "b(1)"),))
+    >>> [str(one) for one in Selection(frozenset({Predicate("a", 1)})).of(answer)]
+    ['{"t":4,"window":[4,4],"answers":[["a(1)"]]}']
+    """
+
+    def __init__(self, shown: frozenset[Predicate]) -> None:
+        self._shown = shown
+        self._names = {name.name for name in shown}
+
+    def of(self, solution: Solution) -> Iterator[Solution]:
+        """The answer with what is shown of it; none where nothing of answers is."""
+        if self._shown:
+            yield replace(solution, sets=tuple(tuple(filter(self._is_shown, facts)) for facts in solution.sets))
+
+    def _is_shown(self, fact: str) -> bool:
+        if fact.partition("(")[0] not in self._names:
+            return False
+        try:
+            return read_fact(fact).signature in self._shown
+        except Rejected:
+            # A term such as `f(1)`, which rules do not have.
+            return True
 
 
 def _rows(batch: Batch, predicate: Predicate) -> Rows:

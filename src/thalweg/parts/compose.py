@@ -15,6 +15,7 @@ from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.choose_outputs import Shown, choose_outputs, outputs_of
 from thalweg.parts.part import Part
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.passes import check
@@ -25,13 +26,20 @@ if TYPE_CHECKING:
 
 
 def compose(
-    compiled: Sequence[object], background: tuple[Fact, ...] = (), options: SolveOptions = SolveOptions()
+    compiled: Sequence[object],
+    background: tuple[Fact, ...] = (),
+    options: SolveOptions = SolveOptions(),
+    shown: Shown | None = None,
 ) -> tuple[Part, list[Diagnostic]]:
-    """One part, and what is wrong with it as a whole; answer set programs know the background besides."""
+    """One part, and what is wrong with it as a whole; answer set programs know the background besides.
+
+    What is `shown` is all that is output, and parts read from each other what they would read without it.
+    """
     programs = [one for one in compiled if isinstance(one, Program)]
     if len(programs) == len(compiled):
         # Rules alone do not wait for the compilers of other languages to be imported.
-        return _rules_part(programs)
+        rules, found = _rules_part(programs, shown)
+        return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
     from thalweg.parts.answer_sets import AnswerSets
@@ -40,19 +48,27 @@ def compose(
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
     solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
-    if solved is not None and not programs:
-        return solved, []
-    rules, found = _rules_part(programs, checked)
     if solved is None:
-        return rules, found
-    cascade = Cascade(rules, solved)
+        if shown is not None and checked is not None:
+            return _rules_part(programs, None, checked)[0], [_only_clashes()]
+        return _rules_part(programs, shown, checked)
+    # What its own `#show` says is overridden by the option only.
+    asked = shown if shown is not None and shown.by_option else None
+    if not programs:
+        return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
+    rules, found = _rules_part(programs, shown, checked)
+    cascade = Cascade(rules, solved, asked)
+    if shown is not None:
+        found += solved.unknown(shown, outputs_of(rules.rules))
     return cascade, [*_several_answers(options), *found, *_loops(cascade, found)]
 
 
-def _rules_part(programs: Sequence[Program], checked: "Checked | None" = None) -> tuple[Rules, list[Diagnostic]]:
+def _rules_part(
+    programs: Sequence[Program], shown: Shown | None, checked: "Checked | None" = None
+) -> tuple[Rules, list[Diagnostic]]:
     found: list[Diagnostic] = []
     try:
-        program = merge(programs)
+        program = choose_outputs(merge(programs), shown)
     except Rejected as error:
         program = programs[0]
         found += error.diagnostics
@@ -63,6 +79,10 @@ def _rules_part(programs: Sequence[Program], checked: "Checked | None" = None) -
     from thalweg.parts.consistency import Checks
 
     return Checks(program, checked), found
+
+
+def _only_clashes() -> Diagnostic:
+    return Diagnostic("E403", "`--show` cannot be used with `--as consistency`, which outputs nothing but clashes")
 
 
 def _several_answers(options: SolveOptions) -> list[Diagnostic]:

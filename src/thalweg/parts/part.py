@@ -4,7 +4,7 @@ A part is a value. It makes what reasons when a run starts: in this process a `R
 have workers. Nothing outside this package asks which kind of part it has.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,33 +13,43 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.time import Clock
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
-    from thalweg.runtimes.embedded import Advance, Reasoner, Settings
+    from thalweg.runtimes.embedded import Advance, Reasoner, Savable, Settings
     from thalweg.runtimes.emit import AnswerBlock, Emitter
     from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.worker_cache import Start
 
 
+Summary = Callable[[], Iterable[Diagnostic]]
+"""The warnings at the end of a run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The run that a part is evaluated in; `listen` is called with each window's answer and what it took."""
+    """The run that a part is evaluated in; `listen` is called with each window's answer and what it took.
+
+    `saves`: the state of the part will be saved on the way.
+    """
 
     settings: "Settings"
     clock: Clock
     report: Callable[[Diagnostic], None]
     interrupt: Interrupt = field(default_factory=Interrupt)
     listen: Callable[[Any, Any], None] = lambda solution, answered: None
+    saves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """A part at work in this process.
 
-    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; for the others, see
-    `Embedded`.
+    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; `state` is what must be
+    saved of the reasoner and of that emitter, None where this cannot be done; `summary` says what deserves a warning
+    when all has come; for the others, see `Embedded`.
     """
 
     reasoner: "Reasoner"
@@ -47,6 +57,8 @@ class Evaluation:
     advance: "Advance | None" = None
     present: "Callable[[AnswerBlock], AnswerBlock]" = lambda piece: piece
     look: Callable[[Batch], object] | None = None
+    state: "Savable | None" = None
+    summary: Summary = lambda: ()
     close: Callable[[], None] = lambda: None
 
 
@@ -54,7 +66,8 @@ class Evaluation:
 class SparkWork:
     """A part at work on Spark: the job, what does the work of a bucket, and what becomes of answers in the driver.
 
-    `pieces` turns the rows of a batch into answers, where they are not answers already; `finish` is called at the end.
+    `combine` turns the rows of a batch into answers, where they are not answers already; `finish` is called at the end,
+    and so is `summary`, unless a run was resumed, which has not seen all that came.
     """
 
     job: "Job"
@@ -63,6 +76,7 @@ class SparkWork:
     combine: Any = None
     look: Callable[[Dictionary], Callable[[Batch], object]] | None = None
     finish: Callable[[], None] = lambda: None
+    summary: Summary = lambda: ()
 
 
 class Explained(Protocol):
@@ -70,7 +84,7 @@ class Explained(Protocol):
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]: ...
-    def as_text(self) -> str: ...
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str: ...
     def as_data(self) -> dict[str, object]: ...
     def as_svg(self) -> str: ...
 
@@ -85,6 +99,12 @@ class Part(Protocol):
     @property
     def rules(self) -> Program:
         """The rules that it stands for; `Rejected` where it is more than rules."""
+
+    def identity(self, context: Context) -> tuple[str, str]:
+        """What a saved state of it must agree with: the program as people read it, and a fingerprint.
+
+        `Rejected` where its state cannot be saved.
+        """
 
     def start(self, context: Context) -> Evaluation:
         """Makes what reasons; `Rejected` where the settings have no meaning for it."""

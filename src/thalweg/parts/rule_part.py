@@ -7,10 +7,12 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.model.time import Calendar
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 
 if TYPE_CHECKING:
     from thalweg.model.event import Batch
+    from thalweg.runtimes.unmatched import Unmatched
 
 
 @dataclass(frozen=True)
@@ -23,18 +25,32 @@ class Rules:
     def size(self) -> str:
         return f"rules: {len(self.rules.rules)}, facts: {len(self.rules.background)}"
 
+    def identity(self, context: Context) -> tuple[str, str]:
+        from thalweg.ir.fingerprint import fingerprint
+        from thalweg.ir.text import show
+
+        return show(self.rules), fingerprint(self.rules)
+
     def start(self, context: Context) -> Evaluation:
         from thalweg.runtimes.rule_engine import RuleEngine
+        from thalweg.runtimes.unmatched import Unmatched
 
-        engine = RuleEngine(self.rules, first=context.settings.first, memory=context.settings.memory)
-        return Evaluation(engine, look=_schema_watch(self.rules, context.report))
+        settings, calendar = context.settings, Calendar(context.clock)
+        engine = RuleEngine(self.rules, first=settings.first, memory=settings.memory, calendar=calendar)
+        watch = Unmatched(self.rules)
+        look = _look(self.rules, watch, context.report)
+        return Evaluation(engine, look=look, state=engine, summary=watch.summary)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.planning.route_justifications import route_justifications
         from thalweg.runtimes.spark.job import Job
         from thalweg.runtimes.spark.worker import Worker
+        from thalweg.runtimes.unmatched import Unmatched
 
-        return SparkWork(Job(route_justifications(self.rules), context.settings, partitions, name=uuid4().hex), Worker)
+        job = Job(route_justifications(self.rules), context.settings, partitions, name=uuid4().hex)
+        watch = Unmatched(self.rules)
+        look = _look(self.rules, watch, context.report)
+        return SparkWork(job, Worker, look=lambda words: look, summary=watch.summary)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.plan import explain
@@ -42,10 +58,16 @@ class Rules:
         return explain(self.rules, partitions)
 
 
-def _schema_watch(program: Program, report: Callable[[Diagnostic], None]) -> "Callable[[Batch], object] | None":
-    """What warns of triples about the schema on a stream, where rules were made for the schema as it was."""
+def _look(program: Program, watch: "Unmatched", report: Callable[[Diagnostic], None]) -> "Callable[[Batch], object]":
+    """What sees every batch; where rules were made for a schema as it was, it warns of triples about it."""
     if not program.hints.static_schema:
-        return None
+        return watch.look
     from thalweg.runtimes.schema import SchemaWatch
 
-    return SchemaWatch(report, may_stream=program.hints.justification is None).look
+    schema = SchemaWatch(report, may_stream=program.hints.justification is None)
+
+    def look(batch: "Batch") -> None:
+        watch.look(batch)
+        schema.look(batch)
+
+    return look

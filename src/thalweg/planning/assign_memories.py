@@ -12,8 +12,10 @@ from thalweg.ir.nodes import (
     Comparison,
     Formula,
     InWindow,
+    KeyedWindow,
     Not,
     Now,
+    PastWindow,
     TimeWindow,
     TupleWindow,
     Variable,
@@ -22,7 +24,20 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import Clip, Count, Feed, Grouping, Plan, PlanRule, Relation, RelationAtom, TupleFeed
+from thalweg.planning.plan import (
+    Clip,
+    Count,
+    Feed,
+    Grouping,
+    KeyedFeed,
+    Plan,
+    PlanRule,
+    Recording,
+    Relation,
+    RelationAtom,
+    TupleFeed,
+)
+from thalweg.planning.revocable import revocable
 
 TICK = Variable("'U")
 """The column of a copied row's tick."""
@@ -30,8 +45,14 @@ TICK = Variable("'U")
 _TRUE = "true"
 """The relation that a rule without positive formulas starts from."""
 
+_FIRST_TICK = "first tick"
+"""The relation that holds at the first tick only."""
+
 _DERIVED_ROWS = 1_000.0
 """What a derived relation is taken to hold, for want of anything better."""
+
+_KEYS = 100.0
+"""How many keys a window by key is taken to have."""
 
 
 def assign_memories(plan: Plan) -> Plan:
@@ -65,8 +86,10 @@ class _Assignment:
         self.rules: list[PlanRule] = []
         self.feeds: dict[tuple[Predicate, str | None], list[Feed]] = {}
         self.tuples: list[TupleFeed] = []
+        self.keyed: list[KeyedFeed] = []
         self.counts: list[Count] = []
         self.groupings: list[Grouping] = []
+        self.recordings: list[Recording] = []
         self.fed_forever: list[tuple[Relation, Predicate]] = []
         self.clocks: dict[int, Relation] = {}
         self.beats: dict[int, Relation] = {}
@@ -78,6 +101,9 @@ class _Assignment:
         self.heads_at = {rule.head.signature for rule in plan.normalised if rule.time is not None}
         self.heads_at |= {signature for signature, timed in program.interface.imports if timed}
         self.values = {group.value: group for group in plan.groups}
+        self.recorded = program.recorded & self.heads_now
+        grouped = ((group.value, group.elements) for group in plan.groups)
+        self.revocable = revocable(program, plan.normalised, grouped) if self.recorded else frozenset()
 
     # Relations ------------------------------------------------------------------------------------------------------
 
@@ -104,10 +130,16 @@ class _Assignment:
         self.feeds.setdefault((signature, stream), []).append(feed)
 
     def copy(
-        self, target: Relation, *sources: RelationAtom, head: tuple[Variable, ...], window: TimeWindow | None = None
+        self,
+        target: Relation,
+        *sources: RelationAtom,
+        head: tuple[Variable, ...],
+        window: TimeWindow | None = None,
+        delay: int = 0,
+        extension: int = 0,
     ) -> None:
-        clip = None if window is None else Clip(window)
-        self.rules.append(PlanRule(RelationAtom(target, head), sources, clip=clip))
+        clip = None if window is None else Clip(window, delay)
+        self.rules.append(PlanRule(RelationAtom(target, head), sources, clip=clip, extension=extension))
 
     def clock(self, size: int) -> RelationAtom:
         """The ticks of the last `size`, as rows (U)."""
@@ -134,10 +166,14 @@ class _Assignment:
         match formula:
             case Now():
                 return RelationAtom(self.some(signature, TimeWindow(0), stream), args, weight)
+            case InWindow(window=PastWindow(size)):
+                return RelationAtom(self.past(signature, size, stream), args, weight)
             case InWindow(window=window):
                 return RelationAtom(self.some(signature, window, stream), args, weight)
             case Always(window=window):
                 return RelationAtom(self.always(signature, window, stream), args, weight)
+            case At(time=time, window=PastWindow(size)):
+                return RelationAtom(self.past(signature, size, stream, timed=True), (*args, time), weight)
             case At(time=time, window=window):
                 window = TimeWindow(FOREVER) if window is None else window
                 return RelationAtom(self.at(signature, window, stream), (*args, time), weight)
@@ -149,7 +185,11 @@ class _Assignment:
         if not self.is_input(signature, formula.stream):
             return known + _DERIVED_ROWS
         match formula:
-            case InWindow(window=window) | Always(window=window) | At(window=TimeWindow() | TupleWindow() as window):
+            case InWindow(window=KeyedWindow(size)) | At(window=KeyedWindow(size)):
+                return known + size * _KEYS
+            case InWindow(window=window) | Always(window=window):
+                return float(known + window.size + 1)
+            case At(window=TimeWindow() | PastWindow() | TupleWindow() as window):
                 return float(known + window.size + 1)
             case At():
                 return float(FOREVER)
@@ -161,15 +201,15 @@ class _Assignment:
             return self.value(signature)
         row, timed_row = _columns(signature.arity)
         known = self.sources(signature, stream)
-        if known == _Sources(derived_now=True) and not _hops(window):
+        if known == _Sources(derived_now=True) and not self.looks_back(signature, window):
             return self.derived(signature)
         made, new = self.relation(_name(signature, stream, f"in {show(window)}"), len(row))
         if not new:
             return made
-        alone = not (known.derived_now or known.derived_at or isinstance(window, TupleWindow))
+        alone = not (known.derived_now or known.derived_at or isinstance(window, TupleWindow | KeyedWindow))
         if known.background:
             self.show_background(made, signature, alone)
-        if isinstance(window, TupleWindow):
+        if isinstance(window, TupleWindow | KeyedWindow):
             self.copy(made, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
         else:
             self.fill(made, signature, window, stream, alone)
@@ -180,7 +220,7 @@ class _Assignment:
         row, timed_row = _columns(signature.arity)
         known = self.sources(signature, stream)
         background = known.background and not counted
-        rows = self.tuple_rows(signature, window, stream) if isinstance(window, TupleWindow) else None
+        rows = self.tuple_rows(signature, window, stream) if isinstance(window, TupleWindow | KeyedWindow) else None
         if rows is not None and not background:
             return rows
         plain = known == _Sources(derived_at=True) and not (counted or _hops(window))
@@ -222,7 +262,9 @@ class _Assignment:
             self.feed(signature, stream, Feed("timed" if timed else "seen", fed, window.size))
         if known.derived_at:
             self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=head, window=window)
-        if known.derived_now:
+        if known.derived_now and signature in self.recorded:
+            self.fill_recorded(made, signature, window, timed)
+        elif known.derived_now:
             beat = () if window.step is None else (self.beat(window.step),)
             source = RelationAtom(self.derived(signature), row)
             self.copy(made, source, *((self.clock(0),) if timed else ()), *beat, head=head)
@@ -234,6 +276,9 @@ class _Assignment:
         if not new:
             return made
         derived = stream is None and (signature in self.heads_now or signature in self.heads_at)
+        if derived and signature in self.recorded and isinstance(window, TimeWindow) and window.step is None:
+            self.lasting_streaks(made, signature, window.size)
+            return made
         runs = isinstance(window, TimeWindow) and window.step is None and not derived
         if self.always_background(signature, stream):
             self.show_background(made, signature, alone=runs)
@@ -246,6 +291,106 @@ class _Assignment:
         tuples = self.tuple_feed(window, stream) if isinstance(window, TupleWindow) else -1
         self.counts.append(Count(source, made, counter, window, tuples))
         return made
+
+    # What is recorded ------------------------------------------------------------------------------------------------
+
+    def looks_back(self, signature: Predicate, window: Window) -> bool:
+        """Whether a window has more of a derived predicate than what holds now."""
+        return _hops(window) or (signature in self.recorded and window.size > 0)
+
+    def record(self, source: Relation, target: Relation, size: int, kind: str, signature: Predicate) -> None:
+        self.recordings.append(Recording(source, target, size, kind, signature))
+
+    def fill_recorded(self, made: Relation, signature: Predicate, window: TimeWindow, timed: bool) -> None:
+        """Fills a memory with what is derived now and with what was derived at the earlier ticks of its window."""
+        row, timed_row = _columns(signature.arity)
+        derived = RelationAtom(self.derived(signature), row)
+        if window.step is not None:
+            kept = self.derived_ticks(signature, window.size + window.step)
+            self.copy(made, RelationAtom(kept, timed_row), head=timed_row if timed else row, window=window)
+        elif timed:
+            self.copy(made, derived, self.clock(0), head=timed_row, extension=window.size)
+        elif window.size == 0 or signature not in self.revocable:
+            self.copy(made, derived, head=row, extension=window.size)
+        else:
+            self.copy(made, derived, head=row)
+            self.copy(made, RelationAtom(self.past_of_derived(signature, window.size), row), head=row)
+            return
+        if window.step is None and window.size:
+            self.record(derived.relation, made, window.size, "extended", signature)
+
+    def derived_ticks(self, signature: Predicate, size: int) -> Relation:
+        """The rows (X,U) of the ticks at which something recorded was derived, until U + `size`."""
+        made, new = self.relation(f"{signature} derived at U in [{size}]", signature.arity + 1)
+        if new:
+            self.fill_recorded(made, signature, TimeWindow(size), timed=True)
+        return made
+
+    def past(self, signature: Predicate, size: int, stream: str | None, timed: bool = False) -> Relation:
+        """`p(X) before [size]`, `p(X) at U before [size]`: without the background, which has no past."""
+        known = self.sources(signature, stream)
+        sources: list[Relation] = []
+        if known.derived_now and signature in self.recorded:
+            sources.append(self.past_of_derived(signature, size, timed))
+        if known.streamed:
+            sources.append(self.past_of_streamed(signature, size, stream, timed))
+        if len(sources) == 1 and not known.derived_at:
+            return sources[0]
+        row, timed_row = _columns(signature.arity)
+        head = timed_row if timed else row
+        made, new = self.relation(_name(signature, stream, f"{'at U ' if timed else ''}before [{size}]"), len(head))
+        if new:
+            for source in sources:
+                self.copy(made, RelationAtom(source, head), head=head)
+            if known.derived_at:
+                earlier = RelationAtom(self.derived_at(signature), timed_row)
+                self.copy(made, earlier, head=head, window=TimeWindow(size), delay=1)
+        return made
+
+    def past_of_derived(self, signature: Predicate, size: int, timed: bool = False) -> Relation:
+        made, new = self.relation(
+            f"{signature} recorded {'at U ' if timed else ''}before [{size}]", signature.arity + timed
+        )
+        if new:
+            source = self.derived_ticks(signature, 0) if timed else self.derived(signature)
+            # A tick at which something held stays one, whatever ends.
+            kind = "followed" if signature in self.revocable and not timed else "lasting"
+            self.record(source, made, size, kind, signature)
+        return made
+
+    def past_of_streamed(self, signature: Predicate, size: int, stream: str | None, timed: bool) -> Relation:
+        name = _name(signature, stream, f"streamed {'at U ' if timed else ''}before [{size}]")
+        made, new = self.relation(name, signature.arity + timed)
+        if new:
+            self.feed(signature, stream, Feed("timed past" if timed else "past", made, size))
+        return made
+
+    def lasting_streaks(self, made: Relation, signature: Predicate, size: int) -> None:
+        """`p(X) always in [size]`: what holds now and has held at all of the ticks before."""
+        row, _ = _columns(signature.arity)
+        if self.always_background(signature, None):
+            self.show_background(made, signature, alone=False)
+        present = RelationAtom(self.present(signature), row)
+        if size == 0:
+            self.copy(made, present, head=row)
+            return
+        streak, _ = self.relation(f"{signature} throughout [{size}]", signature.arity)
+        self.record(present.relation, streak, size, "streak", signature)
+        self.copy(made, present, RelationAtom(streak, row), head=row)
+        # Nothing is known before the first tick, at which whatever holds has always held.
+        self.copy(made, present, RelationAtom(self.relation(_FIRST_TICK, 0)[0], ()), head=row)
+
+    def present(self, signature: Predicate) -> Relation:
+        """What streams bring and rules derive now, without the background."""
+        if not self.is_input(signature, None):
+            return self.derived(signature)
+        row, _ = _columns(signature.arity)
+        made, new = self.relation(f"{signature} present", len(row))
+        if new:
+            self.fill(made, signature, TimeWindow(0), None, alone=False)
+        return made
+
+    # Sources --------------------------------------------------------------------------------------------------------
 
     def hop_source(
         self, signature: Predicate, window: Window, stream: str | None, timed_row: tuple[Variable, ...]
@@ -263,6 +408,9 @@ class _Assignment:
         """The ticks of a window."""
         if isinstance(window, TupleWindow):
             return self.tuple_ticks(window, stream)
+        if isinstance(window, KeyedWindow):
+            return self.clock(FOREVER)
+        assert isinstance(window, TimeWindow), "other windows are refused"
         if window.step is None:
             return self.clock(window.size)
         made, new = self.relation(f"clock {show(window)}", 1)
@@ -303,11 +451,12 @@ class _Assignment:
 
     def tuple_rows(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """The rows (X,U) of a tuple window."""
-        assert isinstance(window, TupleWindow)
-        feed = self.tuples[self.tuple_feed(window, stream)]
         made, new = self.relation(_name(signature, stream, f"at U in {show(window)}"), signature.arity + 1)
-        if new:
-            feed.relations[signature] = made
+        if new and isinstance(window, KeyedWindow):
+            self.keyed.append(KeyedFeed(window, signature, stream, made))
+        elif new:
+            assert isinstance(window, TupleWindow)
+            self.tuples[self.tuple_feed(window, stream)].relations[signature] = made
         return made
 
     def tuple_ticks(self, window: TupleWindow, stream: str | None) -> RelationAtom:
@@ -324,7 +473,7 @@ class _Assignment:
         made, new = self.relation(f"{signature} value", signature.arity)
         if new:
             elements = self.some(group.elements, TimeWindow(0), None)
-            self.groupings.append(Grouping(elements, made, group.function, group.width))
+            self.groupings.append(Grouping(elements, made, group.function, group.width, group.share))
         return made
 
     def never_clips(self, signature: Predicate, window: Window) -> bool:
@@ -394,8 +543,10 @@ class _Assignment:
             rules=tuple(self.rules),
             feeds=self.feeds,
             tuples=tuple(self.tuples),
+            keyed=tuple(self.keyed),
             counts=tuple(self.counts),
             groupings=tuple(self.groupings),
+            recordings=tuple(self.recordings),
             background=tuple(self.fed_forever),
             clocks=self.clocks,
             beats=self.beats,
@@ -403,6 +554,7 @@ class _Assignment:
             imports=imports,
             exports=exports,
             truth=self.memories.get(_TRUE),
+            first_tick=self.memories.get(_FIRST_TICK),
             same_pairs=same_pairs,
             same_keys=same_keys,
             representative=representative,

@@ -11,7 +11,8 @@ from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
 from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import Comparison, Expression, Operation, Program, Rule, names
+from thalweg.ir.nodes import Call, Comparison, Expression, Operation, Program, Rule, names
+from thalweg.model.functions import CONDITIONS
 from thalweg.planning.assign_memories import assign_memories
 from thalweg.planning.normalise import normalise
 from thalweg.planning.plan import Plan, PlanRule, RelationAtom
@@ -95,14 +96,19 @@ def _registers(rule: PlanRule) -> int:
     args = [arg for atom in atoms for arg in atom.args]
     sides = [side for test in rule.tests for side in (test.left, test.right)]
     widest = max(len(atom.args) for atom in atoms)
-    return len(names(*args, *sides)) + 2 * _operations((*args, *sides)) + widest
+    conditions = sum(test.operator.removeprefix("not ") in CONDITIONS for test in rule.tests)
+    return len(names(*args, *sides)) + 2 * (_operations((*args, *sides)) + conditions) + widest
 
 
 def _operations(expressions: Iterable[Expression]) -> int:
     count = 0
     for expression in expressions:
-        if isinstance(expression, Operation):
-            count += 1 + _operations((expression.left, expression.right))
+        match expression:
+            case Operation(_, left, right):
+                count += 1 + _operations((left, right))
+            case Call(_, args):
+                # Each argument after the first may take a step of its own.
+                count += len(args) + _operations(args)
     return count
 
 

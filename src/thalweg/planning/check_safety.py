@@ -8,21 +8,27 @@ a value, or as the result of an aggregate. Everything else only tests values: he
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
-from thalweg.ir.dependency import formulas
+from thalweg.ir.dependency import formulas, is_past
 from thalweg.ir.nodes import (
     Aggregate,
+    Always,
     At,
     Atom,
+    Call,
     Comparison,
     Constant,
     Expression,
     Formula,
+    InWindow,
+    KeyedWindow,
     Literal,
     Not,
     Now,
     Operation,
+    PastWindow,
     Program,
     Rule,
     TimeWindow,
@@ -34,8 +40,10 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.ir.text import show
+from thalweg.model.functions import FUNCTIONS
 from thalweg.model.predicate import Predicate
-from thalweg.model.term import NUMERIC, is_number
+from thalweg.model.term import NUMERIC
+from thalweg.model.values import number_of
 
 
 def check_safety(program: Program) -> list[Diagnostic]:
@@ -80,10 +88,16 @@ def check_binding(program: Program) -> Iterator[Diagnostic]:
 
 
 def check_windows(program: Program) -> Iterator[Diagnostic]:
-    """E205, E206 and E208: windows that cannot be, or cannot hold what is sought in them."""
+    """E205, E206, E208 and E212: windows that cannot be, or cannot hold what is sought in them."""
     for formula in _formulas(program):
         window = None if isinstance(formula, Now) else formula.window
         match window:
+            case PastWindow(size) if size <= 0:
+                message = f"the window `before {show(window)}` is empty"
+                help_ = "it ends before now, so it reaches back at least one tick, as in `before [1]`"
+                yield Diagnostic("E206", message, window.span, help=help_)
+            case KeyedWindow():
+                yield from _keyed_window(formula, window, program.derived)
             case TimeWindow(size, step) if size < 0 or (step is not None and step <= 0):
                 message = f"the window `{show(window)}` is negative or never moves"
                 help_ = "a window reaches back from now, in steps of at least one tick"
@@ -95,8 +109,8 @@ def check_windows(program: Program) -> Iterator[Diagnostic]:
                 yield from _tuple_window(formula, window, program.derived)
 
 
-def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[Predicate]) -> Iterator[Diagnostic]:
-    signature, of = formula.atom.signature, window.of
+def _counts_derived(formula: Formula, derived: frozenset[Predicate]) -> Iterator[Diagnostic]:
+    signature = formula.atom.signature
     if signature in derived and formula.stream is None:
         yield Diagnostic(
             "E205",
@@ -104,6 +118,26 @@ def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[Pred
             formula.span,
             help=f"use a time window, as in `{show(formula.atom)} in [10 sec]`, or the facts that it is derived from",
         )
+
+
+def _keyed_window(formula: Formula, window: KeyedWindow, derived: frozenset[Predicate]) -> Iterator[Diagnostic]:
+    if window.size <= 0:
+        message = f"the tuple window `{_text(window)}` is empty"
+        yield Diagnostic("E206", message, window.span, help="it holds at least one fact, as in `[1 # by D]`")
+    if isinstance(formula, Always):
+        yield Diagnostic(
+            "E212",
+            "`always` cannot be used with a window by key, which has no ticks of its own",
+            formula.span,
+            help=f"use `in` for some fact of the window, or `always` with a time window, as in "
+            f"`{_text(formula.atom)} always in [10 sec]`",
+        )
+    yield from _counts_derived(formula, derived)
+
+
+def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[Predicate]) -> Iterator[Diagnostic]:
+    signature, of = formula.atom.signature, window.of
+    yield from _counts_derived(formula, derived)
     if of is not None and of != signature:
         yield Diagnostic(
             "E208",
@@ -113,20 +147,110 @@ def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[Pred
         )
 
 
+def check_recorded(program: Program) -> Iterator[Diagnostic]:
+    """E210, E211, W203 and W205: what is remembered, and what rules expect to be."""
+    computed = program.derived | {signature for signature, _ in program.interface.imports}
+    kept = program.recorded | program.interface.inputs
+    timed = {rule.head.signature for rule in program.rules if rule.time is not None}
+    # What follows only from facts of its own predicate has its first ones from a stream.
+    founded = {rule.head.signature for rule in program.rules if not _is_recursive(rule)}
+    for rule in program.rules:
+        if rule.time is not None and rule.head.signature in program.recorded:
+            yield Diagnostic(
+                "E211",
+                f"`{rule.head.signature}` is recorded, so it cannot be derived for another tick than now",
+                rule.span,
+                help="derive it now, or leave it out of `#record`",
+            )
+    for formula in _formulas(program):
+        signature = formula.atom.signature
+        if signature not in computed or signature in kept or formula.stream is not None:
+            continue
+        if is_past(formula):
+            message = f"`before` looks at earlier ticks, but the conclusions of `{signature}` are not recorded"
+            yield Diagnostic("E210", message, formula.span, help=f"record them: `#record {signature}.`")
+        elif signature in founded - timed and _reaches_back(formula) and _is_written(formula):
+            message = f"the window sees `{signature}` at the present tick only, because it is derived and not recorded"
+            yield Diagnostic("W203", message, formula.span, help=f"record its conclusions: `#record {signature}.`")
+
+
+def check_directives(program: Program) -> Iterator[Diagnostic]:
+    """W205: `#record` and `#show` name what rules derive."""
+    derived = program.derived | {signature for signature, _ in program.interface.imports}
+    derived |= {program.equality.representative} if program.equality is not None else set()
+    for directive, named in (("record", program.recorded), ("show", program.interface.outputs or ())):
+        for signature in sorted(set(named) - derived):
+            similar = sorted(each for each in derived if each.name.lower() == signature.name.lower())
+            help_ = f"there is `{similar[0]}`" if similar else "write a rule for it, or leave it out"
+            yield Diagnostic("W205", f"`#{directive} {signature}.` has no effect: no rule derives it", help=help_)
+
+
+def _is_written(formula: Formula) -> bool:
+    """Whether people wrote it: rules of ontologies are made up, or come from tables about OWL's own predicates."""
+    return formula.span is not NOWHERE and not formula.atom.predicate.startswith(("'", "<http://www.w3.org/"))
+
+
+def _is_recursive(rule: Rule) -> bool:
+    return any(one.atom.signature == rule.head.signature for one, settled in formulas(rule.body) if not settled)
+
+
+def _reaches_back(formula: Formula) -> bool:
+    """Whether a formula has a window that is more than the present tick."""
+    return (
+        isinstance(formula, At | InWindow | Always)
+        and isinstance(formula.window, TimeWindow)
+        and formula.window.size > 0
+    )
+
+
+def check_readings(program: Program) -> Iterator[Diagnostic]:
+    """W204: a sum or an average over a window in which equal values of different ticks are one."""
+    for rule in program.rules:
+        for literal in rule.body:
+            if isinstance(literal, Aggregate) and literal.function in ("sum", "avg"):
+                yield from _merged_readings(literal)
+
+
+def _merged_readings(found: Aggregate) -> Iterator[Diagnostic]:
+    listed, values = names(*found.terms), names(found.terms[0])
+    for formula in found.body:
+        if not isinstance(formula, At | InWindow) or not names(formula.atom) & values or _is_latest(formula):
+            continue
+        if isinstance(formula, At) and (isinstance(formula.time, Constant) or formula.time.name in listed):
+            continue
+        time = formula.time if isinstance(formula, At) else Variable("T")
+        terms = ", ".join(map(_text, (*found.terms, time)))
+        text = f"{show(formula.atom)} at {show(time)} in …"
+        yield Diagnostic(
+            "W204",
+            f"`{found.function}` takes equal values of different ticks for one",
+            found.span,
+            help=f"list the tick as well, as in `{found.function}{{{terms} : {text}}}`",
+        )
+
+
+def _is_latest(formula: At | InWindow) -> bool:
+    """Whether a window holds one tick, or one fact for each key."""
+    match formula.window:
+        case TimeWindow(0) | KeyedWindow(1) | TupleWindow(1):
+            return True
+    return False
+
+
 def check_arithmetic(program: Program) -> Iterator[Diagnostic]:
-    """E207: `+ - * / mod`, `sum` and `avg` take numbers."""
+    """E207: `+ - * / mod`, functions such as `abs` and aggregates such as `sum` take numbers."""
     for rule in program.rules:
         words = _words(rule)
         for operand in _operands(rule):
             term = _constant(operand, words)
-            if term is not None and not is_number(term):
+            if term is not None and number_of(term) is None:
                 which = f"`{term}`" if isinstance(operand, Constant) else f"`{show(operand)}`, which is `{term}`,"
                 yield Diagnostic("E207", f"{which} is not a number", operand.span, help=_number_help(term))
 
 
 def check_memory(program: Program) -> Iterator[Diagnostic]:
     """W201: a time that nothing bounds asks for every fact since the stream began."""
-    derived = program.derived
+    derived = program.derived - program.recorded
     for rule in program.rules:
         bounded = {name for formula, settled in formulas(rule.body) if not settled for name in _bounds(formula)}
         for formula, _ in formulas(rule.body):
@@ -140,10 +264,15 @@ def check_memory(program: Program) -> Iterator[Diagnostic]:
                     )
 
 
+_NUMERIC_AGGREGATES: Final = ("sum", "avg", "stddev", "median", "quantile")
+
 CHECKS: tuple[Callable[[Program], Iterator[Diagnostic]], ...] = (
     check_arities,
     check_binding,
     check_windows,
+    check_recorded,
+    check_directives,
+    check_readings,
     check_arithmetic,
     check_memory,
 )
@@ -152,7 +281,7 @@ CHECKS: tuple[Callable[[Program], Iterator[Diagnostic]], ...] = (
 def _bounds(formula: Formula) -> frozenset[str]:
     """The time that a formula keeps from lying further back than its window."""
     match formula:
-        case At(_, Variable(name), TimeWindow(_, None)):
+        case At(_, Variable(name), TimeWindow(_, None) | PastWindow()):
             return frozenset((name,))
     return frozenset()
 
@@ -297,16 +426,25 @@ def _calculated(body: tuple[Literal, ...]) -> Iterator[Expression]:
                 yield from _within(left, right)
             case Aggregate(_, function, terms, inner):
                 yield from _within(*terms)
-                if function in ("sum", "avg") and not isinstance(terms[0], Operation):
+                if function in _NUMERIC_AGGREGATES and not isinstance(terms[0], Operation | Call):
                     yield terms[0]
                 yield from _calculated(inner)
 
 
 def _within(*expressions: Expression | None) -> Iterator[Expression]:
     for expression in expressions:
-        if isinstance(expression, Operation):
-            for side in (expression.left, expression.right):
-                yield from _within(side) if isinstance(side, Operation) else (side,)
+        match expression:
+            case Operation(_, left, right):
+                yield from _numeric(left, right)
+            case Call(function, args) if FUNCTIONS[function].numeric:
+                yield from _numeric(*args)
+            case Call(_, args):
+                yield from _within(*args)
+
+
+def _numeric(*operands: Expression) -> Iterator[Expression]:
+    for operand in operands:
+        yield from _within(operand) if isinstance(operand, Operation | Call) else (operand,)
 
 
 def _words(rule: Rule) -> dict[str, str]:
@@ -350,7 +488,7 @@ def _shown(name: str) -> str:
     return "_" if is_anonymous(name) else name
 
 
-def _text(node: Atom | Literal | Expression) -> str:
+def _text(node: Atom | Literal | Expression | KeyedWindow) -> str:
     """A node as it was written, on one line."""
     if node.span is NOWHERE:
         return show(node)

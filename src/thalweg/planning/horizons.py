@@ -7,6 +7,7 @@ A row is kept for a number of ticks after the one at which it was last fed or de
     p(X) in [9 step 5]              13, because a fact just after a hop waits for the next one
     p(X) always in [9], streamed    0, one tick at a time
     b(X) in the background          for ever, and so is `p(X) at U` where nothing bounds U
+    r(X) before [4], recorded       4 more than what r was derived from
     p(X) in [3 #]                   until other facts push it out: for ever, as far as time goes
 
 Where a tuple window, an aggregate or negation takes part, a row may be taken back before its horizon, and its horizon
@@ -51,21 +52,27 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
             else:
                 yield feed.relation.number, 1
                 yield feed.target.number, 0
-    for tuples in plan.tuples:
-        yield from ((relation.number, FOREVER) for relation in tuples.relations.values())
-        if tuples.ticks is not None:
-            yield tuples.ticks.number, FOREVER
+    yield from ((relation.number, FOREVER) for relation in plan.counted)
     yield from ((relation.number, FOREVER) for relation, _ in plan.background)
     yield from ((relation.number, FOREVER) for relation in plan.imports.values())
     yield from ((relation.number, size) for size, relation in plan.clocks.items())
     yield from ((relation.number, 0) for relation in plan.beats.values())
     yield from ((relation.number, FOREVER) for relation in (plan.truth, plan.representative) if relation is not None)
+    if plan.first_tick is not None:
+        yield plan.first_tick.number, 0
 
 
 def _passed_on(plan: Plan, kept: list[int]) -> Iterator[tuple[int, int]]:
     """What follows for the relations that are filled from others."""
     for rule in plan.rules:
-        yield rule.head.relation.number, min(_clipped(rule), *(kept[atom.relation.number] for atom in rule.positive))
+        premises = min(_clipped(rule), *(kept[atom.relation.number] for atom in rule.positive))
+        if premises > NEVER:
+            yield rule.head.relation.number, min(premises + rule.extension, FOREVER)
+    for recording in plan.recordings:
+        source = kept[recording.source.number]
+        if source > NEVER and recording.kind != "extended":
+            lasting = recording.kind == "lasting"
+            yield recording.target.number, min(source + recording.size, FOREVER) if lasting else FOREVER
     for count in plan.counts:
         source = kept[count.source.number]
         yield count.target.number, min(_complete(count), source)

@@ -27,6 +27,7 @@ from thalweg.ir.nodes import (
     Always,
     Comparison,
     Formula,
+    KeyedWindow,
     Literal,
     Not,
     Now,
@@ -75,9 +76,11 @@ class Use:
         return None if isinstance(self.formula, Now) else self.formula.window
 
     def places(self, key: str) -> tuple[int, ...]:
-        """The arguments where a variable stands."""
+        """The arguments where a variable stands; in a window by key it must be a key, whose facts are all together."""
         args = () if key in self.hidden else self.formula.atom.args
-        return tuple(place for place, arg in enumerate(args) if isinstance(arg, Variable) and arg.name == key)
+        standing = (place for place, arg in enumerate(args) if isinstance(arg, Variable) and arg.name == key)
+        by = self.window.by if isinstance(self.window, KeyedWindow) else range(len(args))
+        return tuple(place for place in standing if place in by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from thalweg.ir.nodes import (
     Literal,
     Not,
     Now,
+    PastWindow,
     Rule,
     TimeWindow,
     Variable,
@@ -63,9 +64,9 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
     keys = tuple(Variable(key) for key in sorted(global_names(rule, found) - {found.result.name}))
     width = len(keys)
     elements, value = Predicate(name, width + len(found.terms)), Predicate(f"{name}v", width + 1)
-    groups.append(Group(elements, value, found.function, width))
+    groups.append(Group(elements, value, found.function, width, found.share))
     bound = bound_by_formulas(found.body) >= {key.name for key in keys}
-    inner = found.body if bound else (*_positive(rest), *found.body)
+    inner = found.body if bound else (*_binding(rest, found.result.name), *found.body)
     yield from _split_aggregates(Rule(Atom(name, (*keys, *found.terms)), inner, span=rule.span), groups)
     yield from _split_aggregates(replace(rule, body=_with_value(found, name, keys, rest)), groups)
     if found.function in ("count", "sum"):
@@ -85,20 +86,14 @@ def _bind_by_atoms(rule: Rule, found: Aggregate, name: str) -> tuple[list[Rule],
     """
     rest = tuple(literal for literal in rule.body if literal is not found)
     groups = global_names(rule, found) - {found.result.name}
-    bound_late = groups & set(binders(rest).values())
-    if not bound_late:
+    if groups.isdisjoint(binders(rest, frozenset({found.result.name})).values()):
         return [], rest
-    known = bound_by_formulas(literal for literal in rest if not isinstance(literal, Aggregate))
-    first: list[Literal] = [literal for literal in rest if not isinstance(literal, Not | Comparison | Aggregate)]
-    for literal in rest:
-        variable = binders(rest).get(id(literal))
-        if isinstance(literal, Comparison) and variable and names(literal) - {variable} <= known:
-            first.append(literal)
-            known |= {variable}
+    first = _binding(rest, found.result.name)
+    known = names(*first)
     others = tuple(literal for literal in rest if literal not in first)
     used = names(rule.head, rule.time, found, *others)
     made = Atom(name, tuple(Variable(each) for each in sorted(known & used)))
-    return [Rule(made, tuple(first), span=rule.span)], (Now(made, span=found.span), *others)
+    return [Rule(made, first, span=rule.span)], (Now(made, span=found.span), *others)
 
 
 def _with_value(
@@ -113,13 +108,22 @@ def _with_value(
     return (*rest, value, Comparison("=", found.result, result, span=found.span))
 
 
-def _positive(body: Iterable[Literal]) -> tuple[Literal, ...]:
-    """The part of a body that can bind variables."""
-    return tuple(
-        literal
-        for literal in body
-        if (literal.operator == "=" if isinstance(literal, Comparison) else not isinstance(literal, Not | Aggregate))
-    )
+def _binding(body: tuple[Literal, ...], result: str) -> tuple[Literal, ...]:
+    """What binds variables in a body without the `result` of an aggregate: formulas, and `=` on what they bind.
+
+    >>> from thalweg.ir.text import show
+    >>> p, same = Now(Atom("p", (Variable("X"),))), Comparison("=", Variable("Y"), Variable("X"))
+    >>> [show(literal) for literal in _binding((p, same, Comparison("=", Variable("Z"), Variable("N"))), "N")]
+    ['p(X)', 'Y = X']
+    """
+    found: list[Literal] = [each for each in body if not isinstance(each, Not | Comparison | Aggregate)]
+    known, binding = names(*found), binders(body, frozenset({result}))
+    equations = [literal for literal in body if id(literal) in binding]
+    while ready := [each for each in equations if names(each) - {binding[id(each)]} <= known]:
+        known |= names(*ready)
+        found += ready
+        equations = [each for each in equations if each not in ready]
+    return tuple(found)
 
 
 def _project_negation(rule: Rule, name: str) -> Iterator[Rule]:
@@ -140,7 +144,7 @@ def bound_times(rule: Rule) -> Rule:
     sizes: dict[str, int] = {}
     for literal in rule.body:
         match literal:
-            case At(time=Variable(name), window=TimeWindow(size, None)):
+            case At(time=Variable(name), window=TimeWindow(size, None) | PastWindow(size)):
                 sizes[name] = min(size, sizes.get(name, size))
     return replace(rule, body=tuple(_bounded(literal, sizes) for literal in rule.body))
 

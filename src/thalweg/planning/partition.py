@@ -35,6 +35,7 @@ from thalweg.ir.nodes import (
     Hints,
     Interface,
     InWindow,
+    KeyedWindow,
     Literal,
     Not,
     Now,
@@ -47,6 +48,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything, uses
 from thalweg.planning.placing import Draft, name_of, place_rules
+from thalweg.planning.revocable import revocable
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,9 @@ def partition(program: Program) -> Partitioning:
     >>> x, y = Variable("X"), Variable("Y")
     >>> meet = Rule(Atom("a", (x,)), (Now(Atom("p", (x, y))), Not(Now(Atom("q", (y,))))))
     >>> stage, merging = partition(Program((meet,))).stages
-    >>> stage.keys, show(stage.program)
+    >>> stage.keys, show(stage.program.rules[0])
     (('Y',), "a'part(X) :- p'1(X,Y), not q'0(Y).")
-    >>> show(merging.program)
+    >>> show(merging.program.rules[0])
     "a'0(X0) :- a'0u(X0,_)."
     """
     return _Writer(program).partitioning()
@@ -190,6 +192,7 @@ class _Writer:
                 exports=frozenset((name, timed) for name, _, timed in supplies),
             ),
             equality=self.equality(draft),
+            recorded=frozenset(self.recorded(draft)),
             hints=self.hints(draft, routes, supplies),
         )
         return Stage(
@@ -218,6 +221,12 @@ class _Writer:
             static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in known.static),
             input_copies=frozenset(signature.renamed(draft.head(signature)) for signature in copies),
         )
+
+    def recorded(self, draft: Draft) -> Iterator[Predicate]:
+        """What a stage calls the recorded predicates that it derives or gets: each role of one remembers its facts."""
+        names = self.program.recorded
+        yield from (role[0].renamed(name_of(role)) for role in (*draft.roles, *draft.merged) if role[0] in names)
+        yield from (signature.renamed(draft.head(signature)) for signature in draft.located if signature in names)
 
     def equality(self, draft: Draft) -> Equality | None:
         """What a stage must know of equal things: pairs, to find representatives, or only those."""
@@ -273,10 +282,11 @@ def _lasting(program: Program) -> frozenset[Predicate]:
         rule.head.signature
         for rule in program.rules
         if any(isinstance(literal, Not | Aggregate | Always) for literal in rule.body)
-        or any(isinstance(use.window, TupleWindow) for use in uses(rule.body))
+        or any(isinstance(use.window, TupleWindow | KeyedWindow) for use in uses(rule.body))
     }
     needs = ((rule.head.signature, use.signature, 0) for rule in program.rules for use in uses(rule.body))
-    return program.derived - resting_on(uncertain, needs)
+    ended_early = revocable(program, program.rules, ()) if program.recorded else frozenset()
+    return program.derived - resting_on(uncertain, needs) - ended_early
 
 
 def _merging(route: Route) -> Rule:

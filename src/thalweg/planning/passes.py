@@ -15,6 +15,7 @@ from thalweg.planning.assign_memories import assign_memories
 from thalweg.planning.check_capacity import check_capacity, fit_capacity
 from thalweg.planning.check_endless import check_endless
 from thalweg.planning.check_safety import check_safety
+from thalweg.planning.check_unmatched import check_unmatched
 from thalweg.planning.fuse_input_copies import fuse_input_copies
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
@@ -38,7 +39,7 @@ def check(program: Program) -> list[Diagnostic]:
     found = check_safety(program) + check_strata(program)
     if any(one.severity == "error" for one in found):
         return found
-    return found + check_endless(program) + check_capacity(program)
+    return found + check_endless(program) + check_capacity(program) + check_unmatched(program)
 
 
 def plan(program: Program, target: Target = Target()) -> Plan:

@@ -8,9 +8,13 @@ does. Equal formulas share one memory. What can make a formula true decides how 
     q(X) in [9], q derived now           the derived relation itself
     q(X) in [9], q derived at U          a copy of (X,U), clipped to U+9
     p(X) in [9 step 5]                   a copy of (X,U), shown and hidden at the hops
-    p(X) in [3 #]                        a copy of the window's rows (X,U), which are taken back when pushed out
+    p(X) in [3 #], p(X) in [3 # by X]    a copy of the window's rows (X,U), which are taken back when pushed out
     p(X) always in [9], p streamed       fed from the run of ticks at which p(X) came
     q(X) always in [9]                   a count of the ticks of q(X) at U in [9]
+    r(X) in [9], r recorded              a copy of what is derived now, kept for 9 ticks more
+    r(X) before [9]                      fed a tick after r(X) was derived, until 9 ticks after it ended
+    r(X) at U in [9], r recorded         a row (X,U) for each tick at which r(X) is derived, until U+9
+    r(X) always in [9], r recorded       r(X) now, and a row that is fed when it has lasted for 9 ticks
     b(X) …, b in the background          rows for ever; under `at U` joined with the clock
 """
 
@@ -18,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from thalweg.ir.nodes import Comparison, Expression, Program, Rule, TimeWindow, TupleWindow, Window
+from thalweg.ir.nodes import Comparison, Expression, KeyedWindow, Program, Rule, TimeWindow, TupleWindow, Window
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 
@@ -43,9 +47,10 @@ class RelationAtom:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Shows a row (X,U) only while U lies in the window, and never before U."""
+    """Shows a row (X,U) only while U lies in the window, and never before U; with a `delay`, as many ticks later."""
 
     window: TimeWindow
+    delay: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,9 @@ class Join:
 class PlanRule:
     """A rule between relations; `timed` when the last column of the head is a tick.
 
-    `binds` says which comparisons bind a variable (`ir.binding`). There is a join for each atom that can set the rule
-    going, positive and negated, in that order, and one that goes back from a conclusion to its premises.
+    The head holds for `extension` ticks more than the premises. `binds` says which comparisons bind a variable
+    (`ir.binding`). There is a join for each atom that can set the rule going, positive and negated, in that order, and
+    one that goes back from a conclusion to its premises.
     """
 
     head: RelationAtom
@@ -69,6 +75,7 @@ class PlanRule:
     negative: tuple[RelationAtom, ...] = ()
     tests: tuple[Comparison, ...] = ()
     clip: Clip | None = None
+    extension: int = 0
     timed: bool = False
     origin: Rule | None = field(default=None, compare=False)
     binds: Mapping[int, str] = field(default_factory=dict, compare=False)
@@ -81,7 +88,7 @@ class Feed:
     """How the facts of one signature on one stream enter a relation.
 
     `seen`: a row until `size` ticks later · `timed`: with its tick · `run`: through `relation`, the run of ticks, into
-    `target` · `tuple`: see `TupleFeed`.
+    `target` · `past`, `timed past`: like `seen` and `timed`, but from the next tick on · `tuple`: see `TupleFeed`.
     """
 
     kind: str
@@ -101,6 +108,32 @@ class TupleFeed:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyedFeed:
+    """A window by key over the facts of one signature, and the relation that keeps the rows (X,U) in it."""
+
+    window: KeyedWindow
+    signature: Predicate
+    stream: str | None
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What `target` remembers of the rows of `source`, which hold now; `kind` says how.
+
+    `extended`: a rule copies them and keeps them for `size` ticks more · `lasting`: the same from the next tick on,
+    where nothing ends them before their horizon · `followed`: from the next tick on, while they hold and until `size`
+    ticks after · `streak`: while they hold, once they have held at `size` ticks before, or at all ticks.
+    """
+
+    source: Relation
+    target: Relation
+    size: int
+    kind: str
+    signature: Predicate
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """`target` has X when `source` has (X,U) for every tick U of the window."""
 
@@ -113,12 +146,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """`value` has one row for each group of `elements`."""
+    """`value` has one row for each group of `elements`; `share` is that of a quantile."""
 
     elements: Relation
     value: Relation
     function: str
     width: int
+    share: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +163,7 @@ class Group:
     value: Predicate
     function: str
     width: int
+    share: str | None = None
 
 
 InputCopy = tuple[Predicate, tuple[str, ...]]
@@ -190,8 +225,10 @@ class Plan:
     rules: tuple[PlanRule, ...] = ()
     feeds: Mapping[tuple[Predicate, str | None], list[Feed]] = field(default_factory=dict)
     tuples: tuple[TupleFeed, ...] = ()
+    keyed: tuple[KeyedFeed, ...] = ()
     counts: tuple[Count, ...] = ()
     groupings: tuple[Grouping, ...] = ()
+    recordings: tuple[Recording, ...] = ()
     background: tuple[tuple[Relation, Predicate], ...] = ()
     clocks: Mapping[int, Relation] = field(default_factory=dict)
     beats: Mapping[int, Relation] = field(default_factory=dict)
@@ -199,6 +236,7 @@ class Plan:
     imports: Mapping[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     exports: Mapping[tuple[Predicate, bool], Relation] = field(default_factory=dict)
     truth: Relation | None = None
+    first_tick: Relation | None = None
     same_pairs: Relation | None = None
     same_keys: Relation | None = None
     representative: Relation | None = None
@@ -219,6 +257,15 @@ class Plan:
         return self.target.mixed | (interface.inputs & known)
 
     @property
+    def counted(self) -> Iterator[Relation]:
+        """The relations whose rows tuple windows bring and take back: facts, and the ticks that a window spans."""
+        for feed in self.tuples:
+            yield from feed.relations.values()
+            if feed.ticks is not None:
+                yield feed.ticks
+        yield from (feed.relation for feed in self.keyed)
+
+    @property
     def needs(self) -> Iterator[tuple[int, int, int]]:
         """The numbers of relations and of those that they are filled from; 1 where those must be settled before."""
         for rule in self.rules:
@@ -227,3 +274,8 @@ class Plan:
             yield from ((head, atom.relation.number, 1) for atom in rule.negative)
         yield from ((each.target.number, each.source.number, 0) for each in self.counts)
         yield from ((each.value.number, each.elements.number, 1) for each in self.groupings)
+
+    @property
+    def remembers(self) -> Iterator[tuple[int, int, int]]:
+        """The numbers of relations and of those whose earlier rows they rest on, in the form of `needs`."""
+        yield from ((each.target.number, each.source.number, 0) for each in self.recordings)

@@ -1,20 +1,23 @@
 """Strata: what must be settled before what.
 
 A rule with `not b` or an aggregate over `b` can only be applied when all of `b` is known, so `b` lies in a lower
-stratum. Where such a need runs in a circle there is no order, and the program belongs to the answer-set tier.
+stratum. Where such a need runs in a circle there is no order, and the program belongs to the answer-set tier. What is
+sought `before` now is known already, so it needs no order.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Span
 from thalweg.ir.binding import bound_by_formulas
-from thalweg.ir.dependency import by_level, least_levels, resting_on, strata
+from thalweg.ir.dependency import by_level, least_levels, resting_on, settled_past, strata
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program, Rule, global_names
 from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import Plan
+
+Settled = Callable[[Formula], bool]
 
 TUPLES: Final = "tuple window"
 AGGREGATE: Final = "aggregate"
@@ -36,6 +39,7 @@ def stratify(plan: Plan) -> Plan:
     strata = least_levels(range(len(plan.relations)), plan.needs)
     assert strata is not None, "`check_strata` rejects a program without strata"
     uncertain = {relation.number for key, relation in plan.imports.items() if key not in plan.program.hints.irrevocable}
+    uncertain |= {each.target.number for each in plan.recordings if each.kind in ("followed", "streak")}
     retractable = resting_on(uncertain, plan.needs).union(*ended_early(plan).values())
     return replace(
         plan,
@@ -52,9 +56,8 @@ def ended_early(plan: Plan) -> dict[str, frozenset[int]]:
     >>> ended_early(plan(Program((Rule(Atom("a"), (Now(Atom("p")), Not(Now(Atom("q"))))),))))
     {'tuple window': frozenset(), 'aggregate': frozenset(), 'negation': frozenset({2})}
     """
-    counted = {relation for feed in plan.tuples for relation in (*feed.relations.values(), feed.ticks) if relation}
     causes = {
-        TUPLES: counted,
+        TUPLES: set(plan.counted),
         AGGREGATE: {grouping.value for grouping in plan.groupings},
         NEGATION: {rule.head.relation for rule in plan.rules if rule.negative},
     }
@@ -95,33 +98,40 @@ def check_strata(program: Program) -> list[Diagnostic]:
 
 
 def _needs(program: Program) -> Iterator[Need]:
+    is_settled = settled_past(program.rules)
     for rule in program.rules:
-        yield from (Need(rule.head.signature, *need) for need in _needed(rule.body, ""))
-        yield from (Need(rule.head.signature, *need) for need in _needed_for_groups(rule))
+        yield from (Need(rule.head.signature, *need) for need in _needed(rule.body, "", is_settled))
+        yield from (Need(rule.head.signature, *need) for need in _needed_for_groups(rule, is_settled))
 
 
-def _needed_for_groups(rule: Rule) -> Iterator[tuple[Predicate, bool, str, Span]]:
+def _needed_for_groups(rule: Rule, is_settled: Settled) -> Iterator[tuple[Predicate, bool, str, Span]]:
     """What says which groups there are, where an aggregate leaves that to the rest of the body."""
     for found in rule.body:
         if isinstance(found, Aggregate) and not bound_by_formulas(found.body) >= global_names(rule, found) - {
             found.result.name
         }:
             for literal in rule.body:
-                if isinstance(literal, Formula):
+                if isinstance(literal, Formula) and not is_settled(literal):
                     signature = literal.atom.signature
                     yield signature, True, f"{found.function} for each {signature}", found.span
 
 
-def _needed(body: tuple[Literal, ...], function: str) -> Iterator[tuple[Predicate, bool, str, Span]]:
+def _needed(
+    body: tuple[Literal, ...], function: str, is_settled: Settled
+) -> Iterator[tuple[Predicate, bool, str, Span]]:
     """What a body needs; inside an aggregate, in the words of its function."""
     for literal in body:
         match literal:
+            case Not(formula) if is_settled(formula):
+                pass
             case Not(formula):
                 words = f"not {formula.atom.signature}"
                 yield formula.atom.signature, True, f"{function}{{{words}}}" if function else words, literal.span
             case Aggregate(_, name, _, inner):
-                yield from _needed(inner, name)
+                yield from _needed(inner, name, is_settled)
             case Comparison():
+                pass
+            case formula if is_settled(formula):
                 pass
             case formula:
                 signature = formula.atom.signature

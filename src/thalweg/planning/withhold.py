@@ -8,7 +8,7 @@ A relation is *incomplete* when it may lack rows that it would have if nothing h
 lack rows derive less, and nothing false; so do the counts behind `always`, which need every tick of a window. Negation
 and aggregates derive falsehoods from what is missing, so they are withheld. Equality is not monotone either: whatever
 holds of a thing is output of its representative, which is another one when an edge is missing; then every rule is
-withheld.
+withheld. What remembers rows that were missing lacks them too, and what rests on its own past may lack them for ever.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def withhold(plan: Plan) -> Plan:
     if not plan.target.lacking:
         return plan
     lacking = (plan.memories[name].number for name in plan.target.lacking)
-    unsure = resting_on(lacking, [*plan.needs, *_linked(plan)])
+    unsure = resting_on(lacking, [*plan.needs, *plan.remembers, *_linked(plan)])
     if plan.representative is not None and plan.representative.number in unsure:
         return replace(plan, rules=(), groupings=(), incomplete=frozenset(range(len(plan.relations))))
     return replace(

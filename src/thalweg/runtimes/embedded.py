@@ -13,9 +13,10 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Emitter
+from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Emitter, RowEmitter
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
@@ -36,6 +37,9 @@ class Items(Protocol):
     @property
     def repeats(self) -> bool:
         """Whether the same items would come again if they were asked for again."""
+
+    def position(self) -> dict[str, Any] | None:
+        """Where to go on behind the items that were taken, as JSON; None where that cannot be said just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,30 @@ class Reasoner(Protocol):
     def collect(self, waiting: Iterable[Batch], /) -> None: ...
 
 
+class Savable(Protocol):
+    """The state of a reasoner between two ticks."""
+
+    def snapshot(self) -> bytes:
+        """All that a reasoner must know to go on; it has begun."""
+
+    def resume(self, data: bytes, /) -> None:
+        """Brings a reasoner that has not begun to where a snapshot was taken."""
+
+
+class Checkpoint(Protocol):
+    """Where the state of a run is kept, so that it can be resumed."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to save the state again."""
+
+    def save(self, state: Callable[[], bytes], /) -> None:
+        """Keeps the state; what was answered before stays."""
+
+    def finish(self, malformed: Diagnostic | None, /) -> None:
+        """The run is over, at a malformed line or at the end."""
+
+
 R = TypeVar("R", bound=Reasoner)
 Advance = Callable[[int, list[Batch]], Iterable[Any]]
 
@@ -75,7 +103,8 @@ class Embedded(Generic[R]):
     """A program at work; answers are made by the emitter that the settings name, or by one of its own.
 
     `advance` takes the engine through time where there is more to do than that; `present` gives an answer its final
-    form; `look` sees every batch that comes in.
+    form; `look` sees every batch that comes in, and `summary` says at the end what deserves a warning; `state` is what
+    must be saved of the engine, for a `checkpoint`.
     """
 
     def __init__(
@@ -87,9 +116,12 @@ class Embedded(Generic[R]):
         advance: Advance | None = None,
         present: Callable[[AnswerBlock], AnswerBlock] = lambda piece: piece,
         look: Callable[[Batch], object] | None = None,
+        summary: Callable[[], Iterable[Diagnostic]] = lambda: (),
         write_late: Callable[[str], None] | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
+        state: Savable | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.engine = engine
         self.settings = settings
@@ -102,7 +134,11 @@ class Embedded(Generic[R]):
         self._advance_engine = advance or engine.advance
         self._present = present
         self._look = look
+        self._summary = summary
         self._shedding = Shedding(report)
+        self._state = state
+        self._checkpoint = checkpoint
+        self._resumed = False
 
     def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
@@ -125,11 +161,22 @@ class Embedded(Generic[R]):
                     yield from self._advance(tick, batches)
                 if self.engine.dictionary.wants_collection:
                     self.engine.collect([*self._buffer.waiting(), *items.waiting()])
-                if self._interrupt.asked or self._watermark.is_complete:
+                if self._watermark.is_complete or (self._interrupt.asked and self._may_stop(items)):
                     break
+            if self._checkpoint is not None and self._checkpoint.is_due:
+                self._save(self._checkpoint, items)
+        if self._checkpoint is not None and self._goes_on_later(malformed):
+            self._save(self._checkpoint, items)
+            self._summarise()
+            return
         yield from self._end(cut_short=malformed is not None or self._interrupt.asked)
+        if self._checkpoint is not None:
+            self._checkpoint.finish(malformed)
         if malformed is not None:
             raise Rejected([malformed])
+        # A run that was resumed has not seen all that came.
+        for found in self._summary() if not self._resumed else ():
+            self._report(found)
 
     def _take(self, tick: int, batch: Batch) -> None:
         if self._look is not None:
@@ -165,6 +212,55 @@ class Embedded(Generic[R]):
             yield from self._advance(tick, batches)
         yield from self._catch_up()
         yield from self._emitter.finish()
+        self._summarise()
+
+    def _summarise(self) -> None:
         for summary in (self.late.summary(), self._shedding.summary()):
             if summary is not None:
                 self._report(summary)
+
+    # Saving ---------------------------------------------------------------------------------------------------------
+
+    def _may_stop(self, items: Items) -> bool:
+        """Whether a run that is interrupted can stop here: one that is resumed must be able to say where it was."""
+        return self._checkpoint is None or items.position() is not None
+
+    def _goes_on_later(self, malformed: Diagnostic | None) -> bool:
+        """Whether a run that can be resumed was interrupted: then its streams have not ended, and nothing is closed."""
+        return self._interrupt.asked and malformed is None and not self._watermark.is_complete
+
+    def _save(self, checkpoint: Checkpoint, items: Items) -> None:
+        """Takes a checkpoint, unless the input cannot be read on from just here."""
+        position = items.position()
+        if position is not None:
+            checkpoint.save(lambda: self.save(position))
+
+    def save(self, position: dict[str, Any]) -> bytes:
+        """The state of the run between two items; `position` is where the input goes on."""
+        assert self._state is not None
+        header = {
+            "position": position,
+            "watermark": self._watermark.save(),
+            "late": self.late.save(),
+            "shedding": self._shedding.save(),
+        }
+        rows = self._emitter.save() if isinstance(self._emitter, RowEmitter) else {}
+        engine = b"" if self.engine.now is None else self._state.snapshot()
+        return frame([encode(header, rows), engine, self._buffer.save(self.engine.dictionary)])
+
+    def load(self, saved: bytes) -> dict[str, Any]:
+        """Brings a run that has not begun to a saved state; the position from which the input goes on."""
+        assert self._state is not None
+        about, engine, waiting = unframe(saved)
+        header, rows = decode(about)
+        self._resumed = True
+        self._watermark.load(header["watermark"])
+        self.late.load(header["late"])
+        self._shedding.load(header["shedding"])
+        if isinstance(self._emitter, RowEmitter):
+            self._emitter.load(rows)
+        if engine:
+            self._state.resume(engine)
+        self._buffer.load(waiting, self.engine.dictionary)
+        position: dict[str, Any] = header["position"]
+        return position

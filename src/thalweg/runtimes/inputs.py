@@ -8,25 +8,30 @@ because the terms that they are made of must not be forgotten meanwhile.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
-from thalweg.connectors.arrivals import arrivals
+from thalweg.connectors.arrivals import arrivals, position_of
 from thalweg.connectors.batches import Facts, code_events
-from thalweg.connectors.files import FolderTransport
+from thalweg.connectors.files import FolderTransport, InputTransport
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.lines import State
 from thalweg.connectors.open import open_stream, text_stream
-from thalweg.connectors.readers import open_reader
+from thalweg.connectors.readers import Reader, open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
-from thalweg.connectors.transport import Transport
+from thalweg.connectors.transport import Positioned, Transport
 from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import Clock
 
 Timed = tuple[int, Batch] | Diagnostic
+Position = dict[str, Any]
+"""Where to go on reading, as JSON."""
 
 
 def open_all(streams: Iterable[str | Path | Source]) -> list[Transport]:
@@ -50,34 +55,36 @@ class Streams:
 
     def __init__(self, transports: Sequence[Transport], words: Dictionary, clock: Clock, interrupt: Interrupt) -> None:
         self._interrupt = interrupt
-        self._live = [(one, open_reader(one.name, one.stream, words, clock)) for one in transports if one.live]
+        self._live = [
+            _Live(one, open_reader(one.name, one.stream, words, clock), position_of(one))
+            for one in transports
+            if one.live
+        ]
         factors = [one.factor for one in transports if isinstance(one, ReplayTransport)]
         self._pace = Pace(clock.tick_length, min(factors)) if factors else None
         recorded = [one.inner if isinstance(one, ReplayTransport) else one for one in transports if not one.live]
-        self._recorded = Merge([Recording(_whole(one, words, clock, interrupt)) for one in recorded])
+        self._recorded = Merge([Recording(one, words, clock, interrupt) for one in recorded], interrupt)
         self._arrived: Timed | None = None
 
     def __iter__(self) -> Iterator[Timed | None]:
-        for which, block in arrivals([one for one, _ in self._live], self._interrupt):
-            reader = self._live[which][1]
-            for self._arrived in reader.feed(block) if block else reader.finish():
+        for which, block, position in arrivals([one.transport for one in self._live], self._interrupt):
+            live = self._live[which]
+            for self._arrived in live.reader.feed(block) if block else live.reader.finish():
                 if isinstance(self._arrived, tuple):
                     yield from self._recorded.up_to(self._arrived[0])
                 yield self._arrived
-            self._arrived = None
+            self._arrived, live.position = None, position
             yield None
         if not self._interrupt.asked:
             yield from self._recorded.up_to(inf) if self._pace is None else self._paced(self._pace)
 
     def _paced(self, pace: Pace) -> Iterator[Timed | None]:
-        for item in self._recorded.up_to(inf):
-            self._arrived = item
-            if isinstance(item, tuple) and pace.early(item[0]) > 0:
+        while (tick := self._recorded.next_tick) is not None:
+            if pace.early(tick) > 0:
                 yield None
-                if not pace.wait(item[0], self._interrupt):
+                if not pace.wait(tick, self._interrupt):
                     return
-            yield item
-        self._arrived = None
+            yield from self._recorded.up_to(tick)
 
     @property
     def repeats(self) -> bool:
@@ -88,6 +95,50 @@ class Streams:
         for item in (self._arrived, *self._recorded.heads()):
             if isinstance(item, tuple):
                 yield item[1]
+
+    def position(self) -> Position | None:
+        """Behind the last item that was taken, as JSON; None in the middle of what does not come again as it came."""
+        if self._arrived is not None:
+            return None
+        recorded = self._recorded.positions()
+        if None in recorded:
+            return None
+        return {"live": [one.save() for one in self._live], "recorded": recorded}
+
+    def seek(self, position: Position) -> None:
+        """Goes on behind a position, before the first item is taken."""
+        for live, saved in zip(self._live, position["live"], strict=True):
+            live.load(saved)
+        self._recorded.seek(position["recorded"])
+
+
+def check_resumable(transports: Iterable[Transport]) -> None:
+    """Refuses streams that a run which is resumed could not read on."""
+    for one in transports:
+        inner = one.inner if isinstance(one, ReplayTransport) else one
+        if isinstance(inner, InputTransport):
+            message = f"`{inner.name}` cannot be read again after a crash: with `--checkpoint` use a file or a broker"
+            raise Rejected([Diagnostic("E403", message)])
+
+
+@dataclass(slots=True)
+class _Live:
+    """A live stream; `position` is that behind the last block of which everything was taken."""
+
+    transport: Transport
+    reader: Reader
+    position: Any
+
+    def save(self) -> Position | None:
+        """None where the stream goes on with what it brings next."""
+        return None if self.position is None else {"at": self.position, "reader": self.reader.save()}
+
+    def load(self, saved: Position | None) -> None:
+        if saved is not None and isinstance(self.transport, Positioned):
+            self.transport.seek(saved["at"])
+            self.position = saved["at"]
+            if saved["reader"] is not None:
+                self.reader.load(saved["reader"])
 
 
 class Values:
@@ -108,56 +159,152 @@ class Values:
     def repeats(self) -> bool:
         return isinstance(self._events, Sequence)
 
+    def position(self) -> Position | None:
+        """What Python hands over is not read again."""
+        return None
+
     def waiting(self) -> Iterator[Batch]:
         return iter(())
 
 
-def _whole(transport: Transport, words: Dictionary, clock: Clock, interrupt: Interrupt) -> Iterator[Timed]:
-    for part in transport.parts() if isinstance(transport, FolderTransport) else (transport,):
-        reader = open_reader(part.name, transport.stream, words, clock)
-        for block in part.blocks(interrupt):
-            yield from reader.feed(block)
-        if not interrupt.asked:
-            yield from reader.finish()
-
-
-@dataclass(slots=True)
 class Recording:
-    """A recorded stream, and the next item of it."""
+    """A recorded stream, and the next item of it.
 
-    items: Iterator[Timed]
-    head: Timed | None = None
-    tick: int = 0
+    Its position is a place where reading can begin (before a block, or else before a file), and the number of items
+    that were taken since.
+    """
+
+    def __init__(self, transport: Transport, words: Dictionary, clock: Clock, interrupt: Interrupt) -> None:
+        self._transport = transport
+        self._context = words, clock
+        self._interrupt = interrupt
+        self._start = _Place()
+        self._place = self._start
+        self._read = 0
+        self._items = self._whole()
+        self.head: Timed | None = None
+        self.taken = True
+        self.tick = 0
 
     def step(self) -> bool:
         """Goes on to the next item; False at the end."""
-        self.head = head = next(self.items, None)
+        self.head = head = next(self._items, None)
+        self.taken = head is None
         # What is wrong has no tick of its own: it keeps its place behind what was written before it.
         if isinstance(head, tuple):
             self.tick = head[0]
         return head is not None
 
+    def position(self) -> Position | None:
+        """Behind the items that were taken; None in the middle of a block that may be cut otherwise the next time."""
+        items = self._read - (not self.taken)
+        if items and not self._place.repeats:
+            return None
+        place = self._place
+        return {"part": place.part, "at": place.at, "reader": place.reader, "items": items, "tick": self.tick}
+
+    def seek(self, position: Position) -> None:
+        """Goes on behind a position."""
+        self._start = self._place = _Place(position["part"], position["at"], position["reader"])
+        self.tick = position["tick"]
+        for _ in islice(self._items, position["items"]):
+            pass
+
+    def _whole(self) -> Iterator[Timed]:
+        for part, transport in enumerate(self._parts(), self._start.part):
+            reader = open_reader(transport.name, self._transport.stream, *self._context)
+            start = self._start if part == self._start.part else _Place(part)
+            if start.at is not None and isinstance(transport, Positioned):
+                transport.seek(start.at)
+            if start.reader is not None:
+                reader.load(start.reader)
+            yield from self._part(start, transport, reader)
+
+    def _parts(self) -> Iterable[Transport]:
+        transport = self._transport
+        return transport.parts(self._start.part) if isinstance(transport, FolderTransport) else (transport,)
+
+    def _part(self, start: "_Place", transport: Transport, reader: Reader) -> Iterator[Timed]:
+        self._place = replace(start, repeats=not isinstance(transport, Positioned) or transport.repeats)
+        self._read = 0
+        blocks = transport.blocks(self._interrupt)
+        while True:
+            self._mark(start.part, transport, reader)
+            block = next(blocks, None)
+            if block is None:
+                break
+            for item in reader.feed(block):
+                self._read += 1
+                yield item
+        if not self._interrupt.asked:
+            for item in reader.finish():
+                self._read += 1
+                yield item
+
+    def _mark(self, part: int, transport: Transport, reader: Reader) -> None:
+        """Reading can begin here, if transport and reader can say where that is."""
+        if isinstance(transport, Positioned) and (saved := reader.save()) is not None:
+            self._place, self._read = _Place(part, transport.position(), saved, transport.repeats), 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where reading can begin: in which file of a folder, behind what, and what the reader must know."""
+
+    part: int = 0
+    at: Any = None
+    reader: State | None = None
+    repeats: bool = True
+
 
 class Merge:
     """Recordings merged by tick, and in the order given within a tick."""
 
-    def __init__(self, recordings: Sequence[Recording]) -> None:
-        self._recordings = list(recordings)
-        self._begun = False
+    def __init__(self, recordings: Sequence[Recording], interrupt: Interrupt) -> None:
+        self._all = list(recordings)
+        self._flowing = list(recordings)
+        self._behind: Sequence[Recording] = recordings
+        self._interrupt = interrupt
 
     def up_to(self, tick: float) -> Iterator[Timed]:
         """Takes out what comes no later than a tick."""
-        if not self._begun:
-            self._recordings = [one for one in self._recordings if one.step()]
-            self._begun = True
-        while self._recordings:
-            first = min(self._recordings, key=attrgetter("tick"))
-            if first.tick > tick:
-                return
-            if first.head is not None:
-                yield first.head
-            if not first.step():
-                self._recordings.remove(first)
+        while (first := self._first()) is not None and first.tick <= tick:
+            assert first.head is not None
+            first.taken = True
+            self._behind = (first,)
+            yield first.head
+
+    @property
+    def next_tick(self) -> int | None:
+        """The tick of the next item; None at the end."""
+        first = self._first()
+        return None if first is None else first.tick
+
+    def _first(self) -> Recording | None:
+        """The recording whose turn it is; None at the end.
+
+        When the user asks to end, reading may have ended anywhere: what others have is no longer next.
+        """
+        self._step()
+        return None if self._interrupt.asked else min(self._flowing, key=attrgetter("tick"), default=None)
+
+    def _step(self) -> None:
+        """Has the next item of each recording at hand."""
+        behind, self._behind = self._behind, ()
+        for one in behind:
+            if not one.step():
+                self._flowing.remove(one)
 
     def heads(self) -> list[Timed | None]:
-        return [recording.head for recording in self._recordings]
+        """The items that have been read; one that was taken may still be in use."""
+        return [recording.head for recording in self._flowing]
+
+    def positions(self) -> list[Position | None]:
+        """Of each recording, behind what was taken."""
+        self._step()
+        return [recording.position() for recording in self._all]
+
+    def seek(self, positions: Sequence[Position]) -> None:
+        """Goes on behind positions."""
+        for recording, position in zip(self._all, positions, strict=True):
+            recording.seek(position)

@@ -7,7 +7,7 @@ is what the late channel holds: the event, and where the watermark stood when it
 
 import json
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic
 
@@ -35,6 +35,14 @@ class Late:
         self._count += len(facts)
         if self._write:
             self._write(_encode({"t": tick, "watermark": watermark, "stream": stream, "facts": facts}) + "\n")
+
+    def save(self) -> dict[str, Any]:
+        """What the warning at the end needs."""
+        return {"count": self._count, "first": self._first}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Counts on where another one was saved."""
+        self._count, self._first = saved["count"], saved["first"]
 
     def summary(self) -> Diagnostic | None:
         """The warning at the end of a run; None where no fact was late, or all went to the late channel."""

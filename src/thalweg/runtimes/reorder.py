@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from heapq import heappop, heappush
 
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.saved_batches import load_batches, save_batches
 
 
 class Reorder:
@@ -33,6 +35,16 @@ class Reorder:
         while self._ticks and self._ticks[0] <= last:
             tick = heappop(self._ticks)
             yield tick, self._batches.pop(tick)
+
+    def save(self, words: Dictionary) -> bytes:
+        """What is still held."""
+        held = ((tick, batch) for tick, batches in self._batches.items() for batch in batches)
+        return save_batches(held, words)
+
+    def load(self, saved: bytes, words: Dictionary) -> None:
+        """Holds what another one held."""
+        for tick, batch in load_batches(saved, words):
+            self.add(tick, batch)
 
     def waiting(self) -> list[Batch]:
         """What is still held."""

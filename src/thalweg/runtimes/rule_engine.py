@@ -4,6 +4,7 @@ from thalweg.engine.checkpoint import restore
 from thalweg.engine.engine import Engine
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Calendar
 from thalweg.planning.passes import Planner
 
 
@@ -25,13 +26,20 @@ class RuleEngine(Engine):
         memory: int | None = None,
         with_changes: bool = True,
         dictionary: Dictionary | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         planner = Planner(program)
-        super().__init__(planner.whole, planner, first, memory, with_changes, dictionary)
+        super().__init__(planner.whole, planner, first, memory, with_changes, dictionary, calendar)
 
     @classmethod
-    def restore(cls, program: Program, data: bytes, memory: int | None = None) -> "RuleEngine":
+    def restore(
+        cls, program: Program, data: bytes, memory: int | None = None, calendar: Calendar | None = None
+    ) -> "RuleEngine":
         """An engine that goes on where `snapshot` was taken."""
-        engine = cls(program, memory=memory)
-        restore(engine, data)
+        engine = cls(program, memory=memory, calendar=calendar)
+        engine.resume(data)
         return engine
+
+    def resume(self, data: bytes) -> None:
+        """Goes on where `snapshot` was taken of an engine for the same program; this one has not begun."""
+        restore(self, data)

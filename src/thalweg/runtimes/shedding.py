@@ -1,7 +1,7 @@
 """Facts that were shed for want of memory: which answers lack them, and what is reported of them."""
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -47,6 +47,16 @@ class Shedding:
             self._last = tick
         elif before:
             self._last = tick - 1
+
+    def save(self) -> dict[str, Any]:
+        """What the summary at the end needs."""
+        names = sorted(self._predicates)
+        return {"predicates": names, "since": self._since, "last": self._last, "missing": self._missing}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Follows on where another one was saved."""
+        self._predicates, self._since = set(saved["predicates"]), saved["since"]
+        self._last, self._missing = saved["last"], saved["missing"]
 
     def summary(self) -> Diagnostic | None:
         """What to report at the end; nothing where nothing was shed."""

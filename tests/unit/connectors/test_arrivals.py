@@ -30,9 +30,9 @@ class Script:
 def test_one_transport_needs_no_thread():
     before = threading.active_count()
     found = arrivals([Script([b"a", b"b"])], Interrupt())
-    assert next(found) == (0, b"a")
+    assert next(found) == (0, b"a", None)
     assert threading.active_count() == before
-    assert list(found) == [(0, b"b"), (0, b"")]
+    assert list(found) == [(0, b"b", None), (0, b"", None)]
 
 
 def test_no_transport_brings_nothing():
@@ -42,11 +42,11 @@ def test_no_transport_brings_nothing():
 def test_blocks_come_in_the_order_of_arrival():
     first, second = threading.Event(), threading.Event()
     found = arrivals([Script([second, b"later"]), Script([b"now", first])], Interrupt())
-    assert next(found) == (1, b"now")
+    assert next(found) == (1, b"now", None)
     second.set()
-    assert [next(found), next(found)] == [(0, b"later"), (0, b"")]
+    assert [next(found), next(found)] == [(0, b"later", None), (0, b"", None)]
     first.set()
-    assert list(found) == [(1, b"")]
+    assert list(found) == [(1, b"", None)]
 
 
 def test_a_failure_of_one_transport_is_a_failure():

@@ -54,7 +54,7 @@ def test_what_must_stay_absent_is_named():
 
 
 def test_an_aggregate_shows_its_elements():
-    proof = api.why("n(N) :- N = sum{V,X : p(X,V) in [4]}.", "n(5)", at=2, on=[(1, "p(x,2)"), (2, "p(y,3)")])
+    proof = api.why("n(N) :- N = sum{V,T : p(X,V) at T in [4]}.", "n(5)", at=2, on=[(1, "p(x,2)"), (2, "p(y,3)")])
     assert proof is not None
     (value,) = proof.because
     assert (value.claim, len(value.because)) == ("sum = 5 of 2", 2)

@@ -38,6 +38,7 @@ from thalweg.engine.layout import (
     NEEDS_HEAP,
     NEEDS_LISTS,
     NEEDS_PAUSE,
+    NEEDS_RESULT,
     NEEDS_ROWS,
     NOW,
     PAUSED,
@@ -54,12 +55,14 @@ from thalweg.engine.layout import (
     TABLE_STEPS,
     TABLE_WAKE,
 )
+from thalweg.engine.memo import Memo
 from thalweg.engine.memory import enlarge, new_arrays
 from thalweg.engine.tick import step
 from thalweg.ir.nodes import Interface
 from thalweg.languages.lars import read
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import Calendar
 from thalweg.planning.passes import plan
 
 NEEDS = {
@@ -68,6 +71,7 @@ NEEDS = {
     NEEDS_HEADS: "heads",
     NEEDS_HEAP: "heap",
     NEEDS_PAUSE: "a pause",
+    NEEDS_RESULT: "a result",
 }
 PHASES = {
     phases.NEGATED: "negated",
@@ -131,6 +135,7 @@ class Workbench:
         self.dictionary = Dictionary()
         self.table = assemble(self.plan, self.dictionary.code)
         self.arrays = new_arrays(self.table)
+        self.memo = Memo(self.dictionary, Calendar())
         if steps is not None:
             self.table.words[TABLE_STEPS] = steps
 
@@ -146,7 +151,9 @@ class Workbench:
                 return
             need = NEEDS[self.scalar(NEED)]
             yield need
-            if need != "a pause":
+            if need == "a result":
+                self.memo.answer(self.arrays.scalars)
+            elif need != "a pause":
                 self.arrays = enlarge(self.table, self.arrays)
                 self.arrays.scalars[PAUSED] = -1
             done = self.call(again=True)
@@ -154,6 +161,7 @@ class Workbench:
 
     def call(self, again: bool) -> bool:
         """Calls the kernel once; False when it came back early."""
+        self.memo.lend(self.arrays.scalars)
         return bool(step(self.table.words, self.arrays.scalars, *self._arguments, again))
 
     def run(self, tick: int, *feeds: Feed, last: int | None = None) -> None:

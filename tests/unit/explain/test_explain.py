@@ -239,6 +239,12 @@ def test_tuple_windows() -> None:
     assert "  [3 #] counts the facts of the whole input and keeps p/1, q/1" in explanation.as_text()
 
 
+def test_windows_by_key() -> None:
+    explanation = explained("a(D,V) :- p(D,V) in [3 # by D].")
+    assert explanation.as_data()["tuple_windows"] == [{"window": "[3 # by 1]", "stream": None, "keeps": ["p/2"]}]
+    assert "  [3 # by 1] counts the facts of p/2 in the whole input, for each key alone" in explanation.as_text()
+
+
 # Reading and looking ------------------------------------------------------------------------------------------------
 
 

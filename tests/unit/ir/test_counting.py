@@ -21,6 +21,7 @@ from thalweg.languages.lars import read
         "n(X+1) :- n(X), X < X+1.",
         "n(Y) :- n(X), X+1 = Y.",
         "n(N) :- n(M), N = M+1, M < N.",
+        "n(max(X, Y)) :- n(X), n(Y).",
     ],
 )
 def test_it_may_count_for_ever(rule: str) -> None:
@@ -41,6 +42,9 @@ def test_it_may_count_for_ever(rule: str) -> None:
         "n(X+1) :- n(X), X = 4.",
         "n(X+1) :- n(X), p(L), X < L.",
         "n(X) :- n(X), p(Y), Y > X + 1.",
+        "#record n/1. n(X+1) :- n(X) before [1].",
+        "#record n/1. n(X+1) :- m(X). m(X) :- n(X) before [1].",
+        "n(abs(X)) :- n(X), X < 3.",
     ],
 )
 def test_it_comes_to_an_end(rule: str) -> None:

@@ -18,6 +18,7 @@ PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X
 CHANGED = {
     "rules": PROGRAM.rules[:1],
     "background": (Fact("t", ("b",)),),
+    "recorded": frozenset({Predicate("q", 1)}),
     "annotations": TermAnnotations(stand_ins=True),
     "equality": Equality(Predicate("e", 2), None, Predicate("l", 2)),
 }

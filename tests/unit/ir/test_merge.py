@@ -30,6 +30,7 @@ WHOLE = {
         input_copies=frozenset({Predicate("g", 1)}),
         justification=Program((P,)),
     ),
+    "recorded": frozenset({Predicate("p", 0)}),
 }
 
 

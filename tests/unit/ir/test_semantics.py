@@ -8,14 +8,16 @@ from thalweg.ir.nodes import (
     Not,
     Now,
     Operation,
+    PastWindow,
     Program,
     Rule,
     TimeWindow,
     Variable,
 )
-from thalweg.ir.semantics import aggregate, answers
+from thalweg.ir.semantics import aggregate, answers, output
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 
 P, Q, X = Atom("p"), Atom("q"), Variable("X")
 
@@ -55,3 +57,36 @@ def test_least_and_greatest_do_not_depend_on_order() -> None:
     assert aggregate("min", {("2.0", "a"), ("2", "b")}) == aggregate("min", {("2", "b"), ("2.0", "a")})
     assert aggregate("max", {("x",)}) is None
     assert aggregate("count", {("x",), ("1",)}) == "2"
+
+
+def test_what_cannot_be_compared_is_handed_over() -> None:
+    rule = Rule(Atom("q", (X,)), (Now(Atom("p", (X,))), Comparison("<", X, Constant("3"))))
+    mixed: list[tuple[str, str]] = []
+    events = [Event(0, (Fact("p", ("1",)), Fact("p", ("a",))))]
+    found = list(answers(Program((rule,)), events, mixed=lambda test, one, other: mixed.append((one, other))))
+    assert found == [(0, frozenset({Fact("q", ("1",))}))]
+    assert set(mixed) == {("a", "3")}
+
+
+def test_an_aggregate_of_few_values() -> None:
+    one, two = {("4",)}, {("4", "a"), ("2.0", "b")}
+    assert [aggregate(name, one) for name in ("stddev", "median")] == [None, "4"]
+    assert [aggregate(name, two) for name in ("stddev", "median")] == ["1.414213562373095", "3"]
+    assert [aggregate("quantile", two, share) for share in ("0", "0.1", "1")] == ["2", "2.2", "4"]
+    assert [aggregate(name, {("x",)}) for name in ("stddev", "median")] == [None, None]
+    assert aggregate("quantile", {("x",)}, "0.5") is None
+
+
+def test_what_was_recorded_is_found_without_a_history() -> None:
+    """`output` and `answers` agree, though only one of them is given the ticks one after the other."""
+    on, off = Now(Atom("on")), InWindow(Atom("on"), PastWindow(1))
+    program = Program(
+        (Rule(Atom("on"), (Now(Atom("p")),)), Rule(Atom("on"), (off,)), Rule(Atom("is_on"), (on,))),
+        recorded=frozenset({Predicate("on", 0)}),
+    )
+    arrivals: list[tuple[Fact, int, str | None]] = [(Fact("p"), 2, None)]
+    by_ticks = dict(answers(program, [Event(2, (Fact("p"),))], first=0, last=5))
+    assert [output(program, 0, tick, [one for one in arrivals if one[1] <= tick]) for tick in range(6)] == [
+        by_ticks[tick] for tick in range(6)
+    ]
+    assert by_ticks[5] == {Fact("on"), Fact("is_on")}

@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Constant, Operation, Program, Variable
@@ -12,7 +13,7 @@ from thalweg.testing.strategies import programs
 X, ONE = Variable("X"), Constant("1")
 
 
-@given(programs())
+@given(st.one_of(programs(), programs(remembering=True, values=True)))
 def test_what_is_shown_reads_back(program: Program) -> None:
     again = lars.read(Source("shown", show(program)))
     # A lone `_` gets a new name from its reader, so the text is what can be compared.

@@ -9,7 +9,7 @@ from thalweg.languages.lars import FactReader, read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.model.term import quote
+from thalweg.model.term import constant
 from thalweg.model.time import Clock
 
 Told = tuple[int, Fact] | Diagnostic
@@ -161,7 +161,7 @@ def test_nothing_is_coded_before_what_stands_in_front_of_it_is_taken() -> None:
 terms = st.one_of(
     st.sampled_from(["x", "y1", "road", "<http://e.org/a,b>", "<http://e.org/(>", '"x"@en', "_:b", "7", "-2.50"]),
     st.integers(-(10**18), 10**18).map(str),
-    st.text(max_size=5).map(quote),
+    st.text(max_size=5).map(constant),
 )
 timed = st.tuples(
     st.integers(0, 5),

@@ -10,14 +10,19 @@ from numba import njit
 from thalweg.model.number import (
     ADD,
     COMPARISONS,
+    DIVERSE,
     DIVIDE,
+    FAILS,
+    HOLDS,
     LARGEST_INTEGER,
     LARGEST_MANTISSA,
     MODULO,
     MULTIPLY,
     NO_VALUE,
+    NUMERIC_FUNCTIONS,
     OPERATORS,
     SUBTRACT,
+    UNDECIDED,
     calculate,
     compare,
     order,
@@ -33,12 +38,16 @@ def compiled_calculate(operator: int, left: int, right: int) -> int:
 
 
 @njit
-def compiled_compare(operator: int, left: int, right: int) -> bool:
-    return compare(operator, left, right)
+def compiled_compare(operator: int, left: int, right: int, first: int, second: int) -> int:
+    return compare(operator, left, right, first, second)
 
 
 def integer(value: int) -> int:
     return (value << 2) | 1
+
+
+def text(beginning: int) -> int:
+    return (beginning << 3) | 7
 
 
 def decimal(mantissa: int, scale: int) -> int:
@@ -52,7 +61,8 @@ small_decimals = st.builds(decimal, st.integers(-(10**7), 10**7), st.integers(1,
 small = st.one_of(small_integers, small_decimals)
 numbers = st.one_of(integers, decimals, small)
 words = st.one_of(numbers, st.integers(0, 50).map(lambda entry: entry << 2), st.just(NO_VALUE))
-operators = st.sampled_from(sorted(OPERATORS.values()))
+values = st.one_of(words, st.integers(0, 3).map(text))
+operators = st.sampled_from(sorted((*OPERATORS.values(), *NUMERIC_FUNCTIONS.values())))
 comparisons = st.sampled_from(sorted(COMPARISONS.values()))
 
 
@@ -65,9 +75,9 @@ def test_compiled_arithmetic_is_plain_arithmetic(operator: int, left: int, right
     assert compiled_calculate(operator, left, right) == calculate(operator, left, right)
 
 
-@given(comparisons, words, words)
-def test_compiled_comparison_is_plain_comparison(operator: int, left: int, right: int) -> None:
-    assert compiled_compare(operator, left, right) == compare(operator, left, right)
+@given(comparisons, words, words, values, values)
+def test_compiled_comparison_is_plain_comparison(operator: int, left: int, right: int, first: int, second: int) -> None:
+    assert compiled_compare(operator, left, right, first, second) == compare(operator, left, right, first, second)
 
 
 @given(st.sampled_from((ADD, SUBTRACT, MULTIPLY)), small, small)
@@ -162,8 +172,24 @@ def test_what_has_no_fraction_and_does_not_fit_is_no_value() -> None:
 
 def test_a_constant_equals_itself_and_has_no_order() -> None:
     constant, other, number = 4, 8, integer(1)
-    assert compare(COMPARISONS["="], constant, constant)
-    assert compare(COMPARISONS["!="], constant, other)
-    for operator in ("<", "<=", ">", ">=", "="):
-        assert not compare(COMPARISONS[operator], constant, number)
-        assert not compare(COMPARISONS[operator], number, constant)
+    assert compare(COMPARISONS["="], constant, constant, NO_VALUE, NO_VALUE) == HOLDS
+    assert compare(COMPARISONS["!="], constant, other, NO_VALUE, NO_VALUE) == HOLDS
+    assert compare(COMPARISONS["="], constant, number, NO_VALUE, number) == FAILS
+    for operator in ("<", "<=", ">", ">="):
+        assert compare(COMPARISONS[operator], constant, number, NO_VALUE, number) == DIVERSE
+        assert compare(COMPARISONS[operator], number, constant, number, NO_VALUE) == DIVERSE
+
+
+def test_texts_are_ordered_by_their_beginnings_as_far_as_these_differ() -> None:
+    first, second = text(1), text(2)
+    assert compare(COMPARISONS["<"], 4, 12, first, second) == HOLDS
+    assert compare(COMPARISONS["<"], 4, 12, second, first) == FAILS
+    assert compare(COMPARISONS["<"], 4, 12, first, first) == UNDECIDED
+    assert compare(COMPARISONS["<="], 4, 4, first, first) == HOLDS
+    assert compare(COMPARISONS["="], 4, 12, first, first) == FAILS
+
+
+def test_times_are_equal_by_value() -> None:
+    assert compare(COMPARISONS["="], 4, 12, 8, 8) == HOLDS
+    assert compare(COMPARISONS["<"], 4, 12, -8, 8) == HOLDS
+    assert compare(COMPARISONS["<"], 4, 12, 8, text(9)) == DIVERSE

@@ -116,3 +116,25 @@ def test_why_goes_through_the_parts() -> None:
         "by busy(R) :- on(C,R) in [1].",
         "on(c,a) in [1] at 1",
     ]
+
+
+LACKING = "the answer of the window [4,4] does not contain"
+
+
+@pytest.mark.parametrize(
+    ("fact", "found"),
+    [
+        (("go", "c"), ["on(c,b) at 4   [stream] until 4", "but no `green(b)`: another part derives `green/1`"]),
+        (("busy", "c"), ["no `on(_,c) in [1]`: `on(c,b)` came at 4"]),
+        (("green", "b"), [f"the answer set program derives `green/1`, and {LACKING} `green(b)`"]),
+        (("red", "b"), [f"no rule derives `red/1`, and {LACKING} `red(b)`"]),
+    ],
+)
+def test_why_not_names_the_part(fact: tuple[str, str], found: list[str]) -> None:
+    parts = thalweg.api.load_part([RULES, LIGHTS], solving=SolveOptions(workers=0))
+    timing = thalweg.api.Timing(last=4)
+    chain = thalweg.api.run_to(parts, [(1, "on(c,a)"), (4, ["on(c,b)", "closed(b)"])], timing)
+    absence = chain.why_not(thalweg.Fact(fact[0], fact[1:]))
+    lines = [line.strip() for line in absence.render().splitlines()]
+    assert [line for line in lines if not line.startswith("not by")] == found
+    assert chain.why_not(thalweg.Fact("busy", ("b",))) is None

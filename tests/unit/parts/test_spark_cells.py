@@ -11,8 +11,8 @@ from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.runtimes.checkpoint_folder import Claim
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.run import check_claim, claim
 from thalweg.solvers.pool import SolverPool
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
@@ -128,6 +128,10 @@ def test_streams_without_events_have_no_windows() -> None:
     assert Cluster("a(X) :- p(X).", SolveOptions(), 2).take([]) == []
 
 
+def claim_of(cluster: Cluster) -> Claim:
+    return Claim(cluster.job.text, cluster.job.fingerprint)
+
+
 @pytest.mark.parametrize(
     ("program", "asking", "told"),
     [
@@ -140,9 +144,9 @@ def test_streams_without_events_have_no_windows() -> None:
 def test_a_checkpoint_belongs_to_a_program_and_to_how_it_is_asked(
     tmp_path: Path, program: str, asking: SolveOptions, told: str | None
 ) -> None:
-    claim(tmp_path, Cluster("a(X) :- p(X).", SolveOptions(window=2), 2).job, {})
+    claim_of(Cluster("a(X) :- p(X).", SolveOptions(window=2), 2)).make(tmp_path)
     with nullcontext() if told is None else pytest.raises(Rejected, match=f"belongs to {told}"):
-        check_claim(tmp_path, Cluster(program, asking, 2).job, {})
+        claim_of(Cluster(program, asking, 2)).check(tmp_path)
 
 
 @pytest.mark.skipif(not STREAMRULE.exists(), reason="the data is elsewhere")

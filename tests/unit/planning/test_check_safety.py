@@ -165,6 +165,58 @@ def test_what_must_be_kept_for_ever(text: str, expected: list[str]) -> None:
     assert all(one.severity == "warning" for one in found(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("h :- p in [3], p before [3], p at U before [3].", []),
+        ("#record a/0. a :- p. h :- a in [3], a before [3].", []),
+        ("a :- p. h :- a before [3].", [("E210", "a before [3]")]),
+        ("a :- p. h :- not a before [3].", [("E210", "a before [3]")]),
+        ("a :- p. h :- a from s before [3], a from s in [3].", []),
+        ("a :- p. h :- a in [3].", [("W203", "a in [3]")]),
+        (
+            "a :- p. h :- a always in [3], N = count{U : a at U in [2]}.",
+            [("W203", "a always in [3]"), ("W203", "a at U in [2]")],
+        ),
+        ("a :- p. h :- a in [0], a.", []),
+        ("a at T :- p at T in [3]. h :- a in [3].", []),
+        ("a(X) :- a(Y) in [3], e(Y,X).", []),
+        ("#record a/0. a :- p. h :- a at U.", [("W201", "a at U")]),
+        ("#record a/1. a(X) :- p(X). h :- a(X) in [1 # by X].", [("E205", "a(X) in [1 # by X]")]),
+        ("h :- p(X) always in [1 # by X].", [("E212", "p(X) always in [1 # by X]")]),
+    ],
+)
+def test_what_is_remembered(text: str, expected: list[tuple[str, str]]) -> None:
+    assert places(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "warned"),
+    [
+        ("avg{V : t(V) in [3]}", True),
+        ("sum{V + 1, S : s(S), r(S,V) in [3]}", True),
+        ("avg{V : t(V) at T in [3]}", True),
+        ("avg{V : t(V) before [3]}", True),
+        ("avg{V, S : r(S,V) in [2 # by S]}", True),
+        ("avg{V, T : t(V) at T in [3]}", False),
+        ("avg{V, S : r(S,V) in [1 # by S]}", False),
+        ("avg{V : t(V)}", False),
+        ("max{V : t(V) in [3]}", False),
+        ("sum{W, S : r(S,_) in [3], w(S,W)}", False),
+    ],
+)
+def test_readings_that_are_taken_for_one(aggregate: str, warned: bool) -> None:
+    assert [code for code, _ in places(f"h(N) :- N = {aggregate}.")] == ["W204"] * warned
+
+
+def test_directives_about_nothing() -> None:
+    messages = [(one.code, one.message, one.help) for one in found("#record c/1. #show b/2. b(X) :- p(X).")]
+    assert messages == [
+        ("W205", "`#record c/1.` has no effect: no rule derives it", "write a rule for it, or leave it out"),
+        ("W205", "`#show b/2.` has no effect: no rule derives it", "there is `b/1`"),
+    ]
+
+
 def test_diagnostics_come_in_the_order_of_the_text() -> None:
     text = "a(X) :- p(Y).\nb :- p(X,X), q(X) [3 # p/1].\nc(X + a) :- q(X)."
     assert [code for code, _ in places(text)] == ["E203", "E201", "E208", "E207"]

@@ -25,6 +25,12 @@ def program(text: str) -> Program:
         ("c :- not b. b :- not a. a :- p.", [["a/0"], ["b/0"], ["c/0"]]),
         ("n(N) :- N = count{X : r(X)}. r(X) :- p(X). r(X) :- r(Y), e(Y,X).", [["r/1"], ["n/1"]]),
         ("r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), r(Y,Z).", [["r/2"]]),
+        ("#record a/0. a :- not a before [1].", [["a/0"]]),
+        (
+            "#record a/1. a(X) :- p(X), N = count{Y : a(Y) at U before [3], not b(Y)}. b(X) :- a(X) before [1].",
+            [["b/1"], ["a/1"]],
+        ),
+        ("#record a/1. a(N) :- b(X), N = count{Y : e(X,Y)}. b(N) :- a(N) before [1].", [["a/1", "b/1"]]),
     ],
 )
 def test_strata(text: str, expected: list[list[str]]) -> None:

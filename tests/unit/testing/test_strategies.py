@@ -3,14 +3,15 @@
 from collections import Counter
 
 from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from thalweg import api
 from thalweg.ir.dependency import strata
-from thalweg.ir.nodes import Aggregate, Always, At, Comparison, Not, Program, TimeWindow, TupleWindow
+from thalweg.ir.nodes import Aggregate, Always, At, Comparison, KeyedWindow, Not, Program, TimeWindow, TupleWindow
 from thalweg.testing.strategies import programs
 
 
-@given(programs())
+@given(st.one_of(programs(), programs(remembering=True, values=True)))
 def test_a_program_is_accepted(program: Program) -> None:
     assert strata(program) is not None
     assert [found.code for found in api.check(program) if found.severity == "error"] == []
@@ -37,6 +38,7 @@ def test_programs_cover_the_language() -> None:
                 seen["hopping"] += isinstance(window, TimeWindow) and window.step is not None
                 seen["tuples"] += isinstance(window, TupleWindow) and window.of is None
                 seen["filtered tuples"] += isinstance(window, TupleWindow) and window.of is not None
+                seen["windows by key"] += isinstance(window, KeyedWindow)
                 seen["negated window"] += isinstance(literal, Not) and window is not None
                 seen["stream"] += formula.stream is not None
                 seen["at without window"] += isinstance(formula, At) and window is None
@@ -54,5 +56,13 @@ def test_programs_cover_the_language() -> None:
         "Comparison",
         "Aggregate",
     ]
-    expected += ["hopping", "tuples", "filtered tuples", "negated window", "stream", "at without window"]
+    expected += [
+        "hopping",
+        "tuples",
+        "filtered tuples",
+        "windows by key",
+        "negated window",
+        "stream",
+        "at without window",
+    ]
     assert [kind for kind in expected if not seen[kind]] == []

@@ -81,4 +81,6 @@ def _most(term: Expression) -> int:
             return int(text)
         case Operation("*", left, right):
             return _most(left) * _most(right)
-    return _most(term.left) + _most(term.right)
+        case Operation(_, left, right):
+            return _most(left) + _most(right)
+    raise TypeError("an answer set program has no functions")

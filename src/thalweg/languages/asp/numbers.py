@@ -48,7 +48,8 @@ class Numbers:
         odd = (kind == 2) | ((kind == 1) & ((value < LEAST) | (value > GREATEST)))
         if odd.any():
             return self._dictionary.spell(int(words[odd.argmax()]))
-        literals = np.unique(words[words & 7 == 4]) if self._literals < _MOST_LITERALS else ()
+        literals = words[words & 7 == 4] if self._literals < _MOST_LITERALS else words[:0]
+        literals = np.unique(literals[self._dictionary.values[literals >> 2] & 7 != 7])
         self._literals += len(literals)
         return next(filter(is_text_to_clingo, map(self._dictionary.spell, map(int, literals))), None)
 

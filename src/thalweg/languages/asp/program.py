@@ -58,6 +58,22 @@ class AspProgram:
         """Whether answers can hold facts of a predicate."""
         return not self._names_of_all.known_as(predicate).isdisjoint(self.shown)
 
+    def showing(self, predicates: Iterable[Predicate]) -> "AspProgram":
+        """The program with answers of some predicates, whatever its own `#show` says."""
+        known = self._names_of_all
+        nodes = tuple(node for node in self.nodes if type_of(node) != "ShowSignature")
+        return replace(
+            self,
+            shown=self.derived & {name for one in predicates for name in known.known_as(one)},
+            everywhere=tuple(statement(node) for node in nodes if type_of(node) in EVERYWHERE),
+            nodes=nodes,
+        )
+
+    @property
+    def derived(self) -> frozenset[Predicate]:
+        """The signatures that the program has rules or facts for."""
+        return frozenset(head for one in self.outlines for head in one.heads)
+
     def readers(self) -> Program:
         """Rules that read the inputs under the names that other programs have for them."""
         return Program(tuple(map(self._reader, self.inputs)))

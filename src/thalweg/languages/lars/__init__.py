@@ -10,6 +10,7 @@ becomes
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, Source
@@ -25,7 +26,12 @@ __all__ = ["LANGUAGE", "FactReader", "compile", "parse", "read", "read_fact"]
 def compile(sources: Sequence[Source], options: Options) -> tuple[Program, list[Diagnostic]]:
     """What can be read of texts, and what is wrong with the rest."""
     parsed = [parse(source, options.tick_length) for source in sources]
-    return merge([program for program, _ in parsed]), [found for _, wrong in parsed for found in wrong]
+    program = merge([program for program, _ in parsed])
+    # What one text shows is all that is shown, whatever the others derive.
+    shown = [one.interface.outputs for one, _ in parsed if one.interface.outputs is not None]
+    if shown:
+        program = replace(program, interface=replace(program.interface, outputs=frozenset().union(*shown)))
+    return program, [found for _, wrong in parsed for found in wrong]
 
 
 LANGUAGE: Final = Language("lars", (".lars",), compile, background=(".facts", ".lars"))

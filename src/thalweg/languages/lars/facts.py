@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import repeat
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.ir.nodes import Constant, Rule, names
@@ -133,6 +133,15 @@ class FactReader:
         if self._pending:
             source = Source(self.name, self._pending.partition("\n")[0], self._line)
             yield Diagnostic("E301", "the comment is not closed", Span(source, 0, 2), help="close it with `*/`")
+
+    def save(self) -> dict[str, Any]:
+        """What it must know to go on behind the blocks so far, as JSON."""
+        return {"prefixes": dict(self.prefixes), "pending": self._pending, "line": self._line}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Goes on where another reader was saved."""
+        self.prefixes.update(saved["prefixes"])
+        self._pending, self._line = saved["pending"], saved["line"]
 
     def _items(self, text: str) -> Iterator[Item]:
         simple, known, words_of, signatures = _SIMPLE.match, self.dictionary.words.get, self._words, self._signatures
@@ -363,6 +372,11 @@ class FactReader:
             self._words.forget_prefixes()
             self._signatures.clear()
             return None, begin + stop
+        if tree.data == "directive":
+            span = lowering.span(tree)
+            return Diagnostic(
+                "E301", "expected a fact, found a directive", span, help="directives belong in the program"
+            ), end
         rule = lowering.rule(tree)
         found = _malformed(lowering.diagnostics[0]) if lowering.diagnostics else self._from_rule(rule)
         return found, end if isinstance(found, Diagnostic) else begin + stop
@@ -436,7 +450,7 @@ def is_unicode(text: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def read_fact(text: str, name: str = "fact") -> Fact:
+def read_fact(text: str, name: str = "fact", prefixes: tuple[tuple[str, str], ...] = ()) -> Fact:
     """One fact without a time, as on the command line or in JSON; raises `Rejected`.
 
     >>> read_fact('a(x1, "b c", 007)')
@@ -448,22 +462,25 @@ def read_fact(text: str, name: str = "fact") -> Fact:
     found = _FACT.fullmatch(text)
     if found:
         try:
-            terms = tuple(canonical(term.group(), {}) for term in TERM.finditer(found[2] or ""))
-            return Fact(canonical(found[1], {}), terms)
+            known = dict(prefixes)
+            terms = tuple(canonical(term.group(), known) for term in TERM.finditer(found[2] or ""))
+            return Fact(canonical(found[1], known), terms)
         except ReadingError:
             pass
-    raise Rejected([_rejection(Source(name, text if text.rstrip().endswith(".") else f"{text}."))])
+    source = Source(name, text if text.rstrip().endswith(".") else f"{text}.")
+    raise Rejected([_rejection(source, dict(prefixes))])
 
 
-def _rejection(source: Source) -> Diagnostic:
+def _rejection(source: Source, prefixes: dict[str, str]) -> Diagnostic:
     """Why a text is not a fact."""
     tree, problem, _ = read_statement(source, len(source.text) - len(source.text.lstrip()))
     if tree is None:
         assert problem is not None
         return problem
-    if tree.data == "prefix":
+    if tree.data in ("prefix", "directive"):
         return Diagnostic("E101", "this is not a fact", Span(source, 0, len(source.text)), help="write `a(x1,y)`")
     lowering = Lowering(source, 1_000)
+    lowering.prefixes |= prefixes
     rule = lowering.rule(tree)
     if lowering.diagnostics:
         return lowering.diagnostics[0]

@@ -2,6 +2,8 @@
 
     p(X+1)              becomes   V'1 = X + 1, p(V'1)
     count{X : q(X)} > 3 becomes   V'1 = count{X : q(X)}, V'1 > 3
+    20 < V < 25         becomes   20 < V, V < 25
+    contains(X,"a")     becomes   a comparison
     _                   becomes   a variable of its own, _'1
 
 Nobody who writes a program would name a variable `V'1`; where text that was printed from the representation does, new
@@ -9,6 +11,8 @@ ones keep clear of it.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
 from typing import Final
 
 from lark import Token, Tree
@@ -19,27 +23,35 @@ from thalweg.ir.nodes import (
     Always,
     At,
     Atom,
+    Call,
     Comparison,
     Constant,
     Expression,
     Formula,
     InWindow,
+    KeyedWindow,
     Literal,
     Not,
     Now,
     Operation,
+    PastWindow,
     Rule,
     TimeWindow,
     TupleWindow,
     Variable,
     Window,
+    names,
 )
 from thalweg.languages.lars import windows
 from thalweg.languages.lars.parser import Statement
 from thalweg.languages.lars.terms import ReadingError, canonical
+from thalweg.model.functions import CONDITIONS, FUNCTIONS, MANY, Function, is_pattern
 from thalweg.model.predicate import Predicate
+from thalweg.model.values import moment_of, text_of
 
 Node = Tree[Token] | Token
+
+RESERVED: Final = frozenset(CONDITIONS)
 
 _SAME: Final = {"==": "=", "<>": "!="}
 
@@ -62,6 +74,21 @@ class Lowering:
         """`head :- body.`, `head at T :- body.` or a fact."""
         return _RuleLowering(self, tree).rule()
 
+    def predicates(self, directive: Statement) -> frozenset[Predicate]:
+        """The predicates that `#record` or `#show` names."""
+        found = set()
+        for tree in _trees(directive.children):
+            try:
+                found.add(self.predicate(tree))
+            except ReadingError as bad:
+                self.report(bad, self.span(tree))
+        return frozenset(found)
+
+    def predicate(self, tree: Statement) -> Predicate:
+        """`speed/2`"""
+        name, _, arity = tree.children
+        return Predicate(self.spell(str(name), self.span(name)), windows.arity(str(arity)))
+
     def spell(self, text: str, span: Span) -> str:
         """The canonical spelling of a term; what is wrong with it is written down, and reading goes on."""
         try:
@@ -69,6 +96,12 @@ class Lowering:
         except ReadingError as bad:
             self.report(bad, span)
             return text
+
+    def check_name(self, atom: Atom) -> None:
+        """E213 where a condition is used as a predicate."""
+        if atom.predicate in RESERVED:
+            way_out = f"use another name for the predicate, such as `{atom.predicate}_of`"
+            self.report(ReadingError("E213", f"`{atom.predicate}` is a condition, not a predicate", way_out), atom.span)
 
     def report(self, bad: ReadingError, span: Span) -> None:
         self.diagnostics.append(Diagnostic(bad.code, str(bad), span, help=bad.way_out))
@@ -99,7 +132,7 @@ class _RuleLowering:
         atom = self.atom(head)
         time = None
         if rest and rest[0].data == "time":
-            time = self.expression(rest.pop(0).children[0])
+            time = self.tick(self.expression(rest.pop(0).children[0]))
         return Rule(atom, tuple(self.literals(rest)), time, self.text.span(self.tree))
 
     def literals(self, trees: Iterable[Statement]) -> Iterator[Literal]:
@@ -113,13 +146,46 @@ class _RuleLowering:
     def literal(self, tree: Statement) -> Literal:
         match tree.data:
             case "negation":
-                return Not(self.formula(*_trees(tree.children)), self.text.span(tree))
+                (negated,) = _trees(tree.children)
+                condition = self.condition(negated)
+                if condition is not None:
+                    return replace(condition, operator=f"not {condition.operator}", span=self.text.span(tree))
+                return Not(self.formula(negated), self.text.span(tree))
             case "comparison":
-                left, sign, right = tree.children
-                return self.compared(self.expression(left), sign, self.expression(right), tree)
+                return self.comparison(tree)
             case "measure":
                 return self.measure(tree)
-        return self.formula(tree)
+        return self.condition(tree) or self.formula(tree)
+
+    def comparison(self, tree: Statement) -> Comparison:
+        """`20 < V < 25` is two comparisons, the first of which stands before the second."""
+        sides = [self.expression(side) for side in tree.children[::2]]
+        signs = tree.children[1::2]
+        chain = [self.compared(*each, tree) for each in zip(sides, signs, sides[1:], strict=False)]
+        self.before += chain[:-1]
+        return chain[-1]
+
+    def condition(self, tree: Statement) -> Comparison | None:
+        """`starts_with(D,"a")`, which is written as an atom; None where it is one."""
+        first, *rest = _trees(tree.children)
+        name, *args = first.children
+        if str(name) not in CONDITIONS:
+            return None
+        span = self.text.span(tree)
+        values = [self.expression(arg) for arg in args]
+        if rest or len(values) != 2:
+            way_out = f'it takes two texts, as in `{name}(X, "a")`; a predicate needs another name, such as `{name}_of`'
+            self.text.report(ReadingError("E213", f"`{name}` is a condition, not a predicate", way_out), span)
+            return Comparison("=", Constant("0"), Constant("0"), span)
+        if name == "matches" and isinstance(values[1], Constant):
+            self.check_pattern(values[1])
+        return Comparison(str(name), values[0], values[1], span)
+
+    def check_pattern(self, pattern: Constant) -> None:
+        text = text_of(pattern.term)
+        if text is not None and not is_pattern(text):
+            way_out = "write it in the syntax of RE2, which has no look-around and no references to groups"
+            self.text.report(ReadingError("E214", f"`{text}` is not a pattern", way_out), pattern.span)
 
     def compared(self, left: Expression, sign: Node, right: Expression, tree: Statement) -> Comparison:
         return Comparison(_SAME.get(str(sign), str(sign)), left, right, self.text.span(tree))
@@ -142,20 +208,30 @@ class _RuleLowering:
         return result
 
     def aggregate(self, result: Variable, tree: Statement, span: Span) -> Aggregate:
-        function, terms, *body = tree.children
-        assert isinstance(terms, Tree)
+        function, *_ = tree.children
+        terms, *body = _trees(tree.children)
+        share = next((str(child) for child in tree.children[1:] if isinstance(child, Token)), None)
         values = tuple(self.expression(term) for term in terms.children)
-        return Aggregate(result, str(function), values, tuple(self.literals(_trees(body))), span)
+        return Aggregate(result, str(function), values, tuple(self.literals(body)), self.share(share, span), span)
+
+    def share(self, written: str | None, span: Span) -> str | None:
+        """The share of a quantile."""
+        spelled = None if written is None else self.text.spell(written, span)
+        if spelled is not None and not 0 <= Fraction(spelled) <= 1:
+            way_out = "it lies between 0 and 1, as in `quantile(0.95){V : p(V)}`"
+            self.text.report(ReadingError("E213", f"`{written}` is not the share of a quantile", way_out), span)
+        return spelled
 
     def formula(self, tree: Statement) -> Formula:
         first, *rest = _trees(tree.children)
         parts = {part.data: part for part in rest}
         atom = self.atom(first)
+        self.text.check_name(atom)
         atom = Atom(atom.predicate, tuple(self.simple(arg) for arg in atom.args), atom.span)
         span = self.text.span(tree)
         stream = self.stream(parts["stream"]) if "stream" in parts else None
-        time = self.simple(self.expression(parts["time"].children[0])) if "time" in parts else None
-        window = self.window(next((part for part in rest if part.data.endswith("window")), None))
+        time = self.simple(self.tick(self.expression(parts["time"].children[0]))) if "time" in parts else None
+        window = self.past(parts["past"]) if "past" in parts else self.window(rest, atom)
         if tree.data == "always":
             assert window is not None
             return Always(atom, window, stream, span)
@@ -175,15 +251,28 @@ class _RuleLowering:
             return name[1:]
         return self.text.spell(name, self.text.span(tree.children[0]))
 
-    def window(self, tree: Statement | None) -> Window | None:
+    def window(self, parts: list[Statement], atom: Atom) -> Window | None:
+        tree = next((part for part in parts if part.data.endswith("window")), None)
         if tree is None:
             return None
         span = self.text.span(tree)
         try:
-            return self.time_window(tree, span) if tree.data == "time_window" else self.tuple_window(tree, span)
+            return self.time_window(tree, span) if tree.data == "time_window" else self.tuple_window(tree, atom, span)
         except ReadingError as bad:
             self.text.report(bad, span)
             return TimeWindow(0, span=span)
+
+    def past(self, tree: Statement) -> Window:
+        """`before [10 sec]`"""
+        (inner,) = _trees(tree.children)
+        span = self.text.span(inner)
+        try:
+            if inner.data != "time_window":
+                raise windows.not_before(self.text.written(span))
+            return windows.check_past_window(self.time_window(inner, span), self.text.written(span))
+        except ReadingError as bad:
+            self.text.report(bad, span)
+            return PastWindow(1, span)
 
     def time_window(self, tree: Statement, span: Span) -> TimeWindow:
         durations = [self.duration(duration) for duration in _trees(tree.children)]
@@ -195,15 +284,22 @@ class _RuleLowering:
         amount, *unit = map(str, tree.children[sign == -1 :])
         return sign * windows.ticks(amount, unit[0] if unit else None, self.text.tick_length)
 
-    def tuple_window(self, tree: Statement, span: Span) -> TupleWindow:
-        tokens = [child for child in tree.children if isinstance(child, Token)]
-        counted = [self.signature(child) for child in _trees(tree.children)]
-        window = TupleWindow(windows.count("".join(tokens)), counted[0] if counted else None, span)
-        return windows.check_tuple_window(window, self.text.written(span))
+    def tuple_window(self, tree: Statement, atom: Atom, span: Span) -> TupleWindow | KeyedWindow:
+        size = windows.count("".join(child for child in tree.children if isinstance(child, Token)))
+        (what,) = _trees(tree.children) or (None,)
+        windows.check_count(size, self.text.written(span))
+        if what is not None and what.data == "keys":
+            return KeyedWindow(size, tuple(self.columns(what, atom)), span)
+        return TupleWindow(size, None if what is None else self.text.predicate(what), span)
 
-    def signature(self, tree: Statement) -> Predicate:
-        name, _, arity = tree.children
-        return Predicate(self.text.spell(str(name), self.text.span(name)), windows.arity(str(arity)))
+    def columns(self, tree: Statement, atom: Atom) -> Iterator[int]:
+        """The places of the arguments that `by D, E` names."""
+        keys = [str(key) for key in tree.children]
+        unknown = [key for key in keys if key == "_" or key not in names(atom)]
+        if unknown:
+            way_out = "name variables that stand alone in an argument of the atom, as in `temp(D,V) in [1 # by D]`"
+            raise ReadingError("E212", f"`{unknown[0]}` is not an argument of `{atom.predicate}`", way_out)
+        return (number for number, arg in enumerate(atom.args) if isinstance(arg, Variable) and arg.name in keys)
 
     def expression(self, node: Node) -> Expression:
         span = self.text.span(node)
@@ -211,8 +307,28 @@ class _RuleLowering:
             return self.variable(node) if node.type == "VARIABLE" else Constant(self.text.spell(str(node), span), span)
         if node.data == "negative":
             return self.negative(node, span)
+        if node.data == "call":
+            return self.call(node, span)
         left, sign, right = node.children
         return Operation(str(sign), self.expression(left), self.expression(right), span)
+
+    def call(self, tree: Statement, span: Span) -> Expression:
+        """`round(X, 1)`; `mod(X, Y)` is another way to write `X mod Y`."""
+        name, *args = tree.children
+        values = tuple(map(self.expression, args))
+        if name == "mod" and len(values) == 2:
+            return Operation("mod", values[0], values[1], span)
+        function = FUNCTIONS.get(str(name))
+        if function is None:
+            known = ", ".join(["mod", *FUNCTIONS])
+            bad = ReadingError("E213", f"`{name}` is not a function", f"the functions are {known}")
+            self.text.report(bad, self.text.span(name))
+            return Constant("0", span)
+        if not function.least <= len(values) <= function.most:
+            way_out = "the reference page of the rule language lists the functions and their arguments"
+            self.text.report(ReadingError("E213", f"`{name}` takes {_how_many(function)}", way_out), span)
+            return Constant("0", span)
+        return Call(str(name), values, span)
 
     def negative(self, tree: Statement, span: Span) -> Expression:
         operand = tree.children[-1]
@@ -226,9 +342,14 @@ class _RuleLowering:
         self.anonymous += 1
         return Variable(f"_'{self.anonymous}", self.text.span(token))
 
+    def tick(self, time: Expression) -> Expression:
+        """A time behind `at` is the tick that it falls into."""
+        moment = moment_of(time.term) if isinstance(time, Constant) else None
+        return time if moment is None else Constant(str(moment // (1_000 * self.text.tick_length)), time.span)
+
     def simple(self, expression: Expression) -> Variable | Constant:
         """A variable in the place of an operation, which is calculated before."""
-        if not isinstance(expression, Operation):
+        if not isinstance(expression, Operation | Call):
             return expression
         variable = self.new_variable(expression.span)
         self.before.append(Comparison("=", variable, expression, expression.span))
@@ -239,6 +360,14 @@ class _RuleLowering:
         while f"V'{self.fresh}" in self.taken:
             self.fresh += 1
         return Variable(f"V'{self.fresh}", span)
+
+
+def _how_many(function: Function) -> str:
+    if function.most == 1:
+        return "one argument"
+    if function.least == function.most:
+        return f"{function.least} arguments"
+    return f"{function.least} or 2 arguments" if function.most < MANY else "at least one argument"
 
 
 def _trees(children: Iterable[Node]) -> list[Statement]:

@@ -23,6 +23,7 @@ Statement = Tree[Token]
 
 BLANK: Final = re.compile(r"(?:\s+|%[^\n]*|//[^\n]*|/\*(?s:.*?)\*/)*")
 _PLAIN: Final = re.compile(rf"{GROUND}[ \t]*\.")
+_DIRECTIVE: Final = re.compile(r"@prefix\b|#record\b|#show\b")
 # What may hide a dot; a dot inside a line, without a space behind it, is more likely part of a name or number.
 _NEXT_END: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|%[^\n]*|//[^\n]*|/\*(?s:.*?)\*/|\.(?=\s|\Z|%|/)')
 
@@ -88,7 +89,7 @@ def _skip(text: str, position: int) -> int:
 def read_statement(source: Source, position: int) -> Read:
     """The statement that starts at a position."""
     text = source.text
-    if text[position] == "@" and not re.compile(r"@prefix\b").match(text, position):
+    if text[position] in "@#" and not _DIRECTIVE.match(text, position):
         return Read(None, _unknown_directive(source, position), _next_statement(text, position))
     parser: Any = _lark().parse_interactive(TextSlice(text, position, len(text)))
     before = position
@@ -149,22 +150,22 @@ def _forgotten_end(source: Source, parser: Any, before: int, place: int) -> Read
 
 
 def _unknown_directive(source: Source, position: int) -> Diagnostic:
-    found = re.compile(r"@[A-Za-z]*").match(source.text, position)
+    found = re.compile(r"[@#][A-Za-z]*").match(source.text, position)
     assert found is not None
     return Diagnostic(
         "E102",
         f"unknown directive `{found.group()}`",
         Span(source, position, found.end()),
-        help="the only directive is `@prefix`, as in `@prefix ex: <http://example.org/> .`",
+        help="the directives are `@prefix ex: <http://example.org/> .`, `#record p/1.` and `#show p/1.`",
     )
 
 
-_TERMS: Final = {"VARIABLE", "NAME", "NUMBER", "STRING", "IRI", "PREFIXED", "BLANK", "MINUS", "LPAR"}
+_TERMS: Final = {"VARIABLE", "NAME", "NUMBER", "STRING", "IRI", "PREFIXED", "BLANK", "MOMENT", "MINUS", "LPAR"}
 _SPELLING: Final = {
     "RPAR": "`)`", "COMMA": "`,`", "_END": "`.`", "_IF": "`:-`", "RSQB": "`]`", "RBRACE": "`}`", "COLON": "`:`",
     "LBRACE": "`{`", "COMPARE": "a comparison such as `<`", "_AT": "`at`", "_IN": "`in`",
     "LSQB": "a window such as `[10]`", "NAMESPACE": "a prefix such as `ex:`", "IRI": "an IRI such as `<http://example.org/>`",
-    "NUMBER": "a number", "NAME": "a unit such as `sec`", "HASH": "`#`", "_STEP": "`step`",
+    "NUMBER": "a number", "NAME": "a unit such as `sec`", "HASH": "`#`", "_STEP": "`step`", "_BEFORE": "`before`",
 }  # fmt: skip
 
 

@@ -1,14 +1,15 @@
 """A whole text becomes a program; or everything that is wrong with it."""
 
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
-from thalweg.ir.nodes import Constant, Expression, Operation, Program, Rule, names
-from thalweg.languages.lars.lower import Lowering
+from thalweg.ir.nodes import Constant, Expression, Interface, Program, Rule, names
+from thalweg.ir.semantics import value
+from thalweg.ir.text import show
+from thalweg.languages.lars.lower import RESERVED, Lowering
 from thalweg.languages.lars.parser import Plain, Statement, read_statement, statements
 from thalweg.languages.lars.terms import ReadingError, canonical
 from thalweg.languages.lars.ticker import replace_built_ins
 from thalweg.model.fact import Fact
-from thalweg.model.number import NO_VALUE, OPERATORS, calculate, read_number, show_number
-from thalweg.model.term import is_number
+from thalweg.model.predicate import Predicate
 
 
 def read(source: Source, tick_length: int = 1_000) -> Program:
@@ -40,7 +41,7 @@ def parse(source: Source, tick_length: int = 1_000) -> tuple[Program, list[Diagn
             reading.plain(found)
         else:
             reading.statement(found)
-    program = replace_built_ins(Program(tuple(reading.rules), tuple(reading.facts)))
+    program = replace_built_ins(reading.program())
     return program, sorted(reading.text.diagnostics, key=lambda found: found.span.start)
 
 
@@ -52,27 +53,48 @@ class _Reading:
         self.rules: list[Rule] = []
         self.facts: list[Fact] = []
         self.first: dict[str, tuple[Fact, Span]] = {}
+        self.recorded: frozenset[Predicate] = frozenset()
+        self.shown: frozenset[Predicate] | None = None
+
+    def program(self) -> Program:
+        return Program(tuple(self.rules), tuple(self.facts), Interface(outputs=self.shown), recorded=self.recorded)
 
     def statement(self, tree: Statement) -> None:
         if tree.data == "prefix":
             self.text.declare(tree)
             return
+        if tree.data == "directive":
+            self.directive(tree)
+            return
         rule = self.text.rule(tree)
+        self.text.check_name(rule.head)
         if rule.body or rule.time is not None or names(rule.head):
             self.rules.append(rule)
             return
-        self.add(Fact(rule.head.predicate, tuple(map(self.value, rule.head.args))), rule.span)
+        self.add(Fact(rule.head.predicate, tuple(map(self.term, rule.head.args))), rule.span)
+
+    def directive(self, tree: Statement) -> None:
+        predicates = self.text.predicates(tree)
+        if tree.children[0] == "#record":
+            self.recorded |= predicates
+        else:
+            self.shown = (self.shown or frozenset()) | predicates
 
     def plain(self, plain: Plain) -> None:
         prefixes = self.text.prefixes
+        if plain.predicate in RESERVED:
+            return self.closely(plain)
         try:
             fact = Fact(canonical(plain.predicate, prefixes), tuple(canonical(term, prefixes) for term in plain.terms))
         except ReadingError:
-            # The parser knows the place of each term, so that the diagnostic can show the one that is wrong.
-            tree = read_statement(self.text.source, plain.start).tree
-            assert tree is not None
-            return self.statement(tree)
+            return self.closely(plain)
         self.add(fact, Span(self.text.source, plain.start, plain.end))
+
+    def closely(self, plain: Plain) -> None:
+        """The parser knows the place of each term, so that the diagnostic can show the one that is wrong."""
+        tree = read_statement(self.text.source, plain.start).tree
+        assert tree is not None
+        self.statement(tree)
 
     def add(self, fact: Fact, span: Span) -> None:
         """A fact has no place of its own, so facts that differ in their number of arguments are noticed here."""
@@ -91,24 +113,13 @@ class _Reading:
             )
         )
 
-    def value(self, expression: Expression) -> str:
+    def term(self, expression: Expression) -> str:
         """The term that a ground expression stands for."""
         if isinstance(expression, Constant):
             return expression.term
-        assert isinstance(expression, Operation)
-        left, right = self.value(expression.left), self.value(expression.right)
-        word = calculate(OPERATORS[expression.operator], _word(left), _word(right))
-        if word != NO_VALUE:
-            return show_number(word)
-        error = ReadingError(
-            "E207",
-            f"`{left} {expression.operator} {right}` has no value",
-            "use numbers, and do not divide by zero",
-        )
+        found = value(expression, {})
+        if found is not None:
+            return found
+        error = ReadingError("E207", f"`{show(expression)}` has no value", "use numbers, and do not divide by zero")
         self.text.report(error, expression.span)
         return "0"
-
-
-def _word(term: str) -> int:
-    word = read_number(term) if is_number(term) else None
-    return NO_VALUE if word is None else word

@@ -3,6 +3,7 @@
     ex:road1        becomes   <http://example.org/road1>
     007             becomes   7
     "x"@EN          becomes   "x"@en
+    @2026-11-15     becomes   "2026-11-15"^^<http://www.w3.org/2001/XMLSchema#date>
     "3"^^<http://www.w3.org/2001/XMLSchema#integer>   becomes   3
 
 Two terms are the same when they are spelled the same, so every way to write one must end in one spelling.
@@ -14,15 +15,17 @@ from typing import Final
 
 from thalweg.model.number import LARGEST_INTEGER, read_number, show_number
 from thalweg.model.term import NUMERIC, quote, unquote
+from thalweg.model.values import moment_of
 
 _NAME = r"[a-z][A-Za-z0-9_]*"
 _IRI = r'<[^<>"{}|^`\\\s]+>'
 _PREFIXED = r"(?:[a-z][A-Za-z0-9_-]*)?:[A-Za-z0-9_]+(?:-+[A-Za-z0-9_]+)*"
 _STRING = rf'"(?:[^"\\\n]|\\[nrt"\\])*"(?:@[A-Za-z]+(?:-[A-Za-z0-9]+)*|\^\^(?:{_IRI}|{_PREFIXED}))?'
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_MOMENT = r"@[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
 
 PREDICATE: Final = re.compile(rf"{_PREFIXED}|{_NAME}|{_IRI}")
-TERM: Final = re.compile(rf"{_PREFIXED}|{_NAME}|{_IRI}|{_STRING}|{_NUMBER}|_:[A-Za-z0-9_]+")
+TERM: Final = re.compile(rf"{_PREFIXED}|{_NAME}|{_IRI}|{_STRING}|{_NUMBER}|_:[A-Za-z0-9_]+|{_MOMENT}")
 # An atom without variables, on one line: its predicate, and its terms if there are any.
 GROUND: Final = rf"({PREDICATE.pattern})(?:\([ \t]*((?:{TERM.pattern})(?:[ \t]*,[ \t]*(?:{TERM.pattern}))*)?[ \t]*\))?"
 
@@ -53,6 +56,8 @@ def canonical(text: str, prefixes: Mapping[str, str]) -> str:
         return text
     if first.isdigit() or first == "-":
         return number(text)
+    if first == "@":
+        return _moment(text)
     return _resolved(text, prefixes) if ":" in text else text
 
 
@@ -72,8 +77,18 @@ def number(text: str) -> str:
     return show_number(word)
 
 
+def _moment(text: str) -> str:
+    """The typed literal for a date or a time behind `@`."""
+    term = f'"{text[1:]}"^^{_XSD}{"dateTime" if "T" in text else "date"}>'
+    if moment_of(term) is None:
+        raise ReadingError("E101", f"`{text}` is not a time", "write it as in `@2026-11-15T08:00:00Z`")
+    return term
+
+
 def _resolved(text: str, prefixes: Mapping[str, str]) -> str:
     prefix, _, local = text.partition(":")
+    if prefix == "xsd" and prefix not in prefixes:
+        return f"{_XSD}{local}>"
     if prefix not in prefixes:
         way_out = f"declare it first: `@prefix {prefix}: <http://example.org/> .`"
         raise ReadingError("E103", f"unknown prefix `{prefix}:`", way_out)

@@ -3,6 +3,8 @@
     [10 sec]            becomes   TimeWindow(10)            with ticks of one second
     [5 min step 1 min]  becomes   TimeWindow(300, step=60)
     [3 # p/2]           becomes   TupleWindow(3, of="p/2")
+    [1 # by D]          becomes   KeyedWindow(1, by=(0,))   behind `temp(D,V)`
+    before [10 sec]     becomes   PastWindow(10)
 
 A duration that falls between two ticks is an error and not rounded: the answers would not be those of the text.
 """
@@ -11,7 +13,7 @@ from decimal import Decimal
 from math import gcd
 from typing import Final
 
-from thalweg.ir.nodes import TimeWindow, TupleWindow
+from thalweg.ir.nodes import PastWindow, TimeWindow
 from thalweg.languages.lars.terms import ReadingError, number
 from thalweg.model.number import LARGEST_INTEGER
 from thalweg.model.time import UNITS
@@ -67,12 +69,27 @@ def check_time_window(window: TimeWindow, written: str) -> TimeWindow:
     return window
 
 
-def check_tuple_window(window: TupleWindow, written: str) -> TupleWindow:
-    """The window, if there is room for a fact in it."""
-    if window.size <= 0:
+def check_past_window(window: TimeWindow, written: str) -> PastWindow:
+    """The window of `before`, if it has a tick and does not hop."""
+    if window.step is not None:
+        raise not_before(written)
+    if window.size == 0:
+        way_out = "it ends before now, so it reaches back at least one tick, as in `before [1]`"
+        raise ReadingError("E206", f"the window `before {written}` is empty", way_out)
+    return PastWindow(window.size, window.span)
+
+
+def not_before(written: str) -> ReadingError:
+    """`before` with a window of another kind."""
+    way_out = "use `before` with a plain time window, as in `before [10 sec]`"
+    return ReadingError("E210", f"`before` cannot use the window `{written}`", way_out)
+
+
+def check_count(size: int, written: str) -> None:
+    """Whether there is room for a fact in a tuple window."""
+    if size <= 0:
         way_out = "it holds at least one fact, as in `[1 #]`"
         raise ReadingError("E206", f"the tuple window `{written}` is empty", way_out)
-    return window
 
 
 def _odd(amount: str, unit: str | None, tick_length: int) -> str:

@@ -18,6 +18,7 @@ from thalweg.languages.owl.axioms import show as axiom_text
 from thalweg.languages.owl.consistency_rules import Bolt, Checks, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import THING
+from thalweg.languages.owl.left_out import left_out, unread_imports
 from thalweg.languages.owl.negative import Negative, Taxonomy, close
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
@@ -93,7 +94,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
             _hints(checks), static_schema=True, earliest_stages=checks.pinned, justification=_justification(plain)
         ),
     )
-    return Checked(program, closed, (*_outside(name, ontology, closed), *_empty(name, closed)))
+    return Checked(program, closed, (*_outside(name, ontology, closed, triples), *_empty(name, closed)))
 
 
 def _justification(checks: Checks) -> Program:
@@ -114,28 +115,18 @@ def _seen(literal: Literal, window: int) -> Literal:
     return InWindow(literal.atom, TimeWindow(window)) if is_streamed else literal  # type: ignore[union-attr]
 
 
-def _outside(name: str, ontology: Ontology, closed: Negative) -> Iterator[Diagnostic]:
+def _outside(name: str, ontology: Ontology, closed: Negative, triples: Sequence[Triple]) -> Iterator[Diagnostic]:
     """What the checks do not look at, by name; what is left out for one reason is told together."""
     by_reason: dict[str, list[str]] = {}
     for axiom, reason in closed.skipped:
         by_reason.setdefault(reason, []).append(axiom_text(axiom))
     for reason, axioms in by_reason.items():
-        yield _left_out(name, reason, axioms, "no action needed: everything that DL-Lite supports is checked")
-    for imported in ontology.imports:
-        yield _left_out(name, "it is imported but not read", [imported], "name its file as well")
+        yield left_out(name, reason, axioms, "no action needed: everything that DL-Lite supports is checked")
+    for imported in unread_imports(ontology, triples, name):
+        yield left_out(name, "it is imported but not read", [imported], "name its file as well")
     if ontology.leftovers:
-        triples = [" ".join(map(short, triple)) for triple in ontology.leftovers]
-        yield _left_out(
-            name, "it is not part of an axiom", triples, "complete the axiom, or leave it: the rest is checked"
-        )
-
-
-def _left_out(name: str, reason: str, texts: list[str], way_out: str) -> Diagnostic:
-    if len(texts) == 1:
-        return Diagnostic("W409", f"{name}: `{texts[0]}`: {reason}", help=way_out)
-    notes = tuple(f"`{text}`" for text in texts)
-    message = f"{name}: {len(texts)} axioms or triples are left out: {reason}"
-    return Diagnostic("W409", message, help=way_out, notes=notes)
+        rest = [" ".join(map(short, triple)) for triple in ontology.leftovers]
+        yield left_out(name, "it is not part of an axiom", rest, "complete the axiom, or leave it: the rest is checked")
 
 
 def _empty(name: str, closed: Negative) -> Iterator[Diagnostic]:

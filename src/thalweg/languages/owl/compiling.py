@@ -1,12 +1,14 @@
-"""An ontology as a program, by any profile, with a warning for each axiom that lies outside of it."""
+"""An ontology as a program, by any profile, with warnings about the axioms that lie outside of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Final
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl import structure
-from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology
-from thalweg.languages.owl.profiles import outside
+from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology, show
+from thalweg.languages.owl.left_out import left_out, unread_imports
+from thalweg.languages.owl.profiles import reason_outside
 from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised
 from thalweg.model.vocabulary import Triple, short
 
@@ -20,7 +22,7 @@ def compile(
     options: Options = Options(),
     others: Sequence[Program] = (),
 ) -> tuple[Program, list[Diagnostic]]:
-    """The program of an ontology, and a warning for each axiom that lies outside the profile.
+    """The program of an ontology, and a warning for each kind of axiom that lies outside the profile.
 
     `others` are the programs that it runs beside.
     """
@@ -33,17 +35,26 @@ def compile(
         # Rules beside an ontology may ask for anything by any of its names.
         alone = not any(other.rules for other in others)
         program = specialised(name, triples, profile, window, options, profile == "rl" and alone)
-    return program, list(_outside(name, ontology, profile))
+    return program, _outside(name, ontology, profile, triples)
 
 
-def _outside(name: str, ontology: Ontology, profile: str) -> Iterator[Diagnostic]:
-    axioms = [axiom for axiom in ontology.axioms if not _is_plain(axiom)]
-    sentences = [sentence for axiom in axioms if (sentence := outside(axiom, profile)) is not None]
-    sentences += (f"`{imported}` is imported but not read: name its file as well" for imported in ontology.imports)
-    sentences += (f"`{' '.join(map(short, triple))}` is not part of an axiom" for triple in ontology.leftovers)
-    for number, sentence in enumerate(sentences, 1):
-        way_out = "the rest is used; another `--profile` may support it" if number == len(sentences) else ""
-        yield Diagnostic("W409", f"{name}: {sentence}", help=way_out)
+def _outside(name: str, ontology: Ontology, profile: str, triples: Sequence[Triple]) -> list[Diagnostic]:
+    by_reason: dict[str, list[str]] = {}
+    for axiom in ontology.axioms:
+        reason = None if _is_plain(axiom) else reason_outside(axiom, profile)
+        if reason is not None:
+            by_reason.setdefault(reason, []).append(show(axiom))
+    for imported in unread_imports(ontology, triples, name):
+        by_reason.setdefault("it is imported but not read: name its file as well", []).append(imported)
+    for triple in ontology.leftovers:
+        by_reason.setdefault("it is not part of an axiom", []).append(" ".join(map(short, triple)))
+    return [
+        left_out(name, reason, texts, _WAY_OUT if number == len(by_reason) else "")
+        for number, (reason, texts) in enumerate(by_reason.items(), 1)
+    ]
+
+
+_WAY_OUT: Final = "the rest is used; another `--profile` may support it"
 
 
 def _is_plain(axiom: Axiom) -> bool:

@@ -101,8 +101,14 @@ def outside(axiom: Axiom, profile: str) -> str | None:
     >>> outside(ax.SubClassOf("<A>", ex.ObjectSomeValuesFrom("<r>", "<B>")), "ql") is None
     True
     """
+    reason = reason_outside(axiom, profile)
+    return None if reason is None else f"`{show(axiom)}`: {reason}"
+
+
+def reason_outside(axiom: Axiom, profile: str) -> str | None:
+    """The same for all axioms that are outside a profile for one reason."""
     phrase = next(_phrases(axiom, profile), None)
-    return None if phrase is None else f"`{show(axiom)}`: {phrase} is outside {_TITLES[profile]}"
+    return None if phrase is None else f"{phrase} is outside {_TITLES[profile]}"
 
 
 def _phrases(axiom: Axiom, profile: str) -> Iterator[str]:

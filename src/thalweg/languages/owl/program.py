@@ -70,6 +70,7 @@ def specialised(
     >>> subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     >>> from thalweg.ir.text import show
     >>> print(show(specialised("x.ttl", [("<A>", subclass, "<B>"), ("<a>", RDF_TYPE, "<A>")], "rdfs", 5)))
+    #show <B>/1.
     <B>(X) :- <A>(X) in [5].
     <A>(<a>).
     """

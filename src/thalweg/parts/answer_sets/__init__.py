@@ -1,7 +1,8 @@
 """Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver, evaluator
+from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.part import Context, Evaluation, SparkWork
 
 if TYPE_CHECKING:
@@ -38,11 +40,30 @@ class AnswerSets:
         way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
         raise Rejected([Diagnostic("E402", message, help=way_out)])
 
+    def identity(self, context: Context) -> tuple[str, str]:
+        from thalweg.parts.answer_sets.held import program_text
+
+        text = program_text(self.program.source, self.program.inputs, self.background)
+        what = text, sorted(self.program.names.prefixes.items()), self.options, self._frame(context)
+        return text, sha256(repr((*what, sorted(self.program.shown))).encode()).hexdigest()
+
+    def showing(self, shown: Shown) -> "AnswerSets":
+        """The same with answers of what is shown only."""
+        return replace(self, program=self.program.showing(shown.predicates))
+
+    def unknown(self, shown: Shown, others: Collection[Predicate] = ()) -> Iterator[Diagnostic]:
+        """W205: what is named although neither this program nor the `others` derive it."""
+        own = {name for name in shown.predicates if self.program.showing([name]).shown}
+        return shown.unknown({*own, *others, *self.program.derived})
+
     def start(self, context: Context) -> Evaluation:
+        from thalweg.parts.answer_sets.held import HeldWindows
+
         if context.settings.emit != "snapshot":
             raise _refused("emit")
         windowed, _ = self.windowed(context)
-        return Evaluation(windowed, windowed, close=windowed.close)
+        state = HeldWindows(windowed) if context.saves else None
+        return Evaluation(windowed, windowed, state=state, close=windowed.close)
 
     def windowed(
         self,

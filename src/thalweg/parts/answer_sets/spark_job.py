@@ -21,6 +21,7 @@ from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.held import program_text
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
@@ -67,7 +68,7 @@ class AnswerSetJob(Job):
 
     @property
     def text(self) -> str:
-        return "\n".join([self.source.text, *self.inputs, *map(str, self.background)])
+        return program_text(self.source, self.inputs, self.background)
 
     @cached_property
     def fingerprint(self) -> str:

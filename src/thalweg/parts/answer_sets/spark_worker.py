@@ -7,7 +7,7 @@ is solved: the answers of those windows have been given.
 import json
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -16,75 +16,20 @@ import numpy as np
 from thalweg.diagnostics import Failed, Rejected, Source
 from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.asp.reader import read_program
-from thalweg.model.arrow import Lists, decode, encode
-from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
+from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
+from thalweg.parts.answer_sets.held import Held
 from thalweg.parts.answer_sets.solve_options import evaluator
 from thalweg.parts.answer_sets.spark_job import AnswerSetJob
-from thalweg.parts.answer_sets.windowed import Answered, Evaluator, Inputs, Windowed
+from thalweg.parts.answer_sets.windowed import Answered, Inputs, Windowed
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.inbox import Inbox
-from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, failure, frame, terms_of, unframe, unwrap, wrap
+from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, failure, unwrap, wrap
 from thalweg.solvers.pool import SolverPool
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-class Held:
-    """An evaluator, and the facts that its windows hold; while it is `silent` nothing is solved."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.silent = False
-        self._evaluator = evaluator
-        self._kept: deque[tuple[int, Sequence[Batch]]] = deque()
-
-    @property
-    def dictionary(self) -> Dictionary:
-        return self._evaluator.dictionary
-
-    def add(self, position: int, batches: Sequence[Batch]) -> None:
-        self._kept.append((position, batches))
-        self._evaluator.add(position, batches)
-
-    def answer(self, first: int, last: int) -> Answered:
-        while self._kept and self._kept[0][0] < first:
-            self._kept.popleft()
-        return Answered(()) if self.silent else self._evaluator.answer(first, last)
-
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        self._evaluator.collect([*waiting, *(batch for _, batches in self._kept for batch in batches)])
-
-    def close(self) -> None:
-        self._evaluator.close()
-
-    def save(self) -> bytes:
-        runs = [
-            (position, batch.stream, signature, np.asarray(words, dtype=np.int64).reshape(-1))
-            for position, batches in self._kept
-            for batch in batches
-            for signature, words in batch.rows.items()
-        ]
-        words = np.concatenate([np.zeros(0, dtype=np.int64), *(run[3] for run in runs)])
-        lists = {
-            "positions": np.array([run[0] for run in runs], dtype=np.int64),
-            "lengths": np.array([len(run[3]) for run in runs], dtype=np.int64),
-            "words": words,
-            **terms_of(words, self.dictionary),
-        }
-        return encode({"streams": [run[1] for run in runs], "signatures": [run[2] for run in runs]}, lists)
-
-    def load(self, saved: bytes, inbox: Inbox) -> None:
-        header, lists = decode(saved)
-        ends = np.cumsum(lists["lengths"]).tolist()
-        words = inbox.recoded(lists)
-        for place, position in enumerate(lists["positions"].tolist()):
-            part = words[ends[place] - int(lists["lengths"][place]) : ends[place]]
-            self.add(
-                position, [Batch({Predicate.read(header["signatures"][place]): part}, stream=header["streams"][place])]
-            )
 
 
 class AnswerSetWorker:
@@ -203,7 +148,7 @@ class AnswerSetWorker:
         about, held, *runs = unframe(saved)
         header, _ = decode(about)
         self._inbox.load(header, runs)
-        self._held.load(held, self._inbox)
+        self._held.load(held)
         self._windowed.load(header["windows"])
         self._finished = header["finished"]
 

@@ -199,7 +199,7 @@ class Windowed:
     ) -> None:
         self.first = first
         self.now: int | None = None
-        self._evaluator = evaluator
+        self.evaluator = evaluator
         self._inputs = inputs
         self._frame = frame
         self._timeouts = TimeoutLog(report)
@@ -220,7 +220,7 @@ class Windowed:
 
     @property
     def dictionary(self) -> Dictionary:
-        return self._evaluator.dictionary
+        return self.evaluator.dictionary
 
     def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[Solution]:
         """Takes what comes at a tick; the answers of all windows that close up to it."""
@@ -274,7 +274,7 @@ class Windowed:
         if self._repeats is None:
             self._timeouts.pass_over(tick, len(closings))
             return
-        answered = self._evaluator.answer(closings[-1] - self._frame.size + 1, closings[-1])
+        answered = self.evaluator.answer(closings[-1] - self._frame.size + 1, closings[-1])
         self._repeats(Solution(tick, start, answered.sets, not answered.complete), answered, len(closings))
 
     def _by_facts(self, tick: int, batches: Sequence[Batch]) -> Iterator[Solution]:
@@ -292,14 +292,14 @@ class Windowed:
         found = [batch for batch in map(self._inputs.only, batches) if batch.rows]
         if found:
             self._filled = position
-            self._evaluator.add(position, found)
+            self.evaluator.add(position, found)
 
     def _answer(self, closing: int) -> Solution:
         self._closed = True
         start = max(0, closing - self._frame.size + 1)
         # After an interrupt the windows that are decided are still answered; a wait would end at once.
         with nullcontext() if self._interrupt.asked else self._interrupt.waiting():
-            answered = self._evaluator.answer(start, closing)
+            answered = self.evaluator.answer(start, closing)
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
         solution = Solution(last, first, answered.sets, not answered.complete)
         self._timeouts.take(solution, answered)
@@ -340,10 +340,10 @@ class Windowed:
         self._filled, self._empty = saved["filled"], saved["empty"]
 
     def collect(self, waiting: Iterable[Batch]) -> None:
-        self._evaluator.collect(waiting)
+        self.evaluator.collect(waiting)
 
     def close(self) -> None:
-        self._evaluator.close()
+        self.evaluator.close()
 
 
 def singles(batches: Sequence[Batch]) -> Iterator[Batch]:

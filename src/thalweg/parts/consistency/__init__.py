@@ -8,8 +8,8 @@ from thalweg.parts.rule_part import Rules
 from thalweg.planning.topology import Taxonomy
 
 if TYPE_CHECKING:
-    from thalweg.engine import Engine
     from thalweg.languages.owl.checking import Checked
+    from thalweg.runtimes.rule_engine import RuleEngine
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Checks(Rules):
         from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
 
         evaluation = super().start(context)
-        engine = cast("Engine", evaluation.reasoner)
-        return replace(evaluation, advance=Explaining(engine, context.settings.emit).advance, present=as_clashes)
+        explaining = Explaining(cast("RuleEngine", evaluation.reasoner), context.settings.emit)
+        return replace(evaluation, advance=explaining.advance, present=as_clashes, state=explaining)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.runtimes.consistency.clashes import as_clashes

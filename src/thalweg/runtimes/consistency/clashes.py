@@ -11,13 +11,15 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 from thalweg.engine.lookup import TimedFact, facts_about
+from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.term import unquote
 from thalweg.runtimes.consistency.justifier import Broken, Justifier
 from thalweg.runtimes.emit import AnswerBlock, Change, Interval, Snapshot, SnapshotRun, TextDelta, marked
 
 if TYPE_CHECKING:
-    from thalweg.engine import Delta, Engine
+    from thalweg.engine import Delta
     from thalweg.model.event import Batch
+    from thalweg.runtimes.rule_engine import RuleEngine
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -227,7 +229,7 @@ def _clash(broken: Broken) -> Clash:
 class Explaining:
     """Takes an engine through time; its changes are clashes with their reasons."""
 
-    def __init__(self, engine: "Engine", emit: str) -> None:
+    def __init__(self, engine: "RuleEngine", emit: str) -> None:
         assert engine.program.hints.justification is not None
         self._engine = engine
         self._tracker = Tracker(
@@ -239,6 +241,16 @@ class Explaining:
         while (stop := self._tracker.stop(to, self._engine.settle_at)) is not None:
             told += self._step(stop, [])
         return told + self._step(to, batches)
+
+    def snapshot(self) -> bytes:
+        """The state of the engine, and which clashes go on."""
+        return frame([self._engine.snapshot(), encode({}, {"clashes": self._tracker.save()})])
+
+    def resume(self, data: bytes) -> None:
+        """Goes on where a snapshot was taken."""
+        engine, clashes = unframe(data)
+        self._engine.resume(engine)
+        self._tracker.load(decode(clashes)[1]["clashes"].to_pylist())
 
     def _step(self, to: int, batches: "list[Batch]") -> list[TextDelta]:
         changes = self._engine.advance(to, batches)

@@ -9,7 +9,6 @@ With `"cut": true`, batch 8 failed after tick 41, and its answers up to there ha
 """
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -20,10 +19,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.model.time import FOREVER
+from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Formatter, Run, as_jsonl
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.shedding import Shedding, Span
@@ -101,8 +100,8 @@ class Delivery:
             # As with a file: what an earlier run left under the same name is gone.
             for part in self._table.glob("part-*.parquet"):
                 part.unlink()
-        self._out = None if self._table else _open(out, self.done.out)
-        self._late = channel = None if late is None else _open(late, self.done.late)
+        self._out = None if self._table else continued(out, self.done.out)
+        self._late = channel = None if late is None else continued(late, self.done.late)
         self.late = Late(None if channel is None else lambda line: channel.write(line.encode()))
         self._emit = emit
         self._combine = combine
@@ -148,7 +147,7 @@ class Delivery:
         self._write(batch, sent, self._start(sent.decided), last)
         for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
-        self._settle(Delivered(batch, last, _settled(self._out), _settled(self._late), bool(sent.others[OVER])))
+        self._settle(Delivered(batch, last, settled(self._out), settled(self._late), bool(sent.others[OVER])))
 
     def _deliver_before(self, reached: int, sent: _Sent) -> None:
         """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.
@@ -158,7 +157,7 @@ class Delivery:
         start = self._start(sent.decided)
         if self._table is None and sent.decided and reached >= start:
             self._write(self.done.batch, sent, start, reached, upto=reached)
-            self._settle(replace(self.done, tick=reached, out=_settled(self._out), cut=True))
+            self._settle(replace(self.done, tick=reached, out=settled(self._out), cut=True))
 
     def _start(self, decided: list[dict[str, Any]]) -> int:
         """The first tick that has not been answered."""
@@ -267,33 +266,6 @@ def _write_table(folder: Path, batch: int, rows: Any, emit: str) -> None:
     unfinished = folder / f".{batch:010}.unfinished"
     pq.write_table(table, unfinished)
     unfinished.replace(folder / f"part-{batch:010}.parquet")
-
-
-def _open(name: str | None, length: int) -> Sink:
-    """A sink; a file of an earlier part of the run is cut to what was delivered and written on."""
-    path = None if name is None or "://" in name else Path(name)
-    if length and path is not None and (path.is_file() or not path.exists()):
-        if not path.exists() or path.stat().st_size < length:
-            message = f"`{name}` does not contain what this run has written to it"
-            way_out = "restore the file, or start again with another `--checkpoint`"
-            raise Rejected([Diagnostic("E408", message, help=way_out)])
-        file = path.open("r+b")
-        file.truncate(length)
-        file.seek(length)
-        return file
-    return open_output(name)
-
-
-def _settled(sink: Sink | None) -> int:
-    """Makes sure that what was written stays; how long the file is now."""
-    if sink is None:
-        return 0
-    sink.flush()
-    if _is_standard(sink) or not hasattr(sink, "fileno") or not hasattr(sink, "tell"):
-        return 0
-    os.fsync(sink.fileno())
-    length: int = sink.tell()
-    return length
 
 
 def _is_standard(sink: Sink) -> bool:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thalweg.model.arrow import Lists, decode, encode, recoded
+from thalweg.model.arrow import Lists, decode, encode, read_words, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, terms_of, wrap
+from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, wrap
 from thalweg.runtimes.watermark import Watermark
 
 
@@ -106,8 +106,7 @@ class Inbox:
 
     def recoded(self, lists: Lists) -> Words:
         """The words of a parcel as the bucket's own dictionary has them."""
-        renewed = np.array([self.words.code(term) for term in lists["terms"].to_pylist()], dtype=np.int64)
-        return recoded(lists["words"], lists["codes"], renewed)
+        return read_words(lists, self.words)
 
     def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
         """Late facts are told by the first stage that they are sent to, and there by one bucket."""
@@ -124,13 +123,16 @@ class Inbox:
         single = (as_facts(row.reshape(1, -1), self.words) for row in rows)
         return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
 
-    def up_to(self, last: int, in_order: bool) -> dict[int, list[Batch]]:
-        """The facts up to a tick, as batches by tick; the rest goes on waiting."""
+    def up_to(self, last: int, in_order: bool, across: bool = True) -> dict[int, list[Batch]]:
+        """The facts up to a tick, as batches by tick; the rest goes on waiting.
+
+        In order, those of one predicate are in the order of arrival, or `across` predicates all of them.
+        """
         decided = [run.where(run.ticks <= last) for run in self._waiting]
         waiting = (run.where(run.ticks > last) for run in self._waiting)
         self._waiting = [run for run in waiting if len(run.ticks)]
         if in_order:
-            return self._in_order(decided)
+            return self._in_order(decided, across)
         found: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
         for run in decided:
             name = self._name(run)
@@ -145,22 +147,20 @@ class Inbox:
             for tick, streams in found.items()
         }
 
-    def _in_order(self, runs: list[Run]) -> dict[int, list[Batch]]:
-        """For tuple windows: fact by fact, in the order of arrival."""
-        single = [
-            (int(tick), run.group, int(place), run, row)
-            for run in runs
-            for tick, place, row in zip(run.ticks, run.places, run.rows.tolist(), strict=True)
-        ]
+    def _in_order(self, runs: list[Run], across: bool) -> dict[int, list[Batch]]:
+        """For tuple windows: facts of one run that follow each other in the order of arrival are added together."""
         found: dict[int, list[Batch]] = {}
-        for tick, _, _, run, row in sorted(single, key=lambda each: each[:3]):
-            batches = found.setdefault(tick, [])
+        names = [self._name(run) for run in runs]
+        ranks: dict[Predicate, int] = {}
+        for number, tick, part in _stretches(runs, [0 if across else ranks.setdefault(n, len(ranks)) for n in names]):
+            run, name, batches = runs[number], names[number], found.setdefault(tick, [])
             if not batches or batches[-1].stream != run.stream:
                 batches.append(Batch(stream=run.stream))
-            batches[-1].add(self._name(run), row)
-            if run.signature in self._job.supplied:
-                # No window counts what was not on a stream.
-                batches[-1].order.pop()
+            rows = batches[-1].rows.setdefault(name, [])
+            assert isinstance(rows, list)
+            rows.extend(run.rows[part].reshape(-1).tolist())
+            # No window counts what was not on a stream.
+            batches[-1].order.extend([name] * len(part) if run.signature not in self._job.supplied else ())
         return found
 
     def save(self) -> tuple[dict[str, object], list[bytes]]:
@@ -188,6 +188,22 @@ class Inbox:
             about["signature"] = signature = Predicate.read(about["signature"])
             rows = self.recoded(columns).reshape(len(columns["ticks"]), signature.arity)
             self._waiting.append(Run(**about, ticks=columns["ticks"], rows=rows, places=columns["places"]))
+
+
+def _stretches(runs: list[Run], ranks: list[int]) -> Iterator[tuple[int, int, Words]]:
+    """Facts by tick, rank of their run and arrival: the number of a run, the tick, the places of facts in the run."""
+    if not runs:
+        return
+    lengths = [len(run.ticks) for run in runs]
+    numbers = np.repeat(np.arange(len(runs)), lengths)
+    inside = np.concatenate([np.arange(length) for length in lengths])
+    ticks, places = (np.concatenate(parts) for parts in zip(*((run.ticks, run.places) for run in runs), strict=True))
+    groups = np.array([run.group for run in runs])[numbers]
+    order = np.lexsort((places, groups, np.array(ranks)[numbers], ticks))
+    numbers, inside, ticks = numbers[order], inside[order], ticks[order]
+    starts = np.flatnonzero((np.diff(ticks) != 0) | (np.diff(numbers) != 0)) + 1
+    for part in np.split(np.arange(len(order)), starts) if len(order) else ():
+        yield int(numbers[part[0]]), int(ticks[part[0]]), inside[part]
 
 
 def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:

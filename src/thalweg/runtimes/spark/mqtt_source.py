@@ -27,7 +27,7 @@ from pyspark.sql.types import BinaryType, Row, StringType, StructField, StructTy
 from thalweg.connectors.broker import Address, read_address
 from thalweg.connectors.mqtt import HELD, Link, Message, MqttSink, checked_pattern
 from thalweg.diagnostics import Diagnostic, Failed, Rejected
-from thalweg.runtimes.spark.wire import frame, unframe
+from thalweg.model.arrow import frame, unframe
 
 OPTIONS: Final = ("session", "ca")
 MESSAGES: Final = StructType([StructField("value", BinaryType()), StructField("topic", StringType())])

@@ -6,12 +6,13 @@ from typing import Final
 
 import numpy as np
 
+from thalweg.model.arrow import terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.runtimes.spark.ingest import Arrivals, admitted
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, terms_of, wrap
+from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, wrap
 
 _EMPTY: Final = np.zeros(0, dtype=np.int64)
 

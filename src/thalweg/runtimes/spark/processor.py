@@ -14,8 +14,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from thalweg.diagnostics import Failed, Rejected
+from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import Parcel, failure, frame, unframe
+from thalweg.runtimes.spark.wire import Parcel, failure
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WORKERS, BucketWorker, Start, Task
 

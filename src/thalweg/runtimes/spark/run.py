@@ -4,7 +4,6 @@ The checkpoint folder holds everything: the spool, Spark's own checkpoint, what 
 all belongs to. Without one, a temporary folder serves and is gone at the end.
 """
 
-import fcntl
 import json
 import re
 import tempfile
@@ -20,6 +19,7 @@ from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, held
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.worker_cache import Start
 
 PAUSE: Final = 0.05
-MANIFEST: Final = "program.json"
 LEDGER: Final = "delivered.json"
 MALFORMED: Final = "malformed.json"
 # After this many batches what Spark remembers of old ones is dropped.
@@ -89,11 +88,13 @@ def run(
     """
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
+        check_path(folder)
         stack.enter_context(held(folder))
         guard = stack.enter_context(Guard(interrupt))
-        check_claim(folder, job, options or {})
+        claim = Claim(job.text, job.fingerprint, options or {})
+        claim.check(folder)
         if (folder / LEDGER).exists() and Delivered(**json.loads((folder / LEDGER).read_text())).over:
-            return _over(folder)
+            return _over(folder, report)
         compile_kernels()
         packer = Packer(job, 0, 0)
         spool = Spool(folder)
@@ -107,7 +108,7 @@ def run(
                 return Outcome()
             raise
         stack.callback(stop_session, session)
-        claim(folder, job, options or {})
+        claim.make(folder)
         delivery = deliver(folder / LEDGER)
         stack.callback(delivery.close)
         guard.delivering(delivery)
@@ -127,35 +128,19 @@ def run(
         return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late.summary(), shed, feeder.malformed)
 
 
-def _over(folder: Path) -> Outcome:
+def _over(folder: Path, report: Callable[[Diagnostic], None]) -> Outcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
-    if not (folder / MALFORMED).exists():
-        return Outcome()
-    first = json.loads((folder / MALFORMED).read_text(encoding="utf-8")).splitlines()[0].partition(": ")[2]
-    way_out = "correct it and run with a new checkpoint folder"
-    raise Rejected(
-        [Diagnostic("E301", f"the run of checkpoint `{folder}` ended with this error: {first}", help=way_out)]
-    )
+    if (folder / MALFORMED).exists():
+        raise ended_at(folder, json.loads((folder / MALFORMED).read_text(encoding="utf-8")))
+    report(complete(folder))
+    return Outcome()
 
 
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again."""
+def check_path(folder: Path) -> None:
+    """Refuses a folder of which Spark would read every file of a batch as often as the batch has files."""
     if pattern := re.search(r"[][{}*?\\]", str(folder.absolute())):
-        # A file source would read every file of a batch as often as the batch has files.
         message = f"cannot use `{folder}` for checkpoints: Spark takes `{pattern[0]}` in a path for a pattern"
         raise Rejected([Diagnostic("E401", message, help="name a folder without such a character")])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("w")
-    except OSError as error:
-        raise Rejected([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")]) from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise Rejected([Diagnostic("E408", f"another run is using the checkpoint `{folder}`")]) from None
-        yield
 
 
 def compile_kernels() -> None:
@@ -165,38 +150,9 @@ def compile_kernels() -> None:
         RuleEngine(Program()).advance(0)
 
 
-def check_claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
-    """Refuses a checkpoint folder that belongs to another program, or to a run with other options."""
-    manifest = folder / MANIFEST
-    if not manifest.exists():
-        return
-    try:
-        known = json.loads(manifest.read_text(encoding="utf-8"))
-        fingerprint, program, given = known["fingerprint"], known["program"], known["options"]
-    except (ValueError, KeyError, TypeError):
-        raise _refused(f"`{folder}` is not a checkpoint: its `{MANIFEST}` cannot be read") from None
-    if program != job.text:
-        raise _refused(f"the checkpoint `{folder}` belongs to another program")
-    if fingerprint != job.fingerprint:
-        raise _refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
-    for option, value in options.items():
-        if given.get(option) != value:
-            raise _refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
-
-
-def claim(folder: Path, job: Job, options: Mapping[str, object]) -> None:
-    """Makes a checkpoint folder this job's own."""
-    manifest = folder / MANIFEST
-    if not manifest.exists():
-        data = {"fingerprint": job.fingerprint, "program": job.text, "options": dict(options)}
-        unfinished = manifest.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(data), encoding="utf-8")
-        unfinished.replace(manifest)
-
-
-def _refused(message: str) -> Rejected:
-    help_ = "resume it with the program and options that it was made with, or name a new folder"
-    return Rejected([Diagnostic("E408", message, help=help_)])
+def is_claimed(folder: Path | None) -> bool:
+    """Whether a run that is to use a checkpoint folder goes on with an earlier one."""
+    return folder is not None and (folder / MANIFEST).exists()
 
 
 def start_query(

@@ -7,7 +7,7 @@ a stage passes on what is addressed to a later one. Words in a parcel are the se
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from zlib import crc32
@@ -110,23 +110,6 @@ def _diagnostic(data: dict[str, Any]) -> Diagnostic:
     return Diagnostic(data["code"], data["message"], span, data["help"], tuple(data["notes"]))
 
 
-def frame(payloads: Iterable[bytes]) -> bytes:
-    """Several payloads as one.
-
-    >>> list(unframe(frame([b"ab", b"", b"c"])))
-    [b'ab', b'', b'c']
-    """
-    return b"".join(part for each in payloads for part in (len(each).to_bytes(8, "little"), each))
-
-
-def unframe(data: bytes) -> Iterator[bytes]:
-    place = 0
-    while place < len(data):
-        start = place + 8
-        place = start + int.from_bytes(data[place:start], "little")
-        yield data[start:place]
-
-
 def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     """Parcels as they travel between the operators of Spark."""
     import pyarrow as pa
@@ -162,14 +145,6 @@ def buckets_of(words: Words, dictionary: Dictionary, buckets: range) -> Words:
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
     return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(len(buckets))).astype(np.int64)
-
-
-def terms_of(words: Words, dictionary: Dictionary) -> Lists:
-    """The terms that a parcel must bring along for its words."""
-    if (words & 3).all():
-        return {"codes": np.zeros(0, dtype=np.int64), "terms": []}
-    codes = np.unique(words[words & 3 == 0])
-    return {"codes": codes, "terms": dictionary.spell_column(codes)}
 
 
 def labels(buckets: int, partitions: int) -> list[int]:

@@ -14,7 +14,7 @@ from thalweg.engine import Delta, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.ir.nodes import Program
-from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.arrow import Lists, decode, encode, frame, terms_of, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -40,9 +40,6 @@ from thalweg.runtimes.spark.wire import (
     Words,
     buckets_of,
     failure,
-    frame,
-    terms_of,
-    unframe,
     unwrap,
     wrap,
 )
@@ -139,7 +136,8 @@ class Worker:
         self._reached = begin - 1
         error: Failed | Rejected | None = None
         if time.decided >= begin:
-            batches = self.inbox.up_to(time.decided, in_order=bool(engine.plan.tuples))
+            counts = bool(engine.plan.tuples or engine.plan.keyed)
+            batches = self.inbox.up_to(time.decided, in_order=counts, across=self.stage.counts_everything)
             try:
                 self._go_through(batches, given, turns, time.decided)
             except (Failed, Rejected) as found:

@@ -19,8 +19,9 @@ from socket import create_connection, create_server, gethostname, socket
 from threading import Thread
 from typing import Any, Final, Protocol
 
+from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import FAILURE, Parcel, frame, unframe
+from thalweg.runtimes.spark.wire import FAILURE, Parcel
 
 # A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
 _MOST_WORKERS: Final = 64

@@ -1,0 +1,78 @@
+"""Predicates and facts as users write them, with the prefixes of the programs at hand."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.api.sources import as_list
+from thalweg.connectors.files import read_bytes
+from thalweg.diagnostics import Rejected, Source
+from thalweg.languages.lars.facts import read_fact
+from thalweg.languages.lars.terms import PREDICATE, ReadingError, canonical
+from thalweg.languages.prefixes import declared_prefixes
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.model.vocabulary import PREFIXES
+
+_PIECE: Final = re.compile(r"(?:<[^<>]*>|[^,<])+")
+# Prefixes are declared where a document begins.
+_HEADER: Final = 1 << 20
+
+
+def prefixes_of(things: Any, given: Mapping[str, str] | None = None) -> Prefixes:
+    """The prefixes that are `given`, those that programs and background declare, and those of RDF and OWL.
+
+    >>> prefixes_of("@prefix ex: <http://example.org/> .  ex:q :- p.").shorten("<http://example.org/q>")
+    'ex:q'
+    """
+    tables = [given or {}]
+    for thing in as_list(things):
+        if isinstance(thing, Source):
+            tables.append(declared_prefixes(thing.text[:_HEADER]))
+        elif isinstance(thing, Path):
+            try:
+                tables.append(declared_prefixes(read_bytes(thing)[:_HEADER].decode(errors="replace")))
+            except Rejected:
+                # What cannot be read is reported where it is needed.
+                continue
+    return Prefixes.of(*tables, PREFIXES)
+
+
+def predicates_of(show: str | Iterable[str], prefixes: Prefixes = NO_PREFIXES) -> tuple[Predicate, ...]:
+    """The predicates of a list such as `jam/1, ex:Camera/1`; `ValueError` where it is not one.
+
+    >>> predicates_of("jam/1, ex:Camera/1", Prefixes((("ex", "http://example.org/"),)))
+    ('jam/1', '<http://example.org/Camera>/1')
+    """
+    written = _PIECE.findall(show) or [show] if isinstance(show, str) else show
+    return tuple(_predicate(one.strip(), prefixes) for one in written)
+
+
+def _predicate(text: str, prefixes: Prefixes) -> Predicate:
+    written = Predicate.read(text)
+    if not PREDICATE.fullmatch(written.name):
+        raise ValueError(f"`{text}` is not a predicate such as `speed/2`")
+    try:
+        return written.renamed(canonical(written.name, dict(prefixes.pairs)))
+    except ReadingError as error:
+        raise ValueError(f"{error}: {_WAY_OUT}") from None
+
+
+def fact_of(text: str, prefixes: Prefixes = NO_PREFIXES) -> Fact:
+    """The fact that a text stands for; `Rejected` where it is not one.
+
+    >>> str(fact_of("ex:Camera(ex:c1)", Prefixes((("ex", "http://example.org/"),))))
+    '<http://example.org/Camera>(<http://example.org/c1>)'
+    """
+    try:
+        return read_fact(text, "fact", prefixes.pairs)
+    except Rejected as error:
+        raise Rejected(
+            replace(one, help=_WAY_OUT) if one.code == "E103" else one for one in error.diagnostics
+        ) from None
+
+
+_WAY_OUT: Final = "declare it in the program, or with `--prefix ex=http://example.org/`"

@@ -1,0 +1,64 @@
+"""Prefixes as people use them: `ex:Camera` for `<http://example.org/Camera>`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+# A text in quotes may look like anything inside, so it is matched whole.
+_IRI: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<([^<>"\s]+)>')
+_LOCAL: Final = re.compile(r"[A-Za-z0-9_]+(?:-+[A-Za-z0-9_]+)*")
+_NAME: Final = re.compile(r"(?:[a-z][A-Za-z0-9_-]*)?")
+_OPTION: Final = re.compile(r'([^=\s]*)=<?([^<>"{}|^`\\\s]+)>?')
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Names and the namespaces that they stand for; of two with the same name the first one counts."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, *tables: Mapping[str, str]) -> "Prefixes":
+        """Those of some tables, the first of which come first; names that rules cannot use are left out.
+
+        >>> Prefixes.of({"ex": "http://a/"}, {"ex": "http://b/", "X": "http://c/"}).pairs
+        (('ex', 'http://a/'),)
+        """
+        known: dict[str, str] = {}
+        for name, space in (pair for table in tables for pair in table.items()):
+            if _NAME.fullmatch(name) and space:
+                known.setdefault(name, space)
+        return cls(tuple(known.items()))
+
+    def shorten(self, text: str) -> str:
+        """A text in which IRIs are written with their prefixes, where these are known.
+
+        >>> Prefixes((("ex", "http://example.org/"),)).shorten('<http://example.org/Camera>(<http://b/c>,"<http://example.org/a>")')
+        'ex:Camera(<http://b/c>,"<http://example.org/a>")'
+        """
+        return _IRI.sub(lambda found: self.short(found[1]) or found[0] if found[1] else found[0], text)
+
+    def short(self, iri: str) -> str | None:
+        """An IRI with its prefix, that of the longest namespace; None where it has none."""
+        found = [(space, name) for name, space in self.pairs if iri.startswith(space)]
+        space, name = max(found, key=lambda one: len(one[0]), default=("", ""))
+        return f"{name}:{iri[len(space) :]}" if space and _LOCAL.fullmatch(iri[len(space) :]) else None
+
+
+NO_PREFIXES: Final = Prefixes()
+
+
+def given_prefixes(options: Iterable[str]) -> dict[str, str]:
+    """The prefixes of options such as `ex=http://example.org/`; `ValueError` where one is written in another way.
+
+    >>> given_prefixes(["ex=http://example.org/"])
+    {'ex': 'http://example.org/'}
+    """
+    known: dict[str, str] = {}
+    for option in options:
+        found = _OPTION.fullmatch(option.strip())
+        if not found or not _NAME.fullmatch(found[1].removesuffix(":")):
+            raise ValueError(f"`{option}` is not a prefix: write `--prefix ex=http://example.org/`")
+        known[found[1].removesuffix(":")] = found[2]
+    return known

@@ -1,0 +1,81 @@
+"""Batches with their ticks as bytes: what waits, or what windows hold, when the state of a run is saved."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.model.arrow import decode, encode, read_words, terms_of
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+
+
+def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> bytes:
+    """Ticks, or other numbers, and batches; also the order of facts within a batch, where it is known."""
+    known = list(batches)
+    rows = [
+        (signature, np.asarray(row, dtype=np.int64).reshape(-1))
+        for _, batch in known
+        for signature, row in batch.rows.items()
+    ]
+    signatures, streams = _Numbers(), _Numbers()
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *(row for _, row in rows)])
+    lists = {
+        "ticks": _column(tick for tick, _ in known),
+        "streams": _column(streams[batch.stream] for _, batch in known),
+        "sizes": _column(len(batch.rows) for _, batch in known),
+        "facts": _column(len(batch.order) for _, batch in known),
+        "order": _column(signatures[signature] for _, batch in known for signature in batch.order),
+        "signatures": _column(signatures[signature] for signature, _ in rows),
+        "lengths": _column(len(row) for _, row in rows),
+        "words": flat,
+        **terms_of(flat, words),
+    }
+    return encode({"streams": list(streams), "signatures": list(signatures)}, lists)
+
+
+def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
+    """What `save_batches` was given, in the words of another dictionary.
+
+    >>> there, here = Dictionary(), Dictionary()
+    >>> batch = Batch(stream="in")
+    >>> batch.add(Predicate("p", 1), [there.code("a")]); batch.add(Predicate("q", 0), [])
+    >>> [(tick, loaded)] = load_batches(save_batches([(7, batch)], there), here)
+    >>> tick, loaded.stream, [str(fact) for fact in loaded.facts(here)]
+    (7, 'in', ['p(a)', 'q'])
+    """
+    header, lists = decode(data)
+    signatures = [Predicate.read(text) for text in header["signatures"]]
+    rows = zip(
+        (signatures[number] for number in lists["signatures"].tolist()),
+        _parts(read_words(lists, words), lists["lengths"].tolist()),
+        strict=True,
+    )
+    orders = _parts(lists["order"], lists["facts"].tolist())
+    columns = (lists[name].tolist() for name in ("ticks", "streams", "sizes"))
+    for tick, stream, size, order in zip(*columns, orders, strict=True):
+        own = {signature: row.tolist() for signature, row in islice(rows, size)}
+        yield tick, Batch(own, [signatures[number] for number in order.tolist()], header["streams"][stream])
+
+
+class _Numbers(dict[Any, int]):
+    """Numbers for values, in the order in which they are first asked for."""
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = number = len(self)
+        return number
+
+
+def _column(numbers: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(numbers, dtype=np.int64)
+
+
+def _parts(words: NDArray[np.int64], lengths: Sequence[int]) -> Iterator[NDArray[np.int64]]:
+    """Consecutive parts of given lengths."""
+    place = 0
+    for length in lengths:
+        yield words[place : place + length]
+        place += length

@@ -1,0 +1,82 @@
+"""Names that are easily taken for each other: a slip of the finger, another case, another number of arguments.
+
+tempp/2   temp/2                        one letter too many
+Temp/2    temp/2                        another case
+temp/1    temp/2                        another number of arguments
+speed/2   <http://example.org/speed>/2  a name, and the IRI that ends in it
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from thalweg.model.predicate import Predicate
+
+_LOCAL: Final = re.compile(r"[^/#:<>]*(?=[/#]?>$)")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_SHORTEST: Final = 4
+"""Letters that a name needs for one of them to be a slip: `on` and `in` are two words."""
+
+
+def nearest(predicate: Predicate, others: Iterable[Predicate], loose: bool = True) -> Predicate | None:
+    """The predicate that is most likely meant; None where none is similar.
+
+    Where it is not `loose`, only the case or the number of arguments may differ.
+
+    >>> nearest(Predicate("tempp", 2), [Predicate("light", 2), Predicate("temp", 2)])
+    'temp/2'
+    >>> nearest(Predicate("lane1", 2), [Predicate("lane2", 2)]) is None
+    True
+    """
+    found = [(rank, other) for other in others if (rank := _rank(predicate, other, loose)) is not None]
+    return min(found)[1] if found else None
+
+
+def _rank(one: Predicate, other: Predicate, loose: bool) -> int | None:
+    """How far a predicate is from another; None where it is too far."""
+    if one == other:
+        return None
+    if one.name == other.name:
+        return 0
+    left, right = local_name(one.name), local_name(other.name)
+    together = _space(one.name) == _space(other.name)
+    if left.lower() == right.lower() and (together or loose):
+        return 1 + (one.arity != other.arity) + 2 * (not together)
+    # `lane1` and `lane2` are two names on purpose.
+    numbered = _DIGITS.findall(left) != _DIGITS.findall(right)
+    if not loose or not together or one.arity != other.arity or numbered:
+        return None
+    length = max(len(left), len(right))
+    distance = _distance(left.lower(), right.lower())
+    return 4 + distance if length >= _SHORTEST and distance <= (1 if length < 2 * _SHORTEST else 2) else None
+
+
+def local_name(name: str) -> str:
+    """The end of an IRI, which people take for its name; all of any other name.
+
+    >>> local_name("<http://example.org/city#Camera>"), local_name("camera")
+    ('Camera', 'camera')
+    """
+    found = _LOCAL.search(name) if name[0] == "<" else None
+    return found[0] if found and found[0] else name
+
+
+def _space(name: str) -> str:
+    return name.removesuffix(">").removesuffix(local_name(name)) if name[0] == "<" else ""
+
+
+def _distance(one: str, other: str) -> int:
+    """How many letters to insert, delete, replace or swap with the next one.
+
+    >>> _distance("speed", "sepde"), _distance("temp", "tempp")
+    (2, 1)
+    """
+    before, last = list[int](), list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, opposite in enumerate(other, 1):
+            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != opposite))
+            swapped = row > 1 and column > 1 and one[row - 2] == opposite and other[column - 2] == letter
+            line.append(min(cost, before[column - 2] + 1) if swapped else cost)
+        before, last = last, line
+    return last[-1]

@@ -1,0 +1,110 @@
+"""A run in this process that can be resumed: its whole state in one file, replaced every few seconds.
+
+    state    how long the outputs are, whether the run is over, and the state of the runtime
+
+After a crash the outputs are cut to the lengths that the state says, the input is read on from its position, and the
+answers that were cut off come again: a file has every answer once.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, Final
+
+from thalweg.connectors.transport import Sink
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.arrow import DamagedError, decode, encode, frame, unframe
+from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, refused, replace_file
+from thalweg.runtimes.continued_output import continued, settled
+
+FORMAT: Final = 1
+"""Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
+
+EVERY: Final = 3.0
+"""Seconds from one checkpoint to the next."""
+
+STATE: Final = "state"
+
+# A checkpoint that takes long is taken less often: at most this share of the time goes into it.
+_SHARE: Final = 0.1
+
+
+class EmbeddedCheckpoint:
+    """The checkpoint folder of a run, held from `with` to its end.
+
+    `every` is the number of seconds between two checkpoints, by a `clock` that never goes back.
+    """
+
+    def __init__(
+        self, folder: Path, claim: Claim, every: float | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._folder = folder
+        self._claim = claim
+        self._every = EVERY if every is None else every
+        self._clock = clock
+        self._stack = ExitStack()
+        self._due = 0.0
+        self._sinks: dict[str, Sink] = {}
+        self._lengths: Mapping[str, int] = {}
+        self.state: bytes | None = None
+        """What the runtime has to load; None at the beginning of a run."""
+        self.over: Diagnostic | None = None
+        """Says that the run is over, where it is."""
+
+    def __enter__(self) -> "EmbeddedCheckpoint":
+        """Holds the folder and reads it; `Rejected` where it is not this run's, or the run ended with an error."""
+        with ExitStack() as stack:
+            stack.enter_context(held(self._folder))
+            self._claim.check(self._folder)
+            if (self._folder / STATE).exists():
+                self._read()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _read(self) -> None:
+        try:
+            about, self.state = unframe((self._folder / STATE).read_bytes())
+            header, _ = decode(about)
+        except (DamagedError, ValueError):
+            raise refused(f"`{self._folder}` is not a checkpoint: its `{STATE}` cannot be read") from None
+        if header["malformed"] is not None:
+            raise ended_at(self._folder, header["malformed"])
+        self._lengths = header["lengths"]
+        self.over = complete(self._folder) if header["over"] else None
+
+    def claim(self) -> None:
+        """Makes the folder this run's own, when nothing stands against the run any more."""
+        self._claim.make(self._folder)
+        self._due = self._clock() + self._every
+
+    def open(self, name: str, path: str | None) -> Sink:
+        """Opens an output of the run under a name; a file goes on where the last checkpoint saw it."""
+        self._sinks[name] = sink = continued(path, self._lengths.get(name, 0))
+        return sink
+
+    @property
+    def is_due(self) -> bool:
+        return self._clock() >= self._due
+
+    def save(self, state: Callable[[], bytes]) -> None:
+        """Takes a checkpoint: everything that was answered so far stays, and what comes is answered from here on."""
+        began = self._clock()
+        self._write(state(), over=False)
+        ended = self._clock()
+        self._due = ended + max(self._every, (ended - began) / _SHARE)
+
+    def finish(self, malformed: Diagnostic | None) -> None:
+        """The run is over, at the end of its streams or at a malformed line."""
+        self._write(b"", over=True, malformed=None if malformed is None else malformed.render())
+
+    def _write(self, state: bytes, **about: Any) -> None:
+        lengths = {name: settled(sink) for name, sink in self._sinks.items()}
+        header = encode({"malformed": None, **about, "lengths": lengths}, {})
+        replace_file(self._folder / STATE, frame([header, state]))

@@ -1,0 +1,68 @@
+"""Nothing matches silently: at the end of a run, what rules read and no stream brought, where something similar came.
+
+A batch knows its predicates, so this costs nothing for each fact.
+"""
+
+from collections.abc import Iterator
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import Program
+from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+from thalweg.planning.check_unmatched import Inputs
+
+_SHOWN = 3
+
+
+class Unmatched:
+    """Sees what streams bring, and reports at the end what rules waited for in vain.
+
+    >>> from thalweg.ir.nodes import Atom, Now, Rule, Variable
+    >>> watch = Unmatched(Program((Rule(Atom("hot"), (Now(Atom("tempp", (Variable("V"),))),)),)))
+    >>> watch.look(Batch({Predicate("temp", 1): [5]}))
+    >>> [one.message for one in watch.summary()]
+    ['`tempp/1` never came; `temp/1` did']
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._inputs = Inputs(program)
+        self._came: set[Predicate] = set()
+
+    def look(self, batch: Batch) -> None:
+        """Looks at what a batch is about."""
+        self._came.update(batch.rows)
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """A warning for each predicate that never came while a similar one did; one where nothing that came is read."""
+        if not self._came:
+            return
+        inputs, came = self._inputs, self._came
+        missing = {name: span for name, span in inputs.awaited.items() if name not in came}
+        known = came | inputs.program.derived
+        similar = {name: meant for name in missing if (meant := inputs.meant(name, known)) is not None}
+        unread = sorted(came - inputs.read.keys())
+        for number, (name, meant) in enumerate(similar.items()):
+            notes = () if number else _also(unread, [*similar.values()])
+            how = "did" if meant in came else "is derived"
+            help_ = f"write `{meant}` in the rule, or `{name}` where the facts come from"
+            yield Diagnostic("W304", f"`{name}` never came; `{meant}` {how}", missing[name], help_, notes)
+        if not similar and missing and not inputs.has_vocabulary and came.isdisjoint(inputs.read):
+            names = _listed(unread)
+            message = f"no rule reads what the streams brought: {names}"
+            awaited = _listed(sorted(missing))
+            yield Diagnostic("W304", message, help=f"rules read {awaited}: use the same names in both")
+
+
+def _also(unread: list[Predicate], meant: list[Predicate]) -> tuple[str, ...]:
+    others = [name for name in unread if name not in meant]
+    return (f"no rule reads {_listed(others)}, which came as well",) if others else ()
+
+
+def _listed(names: list[Predicate]) -> str:
+    """Some names, the others counted.
+
+    >>> _listed([Predicate(name, 1) for name in "abcde"])
+    '`a/1`, `b/1`, `c/1` and 2 more'
+    """
+    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
