@@ -272,7 +272,13 @@ class ArrowReader:
             self._hopeless = True
             yield wrong_line(self.name, 1, ",".join(names), wrong, _SHAPE)
             return
-        columns = [self._values(name, batch.column(name)) for name in names]
+        try:
+            columns = [self._values(name, batch.column(name)) for name in names]
+        except UnicodeDecodeError:
+            self._hopeless = True
+            broken = LineError("the table has a text that is not valid UTF-8", 0)
+            yield wrong_line(self.name, self._row + 1, ",".join(names), broken, _SHAPE)
+            return
         for row in zip(*columns, strict=True):
             self._row += 1
             try:

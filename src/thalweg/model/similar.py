@@ -12,10 +12,11 @@ from typing import Final
 
 from thalweg.model.predicate import Predicate
 
-_LOCAL: Final = re.compile(r"[^/#:<>]*(?=[/#]?>$)")
 _DIGITS: Final = re.compile(r"[0-9]+")
 _SHORTEST: Final = 4
 """Letters that a name needs for one of them to be a slip: `on` and `in` are two words."""
+_LONGEST: Final = 60
+"""Letters beyond which names are not compared letter by letter."""
 
 
 def nearest(predicate: Predicate, others: Iterable[Predicate], loose: bool = True) -> Predicate | None:
@@ -47,6 +48,8 @@ def _rank(one: Predicate, other: Predicate, loose: bool) -> int | None:
     if not loose or not together or one.arity != other.arity or numbered:
         return None
     length = max(len(left), len(right))
+    if length > _LONGEST or abs(len(left) - len(right)) > 2:
+        return None
     distance = _distance(left.lower(), right.lower())
     return 4 + distance if length >= _SHORTEST and distance <= (1 if length < 2 * _SHORTEST else 2) else None
 
@@ -57,8 +60,11 @@ def local_name(name: str) -> str:
     >>> local_name("<http://example.org/city#Camera>"), local_name("camera")
     ('Camera', 'camera')
     """
-    found = _LOCAL.search(name) if name[0] == "<" else None
-    return found[0] if found and found[0] else name
+    if name[0] != "<":
+        return name
+    text = name[1:-1]
+    text = text[:-1] if text.endswith(("/", "#")) else text
+    return text[max(map(text.rfind, "/#:<>")) + 1 :] or name
 
 
 def _space(name: str) -> str:

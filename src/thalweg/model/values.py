@@ -56,7 +56,7 @@ def value_of(term: str) -> Value | None:
     (True, None)
     """
     if is_number(term):
-        word = read_number(term)
+        word = read_number(term) if len(term) <= _LONGEST else None
         return None if word is None else Value(Kind.NUMBER, word)
     if term[0].isalpha():
         return Value(Kind.TEXT, term)
