@@ -9,9 +9,9 @@ from typing import Any, Final
 from thalweg.api.sources import as_list
 from thalweg.connectors.files import read_bytes
 from thalweg.diagnostics import Rejected, Source
+from thalweg.languages.declared_prefixes import declared_prefixes
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import PREDICATE, ReadingError, canonical
-from thalweg.languages.prefixes import declared_prefixes
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes

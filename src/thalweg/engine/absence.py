@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from thalweg.engine.absence_wording import Wording, distance, extended, formulas_of, names_in, similar
 from thalweg.engine.proof import Binding, Goal, Proof, Prover, Words, as_written, why
 from thalweg.engine.search import Row, Search
-from thalweg.engine.wording import Wording, distance, extended, formulas_of, names_in, similar
 from thalweg.ir.nodes import Comparison, Variable
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact

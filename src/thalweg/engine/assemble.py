@@ -265,7 +265,7 @@ def _count_words(count: Count, plan: Plan) -> list[int]:
             return [*shared, COUNT_HOP, size, step]
         case TupleWindow():
             return [*shared, COUNT_TUPLE, count.tuples, 0]
-    raise NotImplementedError(f"`always` in {count.window}")
+    raise AssertionError(f"`always` in {count.window} passed the checks")
 
 
 class _Variant:
