@@ -3,7 +3,7 @@
 A rule is run backwards from the fact, as in `proof`, over the rows that live now. Where that ends, the bindings that
 got furthest in the order of the join are kept, with the premises that held and the one that failed. Among those that
 failed at a comparison, the values that came closest are shown first. Nothing is looked for below the premises of a
-rule, and only so many rows are looked at.
+rule, and the number of rows that are looked at is limited.
 """
 
 from collections.abc import Collection, Iterable, Iterator
