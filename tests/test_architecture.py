@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.cli import BENCHMARKS
 from thalweg.languages.registry import BUILT_IN, load
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +46,9 @@ DOORS = {
 PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/university.py"}
 # Streams have suffixes of their own, some of which are also those of RDF.
 STREAMS = "connectors/readers.py"
+# One language is built like another, and what is planned is explained in a file of the same name.
+MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain"})
+TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo"}, "bench": set(BENCHMARKS)}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
 
@@ -156,6 +160,17 @@ def test_a_module_is_named_for_an_idea() -> None:
 
 def test_a_module_opens_by_saying_why_it_exists() -> None:
     assert not offenders(lambda module: ast.get_docstring(tree(module)) is None)
+
+
+def test_a_file_name_occurs_once() -> None:
+    """But for packages that mirror each other, and for files that are named as users type: verbs and benchmarks."""
+    places: dict[str, set[str]] = {}
+    for module in MODULES:
+        package = module.parent.relative_to(PACKAGE).as_posix()
+        if module.stem != "__init__" and module.stem not in TYPED.get(package, ()):
+            places.setdefault(module.stem, set()).add(package)
+    twice = {name: packages for name, packages in places.items() if len(packages) > 1}
+    assert not {name: found for name, found in twice.items() if not any(found <= mirrored for mirrored in MIRRORED)}
 
 
 def test_the_map_names_only_files_that_exist() -> None:
