@@ -220,7 +220,7 @@ class Definition:
 
 def topologies(axioms: list[Axiom]) -> Iterator[tuple[str, Checks]]:
     found = close(axioms, DECLARED)
-    known = topology.Taxonomy(*found.taxonomy())
+    known = found.taxonomy()
     count = len(topology.groups(known))
     yield "ntm", by_bolts(found, topology.ntm(known))
     for first in range(count + 1):

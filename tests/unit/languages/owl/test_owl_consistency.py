@@ -36,7 +36,7 @@ METHODS = ("ntm", "ltm", "sides")
 
 def checks_of(axioms: list[Axiom], method: str, bolts: int = 3) -> Checks:
     found = close(axioms)
-    known = topology.Taxonomy(*found.taxonomy())
+    known = found.taxonomy()
     if method == "sides":
         return by_sides(found)
     return by_bolts(found, topology.ntm(known) if method == "ntm" else topology.ltm(known, bolts))
