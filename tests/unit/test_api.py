@@ -109,14 +109,14 @@ def test_a_gap_of_a_million_ticks_is_one_step():
 
 def test_the_dictionary_follows_the_window():
     """Terms that left the window are given back, also while batches wait for their turn."""
-    events = ((tick, [f"p(n{tick}_{number})" for number in range(2_000)]) for tick in range(100))
+    events = ((tick, [f"p(n{tick}_{number})" for number in range(2_000)]) for tick in range(60))
     job = thalweg.api.start(thalweg.api.load_part([thalweg.load(RECENT)]), events, Timing(delay=3), "changes")
     begun, ended = set(), set()
     for piece in job.pieces():
         for answer in piece.answers() if piece else ():
             begun.update(answer.begin)
             ended.update(answer.end)
-    assert begun == {f"q(n{tick}_{number})" for tick in range(100) for number in range(2_000)}
+    assert begun == {f"q(n{tick}_{number})" for tick in range(60) for number in range(2_000)}
     assert len(begun - ended) == 3 * 2_000
     assert len(job.runtime.engine.dictionary) < 100_000
 
