@@ -4,7 +4,8 @@
 
 Two terms are the same when they are spelled the same, so a term needs no class of its own: it is the string that a
 user reads and writes. `20` and `20.0` are therefore two terms (as they are two RDF literals) that compare as equal
-numbers; see `number`.
+numbers; see `number`. A bare name is the text of its letters: `x1` is the one spelling of the text x1, and `"x1"` is
+read as that (`constant`).
 """
 
 import re
@@ -32,12 +33,12 @@ def is_number(term: str) -> bool:
 
 
 def is_literal(term: str) -> bool:
-    """Whether the term is a literal: a number, or anything in quotes.
+    """Whether the term is a literal: a number, a text, or anything in quotes; not an IRI or a blank node.
 
-    >>> is_literal("3"), is_literal('"chat"@fr'), is_literal("chat")
-    (True, True, False)
+    >>> is_literal("3"), is_literal('"chat"@fr'), is_literal("chat"), is_literal("<chat>")
+    (True, True, True, False)
     """
-    return term[0] == '"' or is_number(term)
+    return term[0] not in "<_"
 
 
 def is_term(thing: object) -> TypeGuard[str]:
@@ -50,7 +51,7 @@ def is_term(thing: object) -> TypeGuard[str]:
 
 
 def quote(text: str) -> str:
-    """The string term for a text.
+    """A text in quotes; `constant` has the term for any text.
 
     >>> quote('say "hi"')
     '"say \\\\"hi\\\\""'
@@ -59,7 +60,7 @@ def quote(text: str) -> str:
 
 
 def unquote(term: str) -> str:
-    """The text of a string term; the inverse of `quote`.
+    """The text between quotes; the inverse of `quote`.
 
     >>> unquote(quote("a\\nb"))
     'a\\nb'
