@@ -1,9 +1,9 @@
 """Terms to words and back.
 
 Numbers are their own words; every other term gets an entry, and its word is the entry and three bits: 000 for a
-resource, 100 for a text or another literal, so that a word alone says what it stands for. Beside each entry stands the value
-of its term, which comparisons and calculations look at (`number`). Entries are given back when nothing that lives uses
-them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
+resource, 100 for a text or another literal, so that a word alone says what it stands for. Beside each entry stands
+the value of its term, which comparisons and calculations look at (`number`). Entries are given back when nothing that
+lives uses them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
 """
 
 from collections.abc import Callable, Iterable

@@ -106,14 +106,14 @@ def test_the_datatypes_of_a_value() -> None:
         "unsignedLong", "unsignedInt", "unsignedShort",
     }  # fmt: skip
     assert types("2.5") == {"Literal", "decimal"}
-    assert types('"cat"') == {
+    assert types("cat") == {
         "Literal", "PlainLiteral", "string", "normalizedString", "token", "language", "Name", "NCName", "NMTOKEN",
     }  # fmt: skip
     assert types('"a b"@en') == {"Literal", "PlainLiteral"}
     assert types(typed("2000-01-01T12:00:00Z", "dateTime")) == {"Literal", "dateTime", "dateTimeStamp"}
 
 
-@pytest.mark.parametrize("term", ["road", "<http://example.org/a>", "_:b", f'"3"^^<{XSD}gYear>'])
+@pytest.mark.parametrize("term", ["<http://example.org/a>", "_:b", f'"3"^^<{XSD}gYear>'])
 def test_nothing_is_said_about_the_rest(term: str) -> None:
     assert describe(term) == []
 
