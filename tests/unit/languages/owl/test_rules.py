@@ -251,7 +251,7 @@ RL = {
 }
 PDSV = {"rdf-svx": [("r owl:someValuesFrom c . r owl:onProperty p . x rdf:type r", "x p w")]}
 EXAMPLES = {"rdfs": RDFS, "pd": PD, "pdsv": PDSV, "rl": RL}
-WITNESS = Fact("some_witness", ("x", "r", "w"))
+WITNESS = Fact("some_witness", ("<x>", "<r>", "<w>"))
 
 
 def triples(text: str) -> list[Triple]:
