@@ -263,7 +263,7 @@ def _apply(rule: Rule, timeline: Timeline) -> int:
 
 def solve(rule: Rule, body: tuple[Literal, ...], binding: Binding, timeline: Timeline) -> Iterator[Binding]:
     """Every way to satisfy a body, starting from a binding."""
-    yield from _solve(rule, body, binders(body, frozenset(binding)), binding, timeline)
+    yield from _solve(rule, body, binders(rule, body, frozenset(binding)), binding, timeline)
 
 
 def _solve(
