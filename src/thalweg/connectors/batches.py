@@ -90,7 +90,7 @@ def triple(tick: int, stream: str | None, subject: str, predicate: str, object: 
         return tick, stream, interned(kind, 1), (subject,)
     if predicate == RDF_VALUE and object[0] == '"':
         fact = fact_of(subject, predicate, object)
-        return tick, stream, fact.signature, fact.args
+        return tick, stream, fact.signature, fact.terms
     return tick, stream, interned(_spelled(predicate), 2), (subject, object)
 
 
@@ -133,5 +133,5 @@ def code_facts(facts: Iterable[str | Fact], words: Dictionary, stream: str | Non
     batch = Batch(stream=stream)
     for fact in facts:
         known = read_fact(fact) if isinstance(fact, str) else fact
-        batch.add(known.signature, [words.code(term) for term in known.args])
+        batch.add(known.signature, [words.code(term) for term in known.terms])
     return batch

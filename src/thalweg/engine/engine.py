@@ -294,14 +294,16 @@ class Engine:
         batch, words = Batch(), self.dictionary.words
         for fact in given:
             if not isinstance(fact, Fact):
-                raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', '12'))")
-            batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.args])
+                raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', 12))")
+            batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.terms])
         return [batch]
 
     def _code(self, term: object, fact: Fact) -> int:
         """The word of a term that a program hands over; what could not be read back is refused."""
         if not is_term(term):
-            raise ValueError(f"{term!r} in {fact!r} is not a term: write 'abc', '12.5', '\"any text\"' or '<iri>'")
+            raise ValueError(
+                f"{term!r} in `{fact.predicate}` is not the spelling of a term: make facts with thalweg.Fact"
+            )
         return self.dictionary.code(term)
 
     def _admit(self, batch: Batch) -> None:
@@ -362,7 +364,7 @@ class Engine:
             feeds.add(FEED_FOREVER, self.plan.truth.number, 0, -1, [], 1, 0)
         words: dict[Predicate, list[int]] = {}
         for fact in dict.fromkeys(self.plan.program.background):
-            words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.args)
+            words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.terms)
         for relation, signature in self.plan.background:
             flat, wide = words[signature], relation.arity
             feeds.add(FEED_FOREVER, relation.number, 0, -1, flat, len(flat) // wide if wide else 1, wide)

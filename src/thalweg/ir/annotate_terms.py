@@ -63,7 +63,7 @@ def annotate_terms(
     ]:
         row = more.rows.setdefault(fact.signature, [])
         assert isinstance(row, list)
-        row.extend(words.code(term) for term in fact.args)
+        row.extend(words.code(term) for term in fact.terms)
     return more
 
 

@@ -183,7 +183,7 @@ def fact_of(subject: str, predicate: str, object: str) -> Fact:
         # Anyone may use this datatype; only what we would write with it is a fact.
         if _TERMS.match(text) and names_a_predicate(text):
             fact = _printed(text)
-            if str(fact) == text and all(map(is_term, fact.args)):
+            if str(fact) == text and all(map(is_term, fact.terms)):
                 return fact
     return Fact(predicate, (subject, object))
 

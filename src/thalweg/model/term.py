@@ -16,7 +16,7 @@ NUMERIC: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 _TERM: Final = re.compile(
     r'[a-z][A-Za-z0-9_]*\Z|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z|<[^<>"{}|^`\\\s]+>\Z|_:[A-Za-z0-9_.-]+\Z'
-    r'|"(?:[^"\\\n\r]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>\s]+>)?\Z'
+    r'|"(?![a-z][A-Za-z0-9_]*"\Z)(?:[^"\\\n\r]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>\s]+>)?\Z'
 )
 
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -44,8 +44,8 @@ def is_literal(term: str) -> bool:
 def is_term(thing: object) -> TypeGuard[str]:
     """Whether something is a term in a spelling that can be read back.
 
-    >>> is_term("road1"), is_term("Main Street"), is_term('"Main Street"'), is_term(3)
-    (True, False, True, False)
+    >>> is_term("road1"), is_term("Main Street"), is_term('"Main Street"'), is_term('"road1"'), is_term(3)
+    (True, False, True, False, False)
     """
     return isinstance(thing, str) and _TERM.match(thing) is not None
 

@@ -178,10 +178,10 @@ class Names:
         ([('ub_Dean', ('<x>',))], [])
         """
         name = self.name(fact.predicate) if fact.predicate[0] == "<" else fact.predicate
-        if name is not None and interned(name, len(fact.args)) in self.signatures:
-            yield name, fact.args
-        if self.type_name and len(fact.args) == 1 and fact.predicate[0] == "<":
-            yield self.type_name, (fact.args[0], fact.predicate)
+        if name is not None and interned(name, len(fact.terms)) in self.signatures:
+            yield name, fact.terms
+        if self.type_name and len(fact.terms) == 1 and fact.predicate[0] == "<":
+            yield self.type_name, (fact.terms[0], fact.predicate)
 
     def known_as(self, signature: Predicate) -> set[Predicate]:
         """The signatures under which facts of a stream come to the program.

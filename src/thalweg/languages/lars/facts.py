@@ -288,7 +288,7 @@ class FactReader:
                     raise _not_simple(fact)
             except ReadingError:
                 closely = read_fact(fact)
-                signature, words = closely.signature, [self.dictionary.code(term) for term in closely.args]
+                signature, words = closely.signature, [self.dictionary.code(term) for term in closely.terms]
             order.append(signature)
             found.setdefault(signature, []).extend(words)
         return order, found

@@ -352,5 +352,5 @@ def _share(stage: Stage, bucket: int, buckets: range) -> Program:
         key = keys.get(signature)
         return key is None or int(buckets_of(np.array([words.code(args[key])]), words, buckets)[0]) == bucket
 
-    background = tuple(fact for fact in stage.program.background if belongs(fact.signature, fact.args))
+    background = tuple(fact for fact in stage.program.background if belongs(fact.signature, fact.terms))
     return replace(stage.program, background=background)

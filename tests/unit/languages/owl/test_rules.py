@@ -313,7 +313,9 @@ def conclusions(program: Program, given: Iterable[Triple]) -> set[Triple]:
     engine.advance(0)
     found = [*engine.facts(), *program.background]
     return {
-        (fact.args[-3], fact.args[-2], fact.args[-1]) for fact in found if fact.predicate in ("triple", "inconsistent")
+        (fact.terms[-3], fact.terms[-2], fact.terms[-1])
+        for fact in found
+        if fact.predicate in ("triple", "inconsistent")
     }
 
 
@@ -422,7 +424,7 @@ def shape(found: Iterable[Triple]) -> Counter[tuple[str, ...]]:
 
 
 def value_of(term: str) -> str:
-    return next((fact.args[1] for fact in describe(term, ()) if fact.predicate == "literal"), term)
+    return next((fact.terms[1] for fact in describe(term, ()) if fact.predicate == "literal"), term)
 
 
 def test_an_ontology_is_the_same_program_in_every_process() -> None:
