@@ -22,11 +22,11 @@ from thalweg.engine.delta import Delta, Given
 from thalweg.engine.equality import EqualityState
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
+from thalweg.engine.incomparable import Incomparable, IncomparableTerms
 from thalweg.engine.layout import (
     BEGUN,
     BORN,
     DIED,
-    DIVERSE_IN,
     ENDED,
     FEED_CLOCK,
     FEED_FOREVER,
@@ -47,7 +47,6 @@ from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
-from thalweg.ir.nodes import Rule
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -119,6 +118,7 @@ class Engine:
         self.shed: tuple[Predicate, ...] = ()
         self._changes: list[ref[Delta]] = []
         self._most_changes = _CHANGES
+        self._incomparable = IncomparableTerms(self.dictionary)
         self.adopt(plan)
 
     def adopt(self, plan: Plan) -> None:
@@ -126,6 +126,7 @@ class Engine:
         self.plan = plan
         weigh(self)
         self.table = assemble(plan, self.dictionary.code)
+        self._incomparable.follow(self.table)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
@@ -538,10 +539,9 @@ class Engine:
         return int(np.count_nonzero((relations >= 0) & (relations < len(self.plan.relations))))
 
     @property
-    def incomparable_in(self) -> Rule | None:
-        """The last rule in which `<` or its like met values of different kinds, and was false for that reason."""
-        fired = self.table.variants.get(int(self.arrays.scalars[DIVERSE_IN]))
-        return None if fired is None else fired.origin
+    def incomparable(self) -> list[Incomparable]:
+        """Where `<` or its like met terms of different kinds, and was false for that reason."""
+        return self._incomparable.found()
 
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""
