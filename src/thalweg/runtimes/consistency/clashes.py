@@ -169,7 +169,9 @@ class Tracker:
         found: list[TextDelta] = []
         begun: list[Broken] = []
         for change in changes:
-            ended, unknown = ([self._end(Broken(*fact.terms)) for fact in some] for some in (change.end, change.unknown))
+            ended, unknown = (
+                [self._end(Broken(*fact.terms)) for fact in some] for some in (change.end, change.unknown)
+            )
             begun += (Broken(*fact.terms) for fact in change.begin)
             found.append(TextDelta(change.tick, [], ended, unknown, change.shed))
         renewed = self._outlived(now)
