@@ -34,7 +34,7 @@ class Fact(NamedTuple):
         >>> Fact("site", ('"b 7"', "3", "<http://example.org/a>")).args
         ('b 7', 3, IRI('http://example.org/a'))
         """
-        # Most processes never ask, and dates and decimals take a moment to import.
+        # Not before it is needed: values are spelled by modules that know facts.
         from thalweg.model.python_values import value_of
 
         return tuple(map(value_of, self.terms))

@@ -112,7 +112,7 @@ def predicate_of(name: str) -> str:
     """
     predicate = f"<{name}>" if isinstance(name, IRI) else name
     if not is_term(predicate) or not names_a_predicate(predicate):
-        raise ValueError(f"{name!r} is not a predicate: it begins with a small letter, or is an IRI in brackets")
+        raise ValueError(f"{name!r} is not a predicate: it begins with a lower-case letter, or is an IRI in brackets")
     return predicate
 
 
@@ -145,18 +145,15 @@ def _text(text: str) -> str:
     return constant(text)
 
 
-def _number(value: object) -> str:
-    text = str(int(value)) if isinstance(value, Integral) else _decimal(value)
-    word = read_number(text) if len(text) <= _LONGEST else None
+def _number(value: Integral | Real | Decimal) -> str:
+    # What `repr` of a float shows is the shortest decimal that stands for it.
+    exact = Decimal(
+        int(value) if isinstance(value, Integral) else repr(float(value)) if isinstance(value, Real) else value
+    )
+    word = read_number(f"{exact:f}") if exact.is_finite() and abs(exact.adjusted()) < _LONGEST else None
     if word is None:
         raise ValueError(f"{value!r} is not a number that can be calculated with")
     return show_number(shortest(word))
-
-
-def _decimal(value: object) -> str:
-    # What `repr` of a float shows is the shortest decimal that stands for it.
-    found = Decimal(repr(float(value))) if isinstance(value, Real) else value
-    return f"{found:f}" if isinstance(found, Decimal) and found.is_finite() else "x" * (_LONGEST + 1)
 
 
 def _moment(moment: datetime) -> str:

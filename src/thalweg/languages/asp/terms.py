@@ -9,10 +9,9 @@ r"""Terms and predicates as clingo spells them, and back.
     "chat"@fr                    is   "\"chat\"@fr"
 
 clingo knows numbers, constants and strings, so everything else is a string that holds our spelling; the text `not` is
-one because it cannot be a constant. A string that only
-looks like one of those has a backslash in front. A name that begins with a declared prefix stands for an IRI, whether
-it is a predicate or a constant; and where a program mentions `rdf_type`, the fact `C(s)` also comes as
-`rdf_type(s,C)`.
+one because it cannot be a constant. A string that only looks like one of those has a backslash in front. A name that
+begins with a declared prefix stands for an IRI, whether it is a predicate or a constant; and where a program mentions
+`rdf_type`, the fact `C(s)` also comes as `rdf_type(s,C)`.
 """
 
 import re
