@@ -31,7 +31,7 @@ def parse(source: Source, tick_length: int = 1_000) -> tuple[Program, list[Diagn
 
     >>> program, diagnostics = parse(Source("x.lars", "car(1). p(X :- q(X)."))
     >>> program.background, [found.code for found in diagnostics]
-    ((Fact(predicate='car', args=('1',)),), ['E101'])
+    ((Fact('car', (1,)),), ['E101'])
     """
     reading = _Reading(Lowering(source, tick_length))
     for found in statements(source):
