@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
-    from thalweg.model.fact import Fact
+    from thalweg.model.fact import PythonFact as Fact
+    from thalweg.model.python_values import IRI
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
     from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 __all__ = [
+    "IRI",
     "BusyError",
     "Change",
     "Diagnostic",
@@ -49,7 +51,8 @@ _NAMES = {
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),
     "model.event": ("Event",),
-    "model.fact": ("Fact",),
+    "model.fact:PythonFact": ("Fact",),
+    "model.python_values": ("IRI",),
     "runtimes.emit": ("Change", "Interval", "Snapshot", "Solution"),
     "runtimes.rule_engine:RuleEngine": ("Engine",),
 }
