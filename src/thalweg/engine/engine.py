@@ -129,6 +129,10 @@ class Engine:
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
+        self._keyed_feeds = [
+            [np.array([(kind, each.number, 0, -1, 0, 0, each.arity)]) for kind in (FEED_FOREVER, FEED_RETRACT)]
+            for each in (feed.relation for feed in plan.keyed)
+        ]
         self.groups = [
             GroupState(each.function, plan.view(each.elements).order[: each.width + 1], each.share)
             for each in plan.groupings
@@ -396,11 +400,9 @@ class Engine:
                 feeds.add(FEED_FOREVER, state.feed.ticks.number, 0, -1, [tick << 2 | 1], 1, 1)
                 for gone in range(before, start):
                     feeds.add(FEED_RETRACT, state.feed.ticks.number, 0, -1, [gone << 2 | 1], 1, 1)
-        for keyed in self.keyed if batches else ():
-            relation = keyed.feed.relation
-            for kind, rows in zip((FEED_FOREVER, FEED_RETRACT), keyed.advance(tick, batches), strict=True):
+        for keyed, indexes in zip(self.keyed, self._keyed_feeds, strict=True) if batches else ():
+            for index, rows in zip(indexes, keyed.advance(tick, batches), strict=True):
                 if len(rows):
-                    index = np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)])
                     feeds.put(index, rows.reshape(-1), len(rows))
 
     def _regroup(self, value: Relation, elements: Relation, state: GroupState, feeds: Feeds) -> None:
