@@ -280,7 +280,7 @@ def _list_row(store: Groups, rows: Any, count: int, group: int, value: int) -> N
 def _number(values: Any, word: int) -> int:
     """A word as a number: a term that stands for one becomes its value, and everything else 0."""
     value = word if word & 3 != 0 else values[word >> 2]
-    return value if value & 3 == 1 or value & 3 == 2 else np.int64(0)
+    return value if value & 3 == 1 or value & 3 == 2 else 0
 
 
 @entry
