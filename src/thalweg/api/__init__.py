@@ -25,7 +25,8 @@ from thalweg.parts.compose import compose
 from thalweg.parts.part import Explained, Part
 
 if TYPE_CHECKING:
-    from thalweg.engine import Absence, Proof
+    from thalweg.engine.absence import Absence
+    from thalweg.engine.proof import Proof
     from thalweg.runtimes.emit import Answer
 
 __all__ = [
