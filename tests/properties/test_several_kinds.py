@@ -1,7 +1,9 @@
 """One plan of several kinds is its parts, evaluated one after the other at each tick."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import clingo
 from hypothesis import given
@@ -11,9 +13,12 @@ from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
-from thalweg.model.event import Event
+from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
+from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.part import Context
+from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Change, Solution
 from thalweg.testing.evaluators import changes_of
 
@@ -54,6 +59,7 @@ ABOVE = (
 )
 SHOWN = "#show o/1. #show u/1. #show v/1. #show ex_E/1."
 TERMS = ("1", "2", "x", "y")
+INPUTS = ("s/1", "r/2", "d/1", "e/1", "ex_C/1", "ex_D/1")
 
 
 @dataclass(frozen=True)
@@ -153,17 +159,23 @@ def expected(case: Case) -> tuple[list[tuple[int, frozenset[str]]], dict[int, fr
     return snapshots, answers
 
 
-def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
+def sources(case: Case) -> list[Source]:
     programs = [
         Source("rules.lars", f"{case.below} {case.above}"),
         Source("solved.lp", f"#prefix ex: <http://ex/>. {SHOWN} {case.solved}"),
     ]
-    programs += [Source("city.ttl", ONTOLOGY)] if case.with_ontology else []
+    return programs + ([Source("city.ttl", ONTOLOGY)] if case.with_ontology else [])
+
+
+def options(case: Case) -> SolveOptions:
     window, slide = case.frame or (None, None)
-    asking = SolveOptions(case.models, window, slide, workers=0)
+    return SolveOptions(case.models, window, slide, workers=0)
+
+
+def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
+    programs, asking = sources(case), options(case)
     changes, answers, ticks = {}, dict[int, frozenset[str]](), [0]
     shown = []
-    inputs = ("s/1", "r/2", "d/1", "e/1", "ex_C/1", "ex_D/1")
     for one in api.run(
         programs,
         on=list(case.events),
@@ -171,7 +183,7 @@ def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
         first=0,
         last=LAST,
         solving=asking,
-        inputs=inputs,
+        inputs=INPUTS,
         report=lambda _: None,
     ):
         ticks.append(one.t)
@@ -200,3 +212,30 @@ def test_a_plan_of_several_kinds_is_its_parts_one_after_the_other(case: Case) ->
             assert answers[tick] == holding
         holding = answers[tick]
     assert solved.keys() <= answers.keys()
+
+
+def stopped(case: Case, breaks: Collection[int]) -> list[str]:
+    """What a run says that is saved at some ticks, and goes on with what was saved elsewhere."""
+    part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)
+    settings = Settings(first=0, emit=case.emit)
+    said: list[str] = []
+
+    def begin() -> Any:
+        return part.start(Context(settings, Clock(), lambda _: None, saves=True)).reasoner
+
+    run = begin()
+    batches = {event.tick: event.facts for event in case.events}
+    for tick in range(LAST + 1):
+        batch = Batch()
+        for fact in batches.get(tick, ()):
+            batch.add(fact.signature, [run.dictionary.code(term) for term in fact.args])
+        said += map(str, run.step(run.advance(tick, [batch] if batch.rows else []), tick, tick, ()))
+        if tick in breaks:
+            saved, run = run.snapshot(), begin()
+            run.resume(saved)
+    return [*said, *map(str, run.finish())]
+
+
+@given(cases(), st.sets(st.integers(0, LAST), min_size=1, max_size=2))
+def test_a_plan_of_several_kinds_can_be_stopped_and_resumed(case: Case, breaks: set[int]) -> None:
+    assert stopped(case, breaks) == stopped(case, ())

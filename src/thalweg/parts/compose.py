@@ -2,12 +2,15 @@
 
     Program        rules, all of which are one part
     Checked        rules whose conclusions are clashes
-    AspProgram     answer sets; with rules around it, a cascade
+    AspProgram     answer sets
+
+Several kinds are members of one plan (`mixed`), wired by predicate.
 
 A new kind of part has its line here.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thalweg.diagnostics import Diagnostic, Rejected
@@ -22,7 +25,7 @@ from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
-    from thalweg.parts.cascade import Cascade
+    from thalweg.parts.mixed import Mixed
 
 
 def compose(
@@ -43,7 +46,7 @@ def compose(
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
     from thalweg.parts.answer_sets import AnswerSets
-    from thalweg.parts.cascade import Cascade
+    from thalweg.parts.mixed import Mixed
 
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
@@ -57,10 +60,10 @@ def compose(
     if not programs:
         return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
     rules, found = _rules_part(programs, shown, checked)
-    cascade = Cascade(rules, solved, asked)
+    plan = Mixed(rules, (replace(solved, output=asked),))
     if shown is not None:
         found += solved.unknown(shown, outputs_of(rules.rules))
-    return cascade, [*_several_answers(options), *found, *_loops(cascade, found)]
+    return plan, [*_several_answers(options), *found, *_loops(plan, found)]
 
 
 def _rules_part(
@@ -90,11 +93,11 @@ def _several_answers(options: SolveOptions) -> list[Diagnostic]:
     return [Diagnostic("E403", message)] if options.models == "all" else []
 
 
-def _loops(cascade: "Cascade", found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _loops(plan: "Mixed", found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     if any(one.severity == "error" for one in found):
         return ()
     try:
-        cascade.wiring  # noqa: B018
+        plan.wiring  # noqa: B018
     except Rejected as error:
         return error.diagnostics
     return ()

@@ -1,8 +1,9 @@
 """Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -15,10 +16,13 @@ from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver, evaluator
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
     from thalweg.explain.decomposition import ExplainedAnswerSets
+    from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.asp.program import AspProgram
+    from thalweg.parts.answer_sets.holding import HoldingAnswers
     from thalweg.parts.answer_sets.windowed import Connected, Windowed
 
 
@@ -29,6 +33,8 @@ class AnswerSets:
     program: "AspProgram"
     background: tuple[Fact, ...] = ()
     options: SolveOptions = SolveOptions()
+    output: Shown | None = None
+    """What is output of its answers beside other parts, which may read more of them."""
 
     @property
     def size(self) -> str:
@@ -45,7 +51,7 @@ class AnswerSets:
 
         text = program_text(self.program.source, self.program.inputs, self.background)
         what = text, sorted(self.program.names.prefixes.items()), self.options, self._frame(context)
-        return text, sha256(repr((*what, sorted(self.program.shown))).encode()).hexdigest()
+        return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
 
     def showing(self, shown: Shown) -> "AnswerSets":
         """The same with answers of what is shown only."""
@@ -61,11 +67,52 @@ class AnswerSets:
 
         if context.settings.emit != "snapshot":
             raise _refused("emit")
-        windowed, _ = self.windowed(context)
+        windowed, _ = self._windowed(context)
         state = HeldWindows(windowed) if context.saves else None
         return Evaluation(windowed, windowed, state=state, close=windowed.close)
 
-    def windowed(
+    # Beside other parts ---------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> Ports:
+        name = PurePath(self.program.source.name).stem
+        reads, writes = self.program.reads, self.program.writes
+        return Ports("the answer set program", name, reads, writes, mentions=self.program.mentioned)
+
+    def readers(self) -> Program:
+        return self.program.readers()
+
+    def join(
+        self, context: Context, dictionary: Dictionary, derived: Sequence[Predicate], wanted: Iterable[Predicate] | None
+    ) -> "HoldingAnswers":
+        from thalweg.parts.answer_sets.holding import HoldingAnswers
+
+        on_change = self.options.window is None and self.program.window is None
+        solved = self._with_output()
+        windowed, evaluator = solved._windowed(context, dictionary, derived, on_change)
+        shown = None if self.output is None else frozenset(filter(solved.program.writes, self.output.predicates))
+        return HoldingAnswers(windowed, evaluator, wanted, context.report, shown, context.saves)
+
+    def _with_output(self) -> "AnswerSets":
+        """What is solved: answers have what others read of them, and what is output."""
+        if self.output is None:
+            return self
+        shown = self.program.shown | self.program.showing(self.output.predicates).shown
+        return replace(self, program=replace(self.program, shown=shown))
+
+    def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.decomposition import ROLES
+        from thalweg.explain.wired_parts import ExplainedMember, Statement
+
+        explained = self.explain()
+        statements = tuple(
+            Statement(one.written, one.heads, tuple((need.predicate, ROLES[need.how]) for need in one.body))
+            for one in explained.dependency.outlines
+        )
+        outputs = tuple(sorted({head for one in explained.dependency.outlines for head in one.heads}))
+        return ExplainedMember("answer sets", explained.dependency.inputs, outputs, statements, explained)
+
+    def _windowed(
         self,
         context: Context,
         dictionary: Dictionary | None = None,

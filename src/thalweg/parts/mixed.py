@@ -1,0 +1,93 @@
+"""Rules and other kinds of part as one: wired by predicate, and evaluated in one process."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.ir.merge import merge
+from thalweg.ir.nodes import Program
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Calendar
+from thalweg.parts.member import Member
+from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.parts.rule_part import Rules
+from thalweg.planning.wire_parts import Layer, Wiring, wire
+
+if TYPE_CHECKING:
+    from thalweg.parts.wired_run import Place
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Rules, and the members that stand among them."""
+
+    around: Rules
+    members: tuple[Member, ...]
+
+    @property
+    def size(self) -> str:
+        return ", ".join([self.around.size, *(member.size for member in self.members)])
+
+    @property
+    def rules(self) -> Program:
+        """`Rejected`, with the reason of the first member."""
+        return self.members[0].rules
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """`Rejected` where a member would read what rests on its own results."""
+        return wire(self.around.rules, [member.ports for member in self.members])
+
+    def identity(self, context: Context) -> tuple[str, str]:
+        known = [self.around.identity(context), *(member.identity(context) for member in self.members)]
+        texts, fingerprints = zip(*known, strict=True)
+        return "\n".join(texts), sha256(repr(fingerprints).encode()).hexdigest()
+
+    def start(self, context: Context) -> Evaluation:
+        from thalweg.parts.wired_run import WiredRun
+        from thalweg.runtimes.emit import EMITTERS
+        from thalweg.runtimes.unmatched import Unmatched
+
+        dictionary, calendar = Dictionary(), Calendar(context.clock)
+        places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
+        run = WiredRun(places, dictionary, EMITTERS[context.settings.emit](), context.settings.first)
+        watch = Unmatched(merge([self.around.rules, *(member.readers() for member in self.members)]))
+        return Evaluation(run, run, look=watch.look, state=run, summary=watch.summary, close=run.close)
+
+    def _place(self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar) -> "Place":
+        from thalweg.parts.rule_layer import RuleLayer
+        from thalweg.parts.wired_run import Place
+
+        place, sources = self.wiring.places[number], tuple(self.wiring.sources(number))
+        if isinstance(place, Layer):
+            layer = RuleLayer(place, context.settings.first, dictionary, calendar)
+            return Place(layer, place.links, sources, place.events)
+        member = self.members[place.part]
+        derived = sorted({link.name for link in place.links if link.stream is None})
+        others = [one for one in self.wiring.places if number in one.hears]
+        wanted = {link.key[0] for one in self.wiring.places for link in one.links if link.source == number}
+        worker = member.join(context, dictionary, derived, None if others else wanted)
+        heard = {one: self._name(one) for one in place.hears}
+        return Place(worker, place.links, sources, place.events, heard, member.ports)
+
+    def _name(self, number: int) -> str:
+        place = self.wiring.places[number]
+        assert not isinstance(place, Layer)
+        return self.members[place.part].ports.name
+
+    def spread(self, context: Context, partitions: int) -> SparkWork:
+        raise _only_embedded()
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+        from thalweg.explain.wired_parts import explain_parts
+
+        if partitions is not None:
+            raise _only_embedded()
+        return explain_parts(self.wiring, [member.explain_member() for member in self.members])
+
+
+def _only_embedded() -> Rejected:
+    message = "rules and answer set programs can run together only with `--runtime embedded`"
+    return Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`, or run them separately")])
