@@ -13,6 +13,8 @@ from thalweg.parts.answer_sets.spark_job import answer_set_job
 from thalweg.parts.answer_sets.spark_worker import AnswerSetWorker
 from thalweg.parts.answer_sets.window_combiner import WindowCombiner
 from thalweg.parts.answer_sets.windowed import Answered
+from thalweg.parts.part import Context, Part
+from thalweg.parts.spark_plan import PlanWorker
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.pack import Packer
@@ -80,3 +82,31 @@ class Cluster:
             else:
                 for payloads in self._taken[bucket]:
                     cell.replay(payloads)
+
+
+def in_one_bucket(part: Part, settings: Settings, batches: list[list[Event]], loss: str) -> list[str]:
+    """What a plan answers in a bucket that is fed batch by batch, and lost in between."""
+    work = part.spread(Context(settings, Clock(), lambda found: None), 2)
+    job = pickle.loads(pickle.dumps(work.job))
+    packer, watermark = Packer(job, 0, -1), Watermark(settings.delay, settings.first, settings.last)
+    worker = PlanWorker(job, 0, 0)
+    taken: list[list[bytes]] = []
+    found: list[str] = []
+    for number, events in enumerate(batches, 1):
+        packer.part += 1
+        parcels = packer.pack(arrived(events, packer.words, watermark), number == len(batches))
+        taken.append([parcel.payload for parcel in parcels if parcel.bucket == 0])
+        for parcel in worker.process(taken[-1]):
+            assert parcel.stage == OUT
+            lists = unwrap(parcel.payload).lists
+            columns = lists["numbers"].tolist(), lists["facts"].to_pylist()
+            rows = [{"until": place, "fact": fact} for place, fact in zip(*columns, strict=True)]
+            found += (str(one) for block in work.combine(rows) for one in block.answers())
+        if loss != "none":
+            lost, worker = worker, PlanWorker(job, 0, 0)
+            if loss == "saved":
+                worker.load(lost.save())
+            else:
+                for payloads in taken:
+                    worker.replay(payloads)
+    return found

@@ -9,6 +9,7 @@ import clingo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cells import LOSSES, in_one_bucket
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
@@ -239,3 +240,13 @@ def stopped(case: Case, breaks: Collection[int]) -> list[str]:
 @given(cases(), st.sets(st.integers(0, LAST), min_size=1, max_size=2))
 def test_a_plan_of_several_kinds_can_be_stopped_and_resumed(case: Case, breaks: set[int]) -> None:
     assert stopped(case, breaks) == stopped(case, ())
+
+
+@given(cases(), st.integers(1, 3), st.sampled_from(LOSSES))
+def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, loss: str) -> None:
+    part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)
+    settings = Settings(first=0, last=LAST, emit=case.emit)
+    batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
+    with api.start(part, list(case.events), api.Timing(first=0, last=LAST), case.emit, report=lambda _: None) as job:
+        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+    assert in_one_bucket(part, settings, batches, loss) == alone

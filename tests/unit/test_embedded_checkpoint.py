@@ -33,7 +33,9 @@ road(a). road(b).
 SETS = "1 { go(R) : speed(R,V) } 1.\n:- go(R), light(R).\n#show go/1.\n"
 # Reads what rules conclude, and rules read its answers.
 CHOICE = "1 { go(R) : slow(R) } 1 :- slow(_).\n:- go(R), light(R), not jam(R).\n#show go/1.\n"
-AROUND = "slow(R) :- speed(R,V) in [2], V < 30.\njam(R) :- speed(R,V) in [5], V < 9.\nmove(R) :- speed(R,V) in [3], go(R).\n"
+AROUND = (
+    "slow(R) :- speed(R,V) in [2], V < 30.\njam(R) :- speed(R,V) in [5], V < 9.\nmove(R) :- speed(R,V) in [3], go(R).\n"
+)
 STRATIFIED = "slow(R) :- speed(R,V), V < 20, not light(R).\n"
 ONTOLOGY = """@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :Open a owl:Class ; owl:disjointWith :Closed . :Closed a owl:Class .

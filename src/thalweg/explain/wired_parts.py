@@ -17,6 +17,8 @@ from thalweg.planning.wire_parts import Layer, Station, Wiring
 
 _RULES: Final = "rules"
 
+_TOGETHER: Final = "parts of several kinds are evaluated one after the other at each tick"
+
 # Keys of other plans that are found at the top as well.
 _REPEATED: Final = ("dependency", "inputs", "communities")
 
@@ -67,9 +69,10 @@ class Part:
 
 @dataclass(frozen=True)
 class ExplainedParts:
-    """Parts in the order in which they are evaluated at each tick."""
+    """Parts in the order in which they are evaluated at each tick; on Spark, where there are `partitions`, in one."""
 
     parts: tuple[Part, ...]
+    partitions: int | None = None
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -84,7 +87,11 @@ class ExplainedParts:
             found = own.get("strata")
             strata += found if isinstance(found, list) else []
             data |= {key: own[key] for key in _REPEATED if key in own}
-        return data | {"strata": strata, "parts": list(map(self._part_data, self.parts))}
+        data |= {"strata": strata, "parts": list(map(self._part_data, self.parts))}
+        if self.partitions is not None:
+            rules = [one.text for part in self.parts for one in part.statements]
+            data["stages"] = [{"rules": rules, "key": None, "partitions": 1, "why": _TOGETHER}]
+        return data
 
     @staticmethod
     def _part_data(part: Part) -> dict[str, object]:
@@ -101,6 +108,8 @@ class ExplainedParts:
 
     def _lines(self, prefixes: Prefixes) -> Iterator[str]:
         yield f"{len(self.parts)} parts, evaluated in this order at each tick"
+        if self.partitions is not None:
+            yield f"on Spark in one partition of {self.partitions}: {_TOGETHER}"
         for number, part in enumerate(self.parts, 1):
             yield ""
             yield f"{number}  {part.kind}"
@@ -121,9 +130,9 @@ class ExplainedParts:
         return _Parts(self).svg()
 
 
-def explain_parts(wiring: Wiring, members: Sequence[ExplainedMember]) -> ExplainedParts:
+def explain_parts(wiring: Wiring, members: Sequence[ExplainedMember], partitions: int | None = None) -> ExplainedParts:
     """How rules and parts that are more than rules are evaluated together."""
-    return ExplainedParts(tuple(_explained(place, members) for place in wiring.places))
+    return ExplainedParts(tuple(_explained(place, members) for place in wiring.places), partitions)
 
 
 def _explained(place: Layer | Station, members: Sequence[ExplainedMember]) -> Part:

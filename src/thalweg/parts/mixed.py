@@ -1,11 +1,11 @@
-"""Rules and other kinds of part as one: wired by predicate, and evaluated in one process."""
+"""Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
@@ -53,7 +53,7 @@ class Mixed:
         dictionary, calendar = Dictionary(), Calendar(context.clock)
         places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
         run = WiredRun(places, dictionary, EMITTERS[context.settings.emit](), context.settings.first)
-        watch = Unmatched(merge([self.around.rules, *(member.readers() for member in self.members)]))
+        watch = Unmatched(self._readers())
         return Evaluation(run, run, look=watch.look, state=run, summary=watch.summary, close=run.close)
 
     def _place(self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar) -> "Place":
@@ -78,16 +78,35 @@ class Mixed:
         return self.members[place.part].ports.name
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        raise _only_embedded()
+        """All of it in one bucket: what one part gives is there when the next one is evaluated."""
+        from thalweg.parts.spark_plan import BLOCKS, PlanJob, PlanWorker, blocks_of
+        from thalweg.runtimes.unmatched import Unmatched
+
+        # What a worker would refuse is refused here.
+        self.start(context).close()
+        settings = replace(context.settings, emit=BLOCKS)
+        job = PlanJob(
+            Program(),
+            settings,
+            partitions,
+            name=uuid4().hex,
+            part=self,
+            clock=context.clock,
+            emit=context.settings.emit,
+        )
+        watch = Unmatched(self._readers())
+        return SparkWork(
+            job,
+            PlanWorker,
+            combine=blocks_of(context.report),
+            look=lambda words: watch.look,
+            summary=watch.summary,
+        )
+
+    def _readers(self) -> Program:
+        return merge([self.around.rules, *(member.readers() for member in self.members)])
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.wired_parts import explain_parts
 
-        if partitions is not None:
-            raise _only_embedded()
-        return explain_parts(self.wiring, [member.explain_member() for member in self.members])
-
-
-def _only_embedded() -> Rejected:
-    message = "rules and answer set programs can run together only with `--runtime embedded`"
-    return Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`, or run them separately")])
+        return explain_parts(self.wiring, [member.explain_member() for member in self.members], partitions)

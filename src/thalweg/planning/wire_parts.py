@@ -43,7 +43,7 @@ class Ports:
     name: str
     reads: Touches = lambda predicate: False
     writes: Touches = lambda predicate: False
-    hears: frozenset[str] = frozenset()
+    hears: Callable[[str], bool] = lambda stream: False
     streams: bool = False
     mentions: frozenset[Predicate] = frozenset()
 
@@ -165,12 +165,12 @@ class _Wires:
                 if self._takes(part, name):
                     yield number, name, 0
             for other, source in enumerate(self.parts):
-                if source.name in part.hears or _passed(source, part):
+                if part.hears(source.name) or _passed(source, part):
                     yield number, other, 1
 
     def _takes(self, part: Ports, name: Predicate) -> bool:
         """Whether a part reads what rules derive of a predicate, or hears it."""
-        return part.reads(name) or not part.hears.isdisjoint(self._streams_of(name))
+        return part.reads(name) or any(map(part.hears, self._streams_of(name)))
 
     def _rests_on(self, rule: Rule, part: Ports) -> bool:
         """Whether a rule reads what a part gives; all rules for what it holds belong together, above it."""
@@ -211,7 +211,7 @@ class _Wires:
             key = _present(name), False
             if part.reads(name):
                 yield Link(self._place_of[name], key, name)
-            for stream in sorted(part.hears & self._streams_of(name)):
+            for stream in sorted(filter(part.hears, self._streams_of(name))):
                 yield Link(self._place_of[name], key, name, stream)
         for number, source in enumerate(self.parts):
             for name in _passed(source, part) if not source.streams else ():
@@ -221,8 +221,8 @@ class _Wires:
         """The places of parts whose events a part reads, and of those whose held facts it hears."""
         own, places = self.parts[part], self._place_of
         known = list(enumerate(self.parts))
-        read = (one for one, other in known if other.streams and (other.name in own.hears or _passed(other, own)))
-        heard = (one for one, other in known if not other.streams and other.name in own.hears)
+        read = (one for one, other in known if other.streams and (own.hears(other.name) or _passed(other, own)))
+        heard = (one for one, other in known if not other.streams and own.hears(other.name))
         return tuple(places[one] for one in read), tuple(places[one] for one in heard)
 
     def _layer(self, number: int, level: int, links: tuple[Link, ...], exported: Sequence[Link]) -> Layer:

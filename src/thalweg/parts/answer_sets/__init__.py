@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.dictionary import Dictionary
@@ -35,6 +35,11 @@ class AnswerSets:
     options: SolveOptions = SolveOptions()
     output: Shown | None = None
     """What is output of its answers beside other parts, which may read more of them."""
+
+    def __reduce__(self) -> "tuple[Any, ...]":
+        """The syntax trees of clingo stay where they are: another process reads the program again."""
+        program = self.program
+        return _read_again, (program.source, program.inputs, program.shown, self.background, self.options, self.output)
 
     @property
     def size(self) -> str:
@@ -165,6 +170,21 @@ class AnswerSets:
 
     def _frame(self, context: Context) -> Frame:
         return self.options.frame(context.clock, self.program)
+
+
+def _read_again(
+    source: Source,
+    inputs: tuple[Predicate, ...],
+    shown: frozenset[Predicate],
+    background: tuple[Fact, ...],
+    options: SolveOptions,
+    output: Shown | None,
+) -> AnswerSets:
+    from thalweg.languages.asp.reader import read_program
+
+    program = read_program(source, inputs)[0].knowing(background)
+    program = program if program.shown == shown else replace(program.showing(shown), shown=shown)
+    return AnswerSets(program, background, options, output)
 
 
 def _refused(option: str) -> Rejected:
