@@ -1,0 +1,1 @@
+"""Continuous queries in RSP-QL: SPARQL over windows of streams."""

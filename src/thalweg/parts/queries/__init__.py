@@ -1,0 +1,1 @@
+"""Continuous queries: windows of streams are kept as graphs, and asked whenever one of them closes."""
