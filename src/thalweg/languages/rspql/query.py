@@ -5,6 +5,9 @@
     FROM NAMED WINDOW :w ON STREAM :s [RANGE 10s, SLIDE 2s]    a StreamWindow, which `text` has no more
     WHERE { WINDOW :w { ?s :value ?v } }                       `GRAPH :w { … }` in `text`
 
+A CONSTRUCT is a SELECT of the variables of its `template`: each row makes the triples of the template. Blank nodes in
+it are new for every row; without any, the rows are DISTINCT.
+
 Of `text` and its `algebra` every window is a named graph with the window's name. `WINDOW ?w` has become a `GRAPH ?w`
 beside `VALUES ?w` with the windows, and `GRAPH ?g` has a `FILTER` that leaves the windows out: so both mean, in a
 dataset of windows and background graphs, what they say. `FROM` and `FROM NAMED` are not in `text` either: `default` and
@@ -15,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from thalweg.diagnostics import Source, Span
-from thalweg.model.fact import Fact
+from thalweg.model.dataset import Dataset
 
 Output = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 Form = Literal["SELECT", "CONSTRUCT", "ASK"]
@@ -39,7 +42,9 @@ class StreamWindow:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query; `columns` are the projected variables of a SELECT in their order, and none for other forms.
+    """One query; `columns` are the projected variables in their order: of a SELECT, or of a CONSTRUCT's template.
+
+    The template has terms as RDF spells them (`parts.queries.evaluator`), variables as `?x`, and blank nodes.
 
     `algebra` is what rdflib's `translateQuery` makes of `text`. `default` and `named` are the background graphs of
     `FROM` and `FROM NAMED`; both are None where the query has neither, and sees the whole background.
@@ -56,19 +61,12 @@ class Query:
     span: Span = field(compare=False, repr=False)
     default: tuple[str, ...] | None = None
     named: tuple[str, ...] | None = None
+    template: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def widest(self) -> int:
         """The ticks of the widest window; 1 without any."""
         return max((window.range for window in self.windows), default=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """What always holds: the default graph, and the named graphs of the background by their terms."""
-
-    default: tuple[Fact, ...] = ()
-    named: tuple[tuple[str, tuple[Fact, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

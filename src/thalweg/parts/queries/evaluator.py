@@ -5,7 +5,7 @@ every tick at which some window of its query closes (`languages.rspql.closings`)
 was asked before:
 
     SELECT       a row has a term for each of `query.columns`, None where it is unbound; rows are a bag
-    CONSTRUCT    a row is a triple of the graph, which is a set
+    CONSTRUCT    the same: rows give the variables of the template, and `construct` makes the graph of them
     ASK          the one row `()` is there while the answer is true
 
 A term in a row is spelled as RDF has it: `<http://example.org/a>`, `"text"`, `"chat"@fr`, `"1.5E0"^^<…#double>`,
