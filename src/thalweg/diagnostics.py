@@ -113,6 +113,7 @@ CATALOGUE: Final = {
     "W607": "filter variable is not bound",
     "W608": "fact is not a triple",
     "W609": "value cannot be reproduced",
+    "W610": "nothing came on a stream",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

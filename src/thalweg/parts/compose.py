@@ -3,6 +3,7 @@
     Program        rules, all of which are one part
     Checked        rules whose conclusions are clashes
     AspProgram     answer sets; with rules around it, a cascade
+    QueryProgram   continuous queries, each a part
 
 A new kind of part has its line here.
 """
@@ -22,6 +23,7 @@ from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.rspql.query import QueryProgram
     from thalweg.parts.cascade import Cascade
 
 
@@ -43,8 +45,12 @@ def compose(
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
     from thalweg.parts.answer_sets import AnswerSets
+    from thalweg.languages.rspql.query import QueryProgram
     from thalweg.parts.cascade import Cascade
 
+    asked_for = next((one for one in compiled if isinstance(one, QueryProgram)), None)
+    if asked_for is not None:
+        return _queries(asked_for, compiled)
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
     solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
@@ -61,6 +67,18 @@ def compose(
     if shown is not None:
         found += solved.unknown(shown, outputs_of(rules.rules))
     return cascade, [*_several_answers(options), *found, *_loops(cascade, found)]
+
+
+def _queries(program: "QueryProgram", compiled: Sequence[object]) -> tuple[Part, list[Diagnostic]]:
+    from thalweg.parts.queries import ContinuousQuery
+
+    others = [one for one in compiled if one is not program and not (isinstance(one, Program) and not one.rules)]
+    if others or len(program.queries) > 1:
+        message = "a continuous query cannot run together with other programs yet"
+        return Rules(Program()), [Diagnostic("E403", message, help="run it alone")]
+    if not program.queries:
+        return Rules(Program()), []
+    return ContinuousQuery(program.queries[0], program.background), []
 
 
 def _rules_part(

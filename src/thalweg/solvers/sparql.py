@@ -73,7 +73,14 @@ def template(prologue: str, written: str, variables: Iterable[str]) -> list[tupl
         # Up to a place the stand-ins are longer than what they stand for.
         extra = sum(len(_STAND_IN) + 1 for _ in _STOOD_IN.finditer(query[: found.offset]))
         return found._replace(offset=max(0, found.offset - len(before) - extra))
-    return [tuple(stand_ins.get(text, text) for text in map(_text, triple)) for triple in answer]
+    numbers: dict[str, str] = {}
+    made = []
+    for triple in answer:
+        texts = [stand_ins.get(text, text) for text in map(_text, triple)]
+        # The store invents names for blank nodes, others in every process.
+        terms = [numbers.setdefault(text, f"_:{len(numbers)}") if text.startswith("_:") else text for text in texts]
+        made.append((terms[0], terms[1], terms[2]))
+    return made
 
 
 def _mistake(query: str, message: str) -> Mistake:
@@ -92,7 +99,7 @@ class SparqlStore:
     """A default graph and named graphs, which queries are asked of.
 
     >>> store = SparqlStore()
-    >>> store.add(["a", "<http://ex.org/p>", "3"], "<http://ex.org/w>")
+    >>> store.extend([("a", "<http://ex.org/p>", "3")], "<http://ex.org/w>")
     >>> store.ask("SELECT ?s ?n { GRAPH <http://ex.org/w> { ?s ?p ?n } }")
     [('<urn:thalweg:a>', '3')]
     """
@@ -102,10 +109,6 @@ class SparqlStore:
         for graph in graphs:
             self._store.add_graph(_node(graph))
 
-    def add(self, triple: Sequence[str], graph: str | None = None) -> None:
-        """Adds a triple of terms to a graph, to the default graph without one; `ValueError` where RDF has no such."""
-        self._store.add(_quad(*triple, graph))
-
     def add_graph(self, graph: str) -> None:
         """A named graph, which may stay empty."""
         self._store.add_graph(_node(graph))
@@ -114,7 +117,7 @@ class SparqlStore:
         self._store.remove(_quad(*triple, graph))
 
     def extend(self, triples: Iterable[Sequence[str]], graph: str | None = None) -> None:
-        """Adds many triples at once."""
+        """Adds triples of terms to a graph, to the default graph without one; `ValueError` where RDF has no such."""
         self._store.extend([_quad(*triple, graph) for triple in triples])
 
     def ask(self, query: str, default: Sequence[str] | None = None, named: Sequence[str] | None = None) -> list[Row]:
@@ -131,6 +134,20 @@ class SparqlStore:
         if not hasattr(answer, "variables"):
             return [()] if answer else []
         return [tuple(value and _text(value) for value in solution) for solution in answer]
+
+
+@lru_cache(maxsize=65_536)
+def is_known(term: str) -> bool:
+    """Whether RDF has a term: not all that may stand in a fact is an IRI to others.
+
+    >>> is_known("<http://ex.org/a>"), is_known("road1"), is_known("<http://[/>")
+    (True, True, False)
+    """
+    try:
+        _node(term)
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=65_536)

@@ -4,7 +4,7 @@
     FROM STREAM <s> [RANGE 5s STEP 1s]           C-SPARQL    FROM NAMED WINDOW :w ON STREAM <s> [RANGE 5s, SLIDE 1s]
     STREAM <s> [RANGE 5s] { ?s :p ?o }           CQELS-QL    the same, and WINDOW :w { ?s :p ?o }
 
-They are not translated silently: C-SPARQL has one default graph for all streams, and CQELS-QL answers with every triple.
+They are not translated silently: C-SPARQL has one default graph for all streams, and CQELS-QL answers every triple.
 """
 
 import re

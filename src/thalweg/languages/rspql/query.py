@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from thalweg.diagnostics import Source, Span
+from thalweg.ir.nodes import Program
 from thalweg.model.dataset import Dataset
 
 Output = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
@@ -75,3 +76,7 @@ class QueryProgram:
 
     queries: tuple[Query, ...]
     background: Dataset = Dataset()
+
+    def readers(self) -> Program:
+        """Rules that read what the queries do: they see every triple, so none is named."""
+        return Program()

@@ -321,7 +321,8 @@ class _Reader:
             unused.pop(iri or "", None)
         for window in unused.values():
             message = "this window is never used: no pattern of the query looks at it"
-            help_ = f"write `WINDOW {self.written[window.name]} {{ … }}` around the patterns that it is for, or leave it out"
+            name = self.written[window.name]
+            help_ = f"write `WINDOW {name} {{ … }}` around the patterns that it is for, or leave it out"
             self.found.append(Diagnostic("W605", message, window.span, help_))
 
     def _complain_about_graph(self, use: _Use, is_window: bool) -> None:
