@@ -68,11 +68,14 @@ def start(
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    evaluation = part.start(Context(settings, timing.clock, report, interrupt, listen, saves=checkpoint is not None))
+    transports = _opened(on, resumable=checkpoint is not None)
+    names, may_name = tuple(one.stream for one in transports), _may_name_streams(transports)
+    context = Context(settings, timing.clock, report, interrupt, listen, checkpoint is not None, names, may_name)
     try:
-        transports = _opened(on, resumable=checkpoint is not None)
+        evaluation = part.start(context)
     except BaseException:
-        evaluation.close()
+        for transport in transports:
+            transport.close()
         raise
     runtime = Embedded(
         evaluation.reasoner,
@@ -258,6 +261,13 @@ def _opened(on: On, resumable: bool = False) -> "Sequence[Transport]":
     if resumable:
         check_resumable(transports)
     return transports
+
+
+def _may_name_streams(transports: "Sequence[Transport]") -> bool:
+    """Whether what comes may be of a stream with another name than that of what brings it."""
+    from thalweg.connectors.readers import names_streams
+
+    return not transports or any(names_streams(one.name) for one in transports)
 
 
 def _items(on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: Interrupt) -> "Items":

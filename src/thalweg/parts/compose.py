@@ -3,6 +3,7 @@
     Program        rules, all of which are one part
     Checked        rules whose conclusions are clashes
     AspProgram     answer sets
+    QueryProgram   continuous queries, each a part
 
 Several kinds are members of one plan (`mixed`), wired by predicate.
 
@@ -45,25 +46,32 @@ def compose(
         return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.rspql.query import QueryProgram
     from thalweg.parts.answer_sets import AnswerSets
     from thalweg.parts.mixed import Mixed
+    from thalweg.parts.queries import ContinuousQuery
 
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
     solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
-    if solved is None:
+    known = [one for one in compiled if isinstance(one, QueryProgram)]
+    queries = [ContinuousQuery(query, one.background) for one in known for query in one.queries]
+    if not queries and solved is None:
         if shown is not None and checked is not None:
             return _rules_part(programs, None, checked)[0], [_only_clashes()]
-        return _rules_part(programs, shown, checked)
+        return _rules_part(programs or [Program()], shown, checked)
     # What its own `#show` says is overridden by the option only.
     asked = shown if shown is not None and shown.by_option else None
-    if not programs:
+    if solved is not None and not queries and not programs:
         return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
-    rules, found = _rules_part(programs, shown, checked)
-    plan = Mixed(rules, (replace(solved, output=asked),))
-    if shown is not None:
-        found += solved.unknown(shown, outputs_of(rules.rules))
-    return plan, [*_several_answers(options), *found, *_loops(plan, found)]
+    if solved is None and len(queries) == 1 and not any(program.rules for program in programs):
+        return queries[0], []
+    rules, found = _rules_part(programs or [Program()], shown, checked)
+    if solved is not None:
+        found += [*_several_answers(options), *(solved.unknown(shown, outputs_of(rules.rules)) if shown else ())]
+        solved = replace(solved, output=asked)
+    plan = Mixed(rules, (*([] if solved is None else [solved]), *queries))
+    return plan, [*found, *_loops(plan, found)]
 
 
 def _rules_part(

@@ -40,6 +40,19 @@ class Output:
     events: tuple[Batch, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the others of a plan are to a member.
+
+    They derive some of what it reads; they read the `wanted` predicates of what it holds, all where that is None; and
+    they make the streams that it hears.
+    """
+
+    derived: tuple[Predicate, ...] = ()
+    wanted: frozenset[Predicate] | None = frozenset()
+    streams: tuple[str, ...] = ()
+
+
 class MemberAtWork(Protocol):
     """A member in a run; it shares the dictionary with all others of the plan."""
 
@@ -103,13 +116,8 @@ class Member(Protocol):
     def identity(self, context: Context) -> tuple[str, str]:
         """What a saved state of it must agree with: the program as people read it, and a fingerprint."""
 
-    def join(
-        self, context: Context, dictionary: Dictionary, derived: Sequence[Predicate], wanted: Iterable[Predicate] | None
-    ) -> MemberAtWork:
-        """Makes what reasons, in a plan where others derive some of what it reads.
-
-        Others read the `wanted` predicates of what it holds; all where that is None.
-        """
+    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> MemberAtWork:
+        """Makes what reasons in a plan; `Rejected` where the settings have no meaning for it."""
 
     def explain_member(self) -> "ExplainedMember":
         """How it is evaluated, as one part of a plan."""

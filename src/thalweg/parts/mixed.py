@@ -10,7 +10,7 @@ from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Calendar
-from thalweg.parts.member import Member
+from thalweg.parts.member import Beside, Member
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Layer, Wiring, wire
@@ -64,12 +64,16 @@ class Mixed:
         if isinstance(place, Layer):
             layer = RuleLayer(place, context.settings.first, dictionary, calendar)
             return Place(layer, place.links, sources, place.events)
-        member = self.members[place.part]
-        derived = sorted({link.name for link in place.links if link.stream is None})
-        others = [one for one in self.wiring.places if number in one.hears]
-        wanted = {link.key[0] for one in self.wiring.places for link in one.links if link.source == number}
-        worker = member.join(context, dictionary, derived, None if others else wanted)
+        member, others = self.members[place.part], self.wiring.places
+        wanted = frozenset(link.key[0] for one in others for link in one.links if link.source == number)
         heard = {one: self._name(one) for one in place.hears}
+        streams = {link.stream for link in place.links if link.stream is not None}
+        beside = Beside(
+            tuple(sorted({link.name for link in place.links if link.stream is None})),
+            None if any(number in one.hears for one in others) else wanted,
+            tuple(sorted({*streams, *heard.values(), *map(self._name, place.events)})),
+        )
+        worker = member.join(context, dictionary, beside)
         return Place(worker, place.links, sources, place.events, heard, member.ports)
 
     def _name(self, number: int) -> str:

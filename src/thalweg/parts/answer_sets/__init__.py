@@ -1,6 +1,6 @@
 """Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import PurePath
@@ -15,6 +15,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver, evaluator
 from thalweg.parts.choose_outputs import Shown
+from thalweg.parts.member import Beside
 from thalweg.parts.part import Context, Evaluation, SparkWork
 from thalweg.planning.wire_parts import Ports
 
@@ -87,16 +88,14 @@ class AnswerSets:
     def readers(self) -> Program:
         return self.program.readers()
 
-    def join(
-        self, context: Context, dictionary: Dictionary, derived: Sequence[Predicate], wanted: Iterable[Predicate] | None
-    ) -> "HoldingAnswers":
+    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "HoldingAnswers":
         from thalweg.parts.answer_sets.holding import HoldingAnswers
 
         on_change = self.options.window is None and self.program.window is None
         solved = self._with_output()
-        windowed, evaluator = solved._windowed(context, dictionary, derived, on_change)
+        windowed, evaluator = solved._windowed(context, dictionary, beside.derived, on_change)
         shown = None if self.output is None else frozenset(filter(solved.program.writes, self.output.predicates))
-        return HoldingAnswers(windowed, evaluator, wanted, context.report, shown, context.saves)
+        return HoldingAnswers(windowed, evaluator, beside.wanted, context.report, shown, context.saves)
 
     def _with_output(self) -> "AnswerSets":
         """What is solved: answers have what others read of them, and what is output."""

@@ -1,0 +1,81 @@
+"""The algebra of a query, by rdflib's parser: the only door to rdflib.
+
+pyoxigraph decides what a query is; rdflib says what it consists of, which pyoxigraph does not. Some valid queries it
+cannot read. They have no algebra here, and are evaluated all the same.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from thalweg.diagnostics import Diagnostic, Rejected
+
+
+def translate(text: str) -> Any:
+    """What rdflib's `translateQuery` makes of a query; None where rdflib cannot read it.
+
+    >>> translate("SELECT ?s { ?s ?p ?o }").algebra.name, translate("SELECT ?s {")
+    ('SelectQuery', None)
+    """
+    try:
+        from rdflib.plugins.sparql.algebra import translateQuery
+        from rdflib.plugins.sparql.parser import parseQuery
+    except ImportError:
+        message = "continuous queries need the package `rdflib`, which is not installed"
+        raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[rspql]'`")]) from None
+    # What its parser and its translation raise has no common class; the query is known to be valid SPARQL.
+    try:
+        return translateQuery(parseQuery(text))
+    except Exception:
+        return None
+
+
+def unbound(algebra: Any) -> Iterator[str]:
+    """The variables of filters that nothing in their group can bind.
+
+    >>> list(unbound(translate("SELECT ?s { ?s ?p ?o FILTER(?v > 3 && ?o < 4) }")))
+    ['v']
+    """
+    found = _unbound(algebra.algebra, frozenset()) if algebra is not None else iter(())
+    return iter(dict.fromkeys(found))
+
+
+def _unbound(node: Any, outside: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, list | tuple):
+        for one in node:
+            yield from _unbound(one, outside)
+        return
+    if not hasattr(node, "name"):
+        return
+    if node.name == "Filter":
+        known = outside | _visible(node.p)
+        yield from _missing(node.expr, known)
+    if node.name == "LeftJoin":
+        known = outside | _visible(node.p1) | _visible(node.p2)
+        yield from _missing(node.expr, known)
+    for part in ("p", "p1", "p2"):
+        if part in node:
+            yield from _unbound(node[part], outside)
+
+
+def _missing(expression: Any, known: frozenset[str]) -> Iterator[str]:
+    """The variables of an expression that are not known; those of `EXISTS` are looked for where it has patterns."""
+    from rdflib.term import Variable
+
+    if isinstance(expression, Variable):
+        # Those that rdflib makes itself stand for aggregates.
+        if str(expression) not in known and not str(expression).startswith("__agg_"):
+            yield str(expression)
+    elif isinstance(expression, list | tuple):
+        for one in expression:
+            yield from _missing(one, known)
+    elif hasattr(expression, "name"):
+        if expression.name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
+            yield from _unbound(expression.graph, known)
+        else:
+            for key, part in expression.items():
+                if key != "_vars":
+                    yield from _missing(part, known)
+
+
+def _visible(node: Any) -> frozenset[str]:
+    return frozenset(map(str, node["_vars"])) if "_vars" in node else frozenset()
