@@ -1,19 +1,25 @@
 """Continuous queries: windows of streams are kept as graphs, and asked whenever one of them closes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
+from thalweg.languages.rspql.names import means_stream
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.rdf import RDF_TYPE, fact_of
+from thalweg.parts.member import Beside
 from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
     from thalweg.explain.queries import ExplainedQuery
+    from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
     from thalweg.parts.queries.continuous import Continuous
+    from thalweg.parts.queries.streaming import StreamingQuery
     from thalweg.parts.queries.streams_read import StreamsRead
 
 
@@ -38,10 +44,47 @@ class ContinuousQuery:
         return text, sha256(repr((text, self.query)).encode()).hexdigest()
 
     def start(self, context: Context) -> Evaluation:
-        continuous, streams = self.continuous(context)
+        if context.settings.emit == "intervals":
+            raise _refused("emit")
+        continuous, streams = self._continuous(context)
         return Evaluation(continuous, continuous, state=continuous, summary=streams.summary)
 
-    def continuous(self, context: Context, dictionary: Dictionary | None = None) -> "tuple[Continuous, StreamsRead]":
+    # Beside other parts ---------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> Ports:
+        """It hears streams; what a CONSTRUCT makes is one, where the template may leave the predicate open."""
+        query = self.query
+        predicates = [fact_of(*triple).signature for triple in query.template if not triple[1].startswith("?")]
+        is_open = any(predicate[0] == "?" for _, predicate, _ in query.template)
+        anything = any(thing[0] == "?" for _, predicate, thing in query.template if predicate == RDF_TYPE) or is_open
+        made = frozenset(predicates)
+        return Ports(
+            f"the query `{query.name}`",
+            query.name,
+            writes=lambda name: name in made or (is_open and name.arity == 2) or (anything and name.arity == 1),
+            hears=lambda stream: any(means_stream(window.stream, stream) for window in query.windows),
+            streams=True,
+            mentions=made,
+        )
+
+    def readers(self) -> Program:
+        """It reads streams, and not predicates."""
+        return Program()
+
+    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "StreamingQuery":
+        from thalweg.parts.queries.streaming import StreamingQuery
+
+        known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
+        return StreamingQuery(self._continuous(known, dictionary)[0])
+
+    def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.wired_parts import ExplainedMember
+
+        outputs = tuple(sorted(self.ports.mentions))
+        return ExplainedMember(f"query {self.query.name}", (), outputs, (), self.explain())
+
+    def _continuous(self, context: Context, dictionary: Dictionary | None = None) -> "tuple[Continuous, StreamsRead]":
         """What evaluates the query, and what it reads; beside other parts of a plan a `dictionary` is shared."""
         from thalweg.parts.queries.choose_evaluator import choose_evaluator
         from thalweg.parts.queries.continuous import Continuous
@@ -49,8 +92,6 @@ class ContinuousQuery:
 
         if context.settings.memory is not None:
             raise _refused("memory")
-        if context.settings.emit == "intervals":
-            raise _refused("emit")
         streams = StreamsRead(self.query, context.streams, context.names_streams)
         streams.check()
         evaluator = choose_evaluator(self.query, self.background, dictionary, context.report)

@@ -37,7 +37,7 @@ class CompiledQuery:
     def __init__(
         self, query: Query, lowered: LoweredQuery, background: Dataset = Dataset(), dictionary: Dictionary | None = None
     ) -> None:
-        self.dictionary = dictionary or Dictionary()
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         self._query = query
         self._lowered = lowered
         self._background = background

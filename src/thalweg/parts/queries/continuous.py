@@ -59,13 +59,14 @@ class Continuous:
         self._empty = 0
         self._passed: tuple[int, int] | None = None
         if first is not None:
-            self._begin(first)
+            self.begin(first)
 
     @property
     def dictionary(self) -> Dictionary:
         return self.evaluator.dictionary
 
-    def _begin(self, first: int) -> None:
+    def begin(self, first: int) -> None:
+        """The first tick of the run is known: windows count from it."""
         self.first = first
         self._closings = tuple(closings_of(window, first) for window in self.query.windows)
         self.evaluator.begin(first)
@@ -73,7 +74,7 @@ class Continuous:
     def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[QueryAnswer]:
         """Takes what comes at a tick; the answers of all evaluations up to it."""
         if self.first is None:
-            self._begin(to)
+            self.begin(to)
         assert self.first is not None
         before = self.first if self.now is None else self.now + 1
         self.now = to
@@ -102,6 +103,10 @@ class Continuous:
             answer = self._answer(tick)
             if answer is not None:
                 yield answer
+
+    def evaluations(self, start: int, end: int) -> Iterator[int]:
+        """The ticks from one to another at which a window closes."""
+        return evaluation_ticks(self._closings, start, end)
 
     def _is_empty(self, tick: int) -> bool:
         """Whether no window shows anything at an evaluation."""

@@ -124,7 +124,7 @@ class PerWindow:
         dictionary: Dictionary | None = None,
         report: Report = lambda found: None,
     ) -> None:
-        self.dictionary = dictionary or Dictionary()
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         self._query = query
         self._triples = Triples(report)
         self._store = SparqlStore(window.name for window in query.windows)
