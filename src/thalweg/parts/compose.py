@@ -44,8 +44,8 @@ def compose(
         return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
-    from thalweg.parts.answer_sets import AnswerSets
     from thalweg.languages.rspql.query import QueryProgram
+    from thalweg.parts.answer_sets import AnswerSets
     from thalweg.parts.cascade import Cascade
 
     asked_for = next((one for one in compiled if isinstance(one, QueryProgram)), None)
