@@ -11,7 +11,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.parts.part import Context, Evaluation, SparkWork
 
 if TYPE_CHECKING:
-    from thalweg.explain.queries import ExplainedQuery
+    from thalweg.explain.continuous_query import ExplainedQuery
     from thalweg.languages.rspql.query import Query
     from thalweg.parts.queries.continuous import Continuous
     from thalweg.parts.queries.streams_read import StreamsRead
@@ -60,7 +60,7 @@ class ContinuousQuery:
         raise _only_embedded()
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedQuery":
-        from thalweg.explain.queries import ExplainedQuery
+        from thalweg.explain.continuous_query import ExplainedQuery
         from thalweg.parts.queries.choose_evaluator import placement
 
         if partitions is not None:

@@ -46,7 +46,7 @@ class Evaluator(Protocol):
         """The first tick of the run is known: windows count from it. Called once, before facts come."""
 
     def add(self, tick: int, batches: Sequence[Batch]) -> None:
-        """Facts arrive; `batch.stream` is the `stream` of a window. Called before a tick is evaluated, once or never."""
+        """Facts arrive; `batch.stream` is the `stream` of a window. Called before a tick is evaluated, or never."""
 
     def evaluate(self, tick: int) -> Rows:
         """The difference to the evaluation before; called at every tick at which a window closes, in order.
