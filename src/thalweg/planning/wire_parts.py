@@ -19,6 +19,7 @@ from typing import Final
 from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
 from thalweg.ir.dependency import formulas, least_levels, resting_on
 from thalweg.ir.nodes import Atom, Formula, InWindow, Now, Passed, Program, Rule, TupleWindow, Variable
+from thalweg.ir.rewrite import renamed_streams
 from thalweg.model.predicate import Predicate
 
 Touches = Callable[[Predicate], bool]
@@ -36,7 +37,7 @@ class Ports:
 
     `title` is what people call it, `name` is that of the stream as which others hear it. It `reads` facts of some
     predicates, and `hears` whole streams by their names; it `writes` facts of some predicates, as events where it
-    `streams` them. `mentions` are predicates for which these questions are worth asking.
+    `streams` them; rules may call that stream by its `aliases`, too. `mentions` are predicates for which these questions are worth asking.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Ports:
     writes: Touches = lambda predicate: False
     hears: Callable[[str], bool] = lambda stream: False
     streams: bool = False
+    aliases: frozenset[str] = frozenset()
     mentions: frozenset[Predicate] = frozenset()
 
 
@@ -112,6 +114,10 @@ def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
     >>> sorted(upper.program.derived), [(link.source, link.name) for link in (*lights.links, *upper.links)]
     (['go/1'], [(0, 'load/1'), (1, 'green/1')])
     """
+    names = {alias: part.name for part in parts if part.streams for alias in part.aliases}
+    if names:
+        rules = tuple(replace(rule, body=renamed_streams(rule.body, names)) for rule in program.rules)
+        program = replace(program, rules=rules)
     return _Wires(program, parts).wiring()
 
 

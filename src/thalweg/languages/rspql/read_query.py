@@ -34,8 +34,8 @@ def read_query(source: Source, tick_length: int = 1_000) -> tuple[Query | None, 
 
     >>> text = "SELECT ?s FROM NAMED WINDOW <w> ON <s> [RANGE 10s, SLIDE 2s] { WINDOW <w> { ?s ?p ?o } }"
     >>> query, found = read_query(Source("q.rspql", text))
-    >>> query.windows[0].range, query.columns, query.text[10:-12].strip()
-    (10, ('s',), '{ GRAPH <urn:thalweg:iri:w> { ?s')
+    >>> query.windows[0].range, query.columns, query.text
+    (10, ('s',), 'SELECT ?s   { GRAPH <urn:thalweg:iri:w> { ?s ?p ?o } }')
     """
     return _Reader(source, tick_length).read()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
-from thalweg.languages.rspql.names import means_stream
+from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import RDF_TYPE, fact_of
@@ -15,7 +15,7 @@ from thalweg.parts.part import Context, Evaluation, SparkWork
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
-    from thalweg.explain.queries import ExplainedQuery
+    from thalweg.explain.continuous_query import ExplainedQuery
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
     from thalweg.parts.queries.continuous import Continuous
@@ -55,16 +55,16 @@ class ContinuousQuery:
     def ports(self) -> Ports:
         """It hears streams; what a CONSTRUCT makes is one, where the template may leave the predicate open."""
         query = self.query
-        predicates = [fact_of(*triple).signature for triple in query.template if not triple[1].startswith("?")]
         is_open = any(predicate[0] == "?" for _, predicate, _ in query.template)
         anything = any(thing[0] == "?" for _, predicate, thing in query.template if predicate == RDF_TYPE) or is_open
-        made = frozenset(predicates)
+        made = frozenset(fact_of(*triple).signature for triple in query.template if _is_named(*triple))
         return Ports(
-            f"the query `{query.name}`",
-            query.name,
+            f"the query `{local_name(query.name)}`",
+            local_name(query.name),
             writes=lambda name: name in made or (is_open and name.arity == 2) or (anything and name.arity == 1),
             hears=lambda stream: any(means_stream(window.stream, stream) for window in query.windows),
             streams=True,
+            aliases=frozenset({query.name, query.name.strip("<>")}),
             mentions=made,
         )
 
@@ -76,13 +76,13 @@ class ContinuousQuery:
         from thalweg.parts.queries.streaming import StreamingQuery
 
         known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
-        return StreamingQuery(self._continuous(known, dictionary)[0])
+        return StreamingQuery(self._continuous(known, dictionary)[0], self.ports.name)
 
     def explain_member(self) -> "ExplainedMember":
         from thalweg.explain.wired_parts import ExplainedMember
 
         outputs = tuple(sorted(self.ports.mentions))
-        return ExplainedMember(f"query {self.query.name}", (), outputs, (), self.explain())
+        return ExplainedMember(f"query {self.ports.name}", (), outputs, (), self.explain())
 
     def _continuous(self, context: Context, dictionary: Dictionary | None = None) -> "tuple[Continuous, StreamsRead]":
         """What evaluates the query, and what it reads; beside other parts of a plan a `dictionary` is shared."""
@@ -101,12 +101,17 @@ class ContinuousQuery:
         raise _only_embedded()
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedQuery":
-        from thalweg.explain.queries import ExplainedQuery
+        from thalweg.explain.continuous_query import ExplainedQuery
         from thalweg.parts.queries.choose_evaluator import placement
 
         if partitions is not None:
             raise _only_embedded()
         return ExplainedQuery(self.query, placement(self.query))
+
+
+def _is_named(subject: str, predicate: str, thing: str) -> bool:
+    """Whether the predicate of a template's triple as a fact is known."""
+    return predicate[0] != "?" and (predicate != RDF_TYPE or thing[0] != "?")
 
 
 def _refused(option: str) -> Rejected:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.explain.continuous_query import Placement
 from thalweg.languages.rspql.query import Query
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
@@ -15,3 +16,8 @@ def choose_evaluator(
 ) -> Evaluator:
     """What answers a query, with a dictionary that it shares with others or one of its own."""
     return PerWindow(query, background, dictionary, report)
+
+
+def placement(query: Query) -> Placement:
+    """What evaluates a query, and why."""
+    return Placement()

@@ -10,7 +10,8 @@ was asked before:
 
 A term in a row is spelled as RDF has it: `<http://example.org/a>`, `"text"`, `"chat"@fr`, `"1.5E0"^^<…#double>`,
 `_:b0`, and integers and decimals as bare numbers. What rules have and RDF has not is an IRI of our own, as `model.rdf`
-spells it: `<urn:thalweg:road1>` (`rdf_spelling`).
+spells it: `<urn:thalweg:road1>` (`rdf_spelling`). A literal of a datatype that has a canonical form is in this form,
+for streams and background as well: `2.50` is `2.5`, and `"01"^^xsd:int` is `1` (`solvers.sparql.as_stored`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,7 +46,7 @@ class Evaluator(Protocol):
         """The first tick of the run is known: windows count from it. Called once, before facts come."""
 
     def add(self, tick: int, batches: Sequence[Batch]) -> None:
-        """Facts arrive; `batch.stream` says on which stream. Called before a tick is evaluated, once or not at all."""
+        """Facts arrive; `batch.stream` is the `stream` of a window. Called before a tick is evaluated, or never."""
 
     def evaluate(self, tick: int) -> Rows:
         """The difference to the evaluation before; called at every tick at which a window closes, in order.

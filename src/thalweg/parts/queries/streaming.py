@@ -15,12 +15,13 @@ from thalweg.runtimes.query_answers import ConstructedGraph, QueryAnswer
 
 
 class StreamingQuery:
-    """A query, as a member of a plan at work."""
+    """A query, as a member of a plan at work; its stream has its `name`."""
 
     is_settled = True
 
-    def __init__(self, continuous: Continuous) -> None:
+    def __init__(self, continuous: Continuous, name: str) -> None:
         self._continuous = continuous
+        self._name = name
         self._last: ConstructedGraph | None = None
 
     @property
@@ -40,7 +41,7 @@ class StreamingQuery:
         if isinstance(answer, ConstructedGraph):
             self._last = answer
             batch = code_facts(answer.facts, self._continuous.dictionary)
-            yield Batch(batch.rows, batch.order, self._continuous.query.name)
+            yield Batch(batch.rows, batch.order, self._name)
 
     def finish(self) -> Iterator[Output]:
         """What is wrong with windows is reported; none closes at the end."""
@@ -57,11 +58,10 @@ class StreamingQuery:
         last = self._last
         if last is None or last.t != self._continuous.now or str(fact) not in last.facts:
             return None
-        name = self._continuous.query.name
-        return Proof(str(fact), last.t, "query", rule=f"the query `{name}` over the windows of [{last.start},{last.t}]")
+        return Proof(str(fact), last.t, "query", rule=f"the query `{self._name}` over the windows of [{last.start},{last.t}]")
 
     def lacking(self, fact: Fact) -> str:
-        return f"the query `{self._continuous.query.name}` has not made `{fact}` at this tick"
+        return f"the query `{self._name}` has not made `{fact}` at this tick"
 
     def snapshot(self) -> bytes:
         return self._continuous.snapshot()
