@@ -1,11 +1,12 @@
 """The cells of a cluster in one process: to be fed batch by batch, and lost in between."""
 
 import pickle
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.reader import read_program
-from thalweg.model.event import Event
+from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
@@ -110,3 +111,25 @@ def in_one_bucket(part: Part, settings: Settings, batches: list[list[Event]], lo
                 for payloads in taken:
                     worker.replay(payloads)
     return found
+
+
+def stopped(part: Part, settings: Settings, events: Iterable[Event], breaks: Collection[int]) -> list[str]:
+    """What a part answers in one process that is saved after some ticks, and goes on with what was saved elsewhere."""
+    came = {event.tick: event for event in events}
+    assert settings.first is not None
+    assert settings.last is not None
+    work = part.start(Context(settings, Clock(), lambda found: None, saves=True))
+    said: list[str] = []
+    for tick in range(settings.first, settings.last + 1):
+        words, batches = work.reasoner.dictionary, []
+        if tick in came:
+            batch = Batch(stream=came[tick].stream)
+            for fact in came[tick].facts:
+                batch.add(fact.signature, [words.code(term) for term in fact.args])
+            batches.append(batch)
+        said += map(str, work.emitter.step(work.reasoner.advance(tick, batches), tick, tick, ()))
+        if tick in breaks:
+            saved = work.state.snapshot()
+            work = part.start(Context(settings, Clock(), lambda found: None, saves=True))
+            work.state.resume(saved)
+    return [*said, *map(str, work.emitter.finish())]

@@ -9,12 +9,14 @@ import pyoxigraph as ox
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cells import LOSSES, in_one_bucket, stopped
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Change
 from thalweg.runtimes.query_answers import Bindings, ConstructedGraph
 from thalweg.testing.evaluators import changes_of
@@ -216,3 +218,20 @@ def test_queries_between_rules_are_the_parts_one_after_the_other(case: Case) -> 
     assert made == graphs
     assert changes == {tick: (one.begin, one.end) for tick, one in changes_of(snapshots).items()}
     assert found == rows
+
+
+SETTINGS = Settings(first=0, last=LAST, emit="changes")
+
+
+@given(cases(), st.sets(st.integers(0, LAST), min_size=1, max_size=2))
+def test_queries_between_rules_can_be_stopped_and_resumed(case: Case, breaks: set[int]) -> None:
+    part = api.load_part(sources(case), report=lambda _: None)
+    assert stopped(part, SETTINGS, case.events, breaks) == stopped(part, SETTINGS, case.events, ())
+
+
+@given(cases(), st.integers(1, 3), st.sampled_from(LOSSES))
+def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, loss: str) -> None:
+    part = api.load_part(sources(case), report=lambda _: None)
+    batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
+    alone = api.run(sources(case), on=list(case.events), emit="changes", first=0, last=LAST, report=lambda _: None)
+    assert in_one_bucket(part, SETTINGS, batches, loss) == list(map(str, alone))

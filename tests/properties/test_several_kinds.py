@@ -1,24 +1,20 @@
 """One plan of several kinds is its parts, evaluated one after the other at each tick."""
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import clingo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cells import LOSSES, in_one_bucket
+from cells import LOSSES, in_one_bucket, stopped
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
-from thalweg.model.event import Batch, Event
+from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Context
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Change, Solution
 from thalweg.testing.evaluators import changes_of
@@ -215,31 +211,11 @@ def test_a_plan_of_several_kinds_is_its_parts_one_after_the_other(case: Case) ->
     assert solved.keys() <= answers.keys()
 
 
-def stopped(case: Case, breaks: Collection[int]) -> list[str]:
-    """What a run says that is saved at some ticks, and goes on with what was saved elsewhere."""
-    part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)
-    settings = Settings(first=0, emit=case.emit)
-    said: list[str] = []
-
-    def begin() -> Any:
-        return part.start(Context(settings, Clock(), lambda _: None, saves=True)).reasoner
-
-    run = begin()
-    batches = {event.tick: event.facts for event in case.events}
-    for tick in range(LAST + 1):
-        batch = Batch()
-        for fact in batches.get(tick, ()):
-            batch.add(fact.signature, [run.dictionary.code(term) for term in fact.args])
-        said += map(str, run.step(run.advance(tick, [batch] if batch.rows else []), tick, tick, ()))
-        if tick in breaks:
-            saved, run = run.snapshot(), begin()
-            run.resume(saved)
-    return [*said, *map(str, run.finish())]
-
-
 @given(cases(), st.sets(st.integers(0, LAST), min_size=1, max_size=2))
 def test_a_plan_of_several_kinds_can_be_stopped_and_resumed(case: Case, breaks: set[int]) -> None:
-    assert stopped(case, breaks) == stopped(case, ())
+    part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)
+    settings = Settings(first=0, last=LAST, emit=case.emit)
+    assert stopped(part, settings, case.events, breaks) == stopped(part, settings, case.events, ())
 
 
 @given(cases(), st.integers(1, 3), st.sampled_from(LOSSES))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
     from thalweg.parts.answer_sets.windowed import Listener
-    from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.runtimes.embedded import Embedded, Items, Settings
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.spark.run import Outcome, SparkTarget
@@ -69,10 +69,9 @@ def start(
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
     transports = _opened(on, resumable=checkpoint is not None)
-    names, may_name = tuple(one.stream for one in transports), _may_name_streams(transports)
-    context = Context(settings, timing.clock, report, interrupt, listen, checkpoint is not None, names, may_name)
+    context = _context(settings, timing, report, interrupt, listen, transports)
     try:
-        evaluation = part.start(context)
+        evaluation = part.start(replace(context, saves=checkpoint is not None))
     except BaseException:
         for transport in transports:
             transport.close()
@@ -176,7 +175,6 @@ def run_on_spark(
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    work = part.spread(Context(settings, timing.clock, report, interrupt, listen), partitions)
     write = formatter(format, timing.clock)
 
     def deliver(ledger: Path) -> Delivery:
@@ -185,7 +183,9 @@ def run_on_spark(
         return Delivery(ledger, out, late, work.job.settings.emit, presented, work.combine, report=report)
 
     resumed = is_claimed(target.checkpoint)
-    with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
+    with _streaming(on, timing) as (items, transports):
+        work = part.spread(_context(settings, timing, report, interrupt, listen, transports), partitions)
+        options = _unchanging(on, timing, {"--out": out, "--late": late}, format)
         outcome = run(
             work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=work.look
         )
@@ -197,10 +197,8 @@ def run_on_spark(
 
 
 @contextmanager
-def _streaming(
-    on: On, timing: Timing, sinks: dict[str, str | None], format: str
-) -> "Iterator[tuple[Callable[[Dictionary], Items], dict[str, object]]]":
-    """Opens streams for a run that may be resumed: how to read them, and what must be the same then."""
+def _streaming(on: On, timing: Timing) -> "Iterator[tuple[Callable[[Dictionary], Items], Sequence[Transport]]]":
+    """Opens streams for a run that may be resumed, and says how to read them."""
     transports = _opened(on)
 
     def items(words: "Dictionary") -> "Items":
@@ -208,7 +206,7 @@ def _streaming(
         return _items(on, transports, words, timing.clock, Interrupt())
 
     try:
-        yield items, _unchanging(on, timing, sinks, format)
+        yield items, transports
     finally:
         for transport in transports:
             transport.close()
@@ -261,6 +259,18 @@ def _opened(on: On, resumable: bool = False) -> "Sequence[Transport]":
     if resumable:
         check_resumable(transports)
     return transports
+
+
+def _context(
+    settings: "Settings",
+    timing: Timing,
+    report: Callable[[Diagnostic], None],
+    interrupt: Interrupt,
+    listen: "Listener",
+    transports: "Sequence[Transport]",
+) -> Context:
+    names, may_name = tuple(one.stream for one in transports), _may_name_streams(transports)
+    return Context(settings, timing.clock, report, interrupt, listen, streams=names, names_streams=may_name)
 
 
 def _may_name_streams(transports: "Sequence[Transport]") -> bool:

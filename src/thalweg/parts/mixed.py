@@ -1,10 +1,9 @@
 """Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
@@ -83,29 +82,11 @@ class Mixed:
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         """All of it in one bucket: what one part gives is there when the next one is evaluated."""
-        from thalweg.parts.spark_plan import BLOCKS, PlanJob, PlanWorker, blocks_of
+        from thalweg.parts.spark_plan import in_one_bucket
         from thalweg.runtimes.unmatched import Unmatched
 
-        # What a worker would refuse is refused here.
-        self.start(context).close()
-        settings = replace(context.settings, emit=BLOCKS)
-        job = PlanJob(
-            Program(),
-            settings,
-            partitions,
-            name=uuid4().hex,
-            part=self,
-            clock=context.clock,
-            emit=context.settings.emit,
-        )
         watch = Unmatched(self._readers())
-        return SparkWork(
-            job,
-            PlanWorker,
-            combine=blocks_of(context.report),
-            look=lambda words: watch.look,
-            summary=watch.summary,
-        )
+        return in_one_bucket(self, context, partitions, lambda words: watch.look, watch.summary)
 
     def _readers(self) -> Program:
         return merge([self.around.rules, *(member.readers() for member in self.members)])

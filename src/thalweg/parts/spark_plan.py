@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
+from uuid import uuid4
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from thalweg.diagnostics import Diagnostic, Failed, Rejected
 from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER, Clock
-from thalweg.parts.part import Context, Evaluation, Part
+from thalweg.parts.part import Context, Evaluation, Part, SparkWork, Summary
 from thalweg.planning.partition import Partitioning, Stage
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.spark.inbox import Inbox
@@ -38,6 +40,8 @@ class PlanJob(Job):
     part: Part | None = None
     clock: Clock = field(default_factory=Clock)
     emit: str = "changes"
+    streams: tuple[str, ...] = ()
+    names_streams: bool = True
 
     @cached_property
     def plan(self) -> Partitioning:
@@ -68,7 +72,33 @@ class PlanJob(Job):
 
     def context(self, report: Callable[[Diagnostic], None]) -> Context:
         """The run as a worker sees it."""
-        return Context(replace(self.settings, emit=self.emit), self.clock, report, saves=True)
+        settings = replace(self.settings, emit=self.emit)
+        streams = {"streams": self.streams, "names_streams": self.names_streams}
+        return Context(settings, self.clock, report, saves=True, **streams)  # type: ignore[arg-type]
+
+
+def in_one_bucket(
+    part: Part,
+    context: Context,
+    partitions: int,
+    look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
+    summary: Summary = lambda: (),
+) -> SparkWork:
+    """A part on Spark as it is: with all that it reads in one bucket."""
+    # What a worker would refuse is refused here.
+    part.start(context).close()
+    job = PlanJob(
+        Program(),
+        replace(context.settings, emit=BLOCKS),
+        partitions,
+        name=uuid4().hex,
+        part=part,
+        clock=context.clock,
+        emit=context.settings.emit,
+        streams=context.streams,
+        names_streams=context.names_streams,
+    )
+    return SparkWork(job, PlanWorker, combine=blocks_of(context.report), look=look, summary=summary)
 
 
 class PlanWorker:
@@ -116,8 +146,6 @@ class PlanWorker:
             if time.is_over:
                 yield self._answers(0, NEVER)
             return
-        if run.first is None:
-            run.first = time.start
         now = run.now
         self._reached = time.start - 1 if now is None else now
         if now is None or time.decided > now:

@@ -14,7 +14,7 @@ dataset of windows and background graphs, what they say. `FROM` and `FROM NAMED`
 `named` hold them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from thalweg.diagnostics import Source, Span
@@ -64,10 +64,20 @@ class Query:
     named: tuple[str, ...] | None = None
     template: tuple[tuple[str, str, str], ...] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What rdflib makes cannot be copied to other processes: they make it again of the text."""
+        return _copied, ({each.name: getattr(self, each.name) for each in fields(self) if each.name != "algebra"},)
+
     @property
     def widest(self) -> int:
         """The ticks of the widest window; 1 without any."""
         return max((window.range for window in self.windows), default=1)
+
+
+def _copied(values: dict[str, Any]) -> Query:
+    from thalweg.languages.rspql.algebra import translate
+
+    return Query(**values, algebra=translate(values["text"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,9 @@ class ContinuousQuery:
         return Continuous(self.query, evaluator, streams, context.settings.first, context.report), streams
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        raise _only_embedded()
+        from thalweg.parts.spark_plan import in_one_bucket
+
+        return in_one_bucket(self, context, partitions)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedQuery":
         from thalweg.explain.continuous_query import ExplainedQuery
