@@ -59,10 +59,11 @@ def start(
     listen: "Listener" = lambda solution, answered: None,
     look: Callable[[Batch], object] | None = None,
     checkpoint: "EmbeddedCheckpoint | None" = None,
+    explains: bool = False,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in.
+    `look` sees every batch that comes in; one that `explains` will be asked why.
     """
     from thalweg.runtimes.embedded import Embedded, Settings
 
@@ -70,7 +71,8 @@ def start(
     interrupt = interrupt or Interrupt()
     transports = _opened(on, resumable=checkpoint is not None)
     names, may_name = tuple(one.stream for one in transports), _may_name_streams(transports)
-    context = Context(settings, timing.clock, report, interrupt, listen, checkpoint is not None, names, may_name)
+    saves = checkpoint is not None
+    context = Context(settings, timing.clock, report, interrupt, listen, saves, names, may_name, explains)
     try:
         evaluation = part.start(context)
     except BaseException:
@@ -242,7 +244,7 @@ def run_to(
     look: Callable[[Batch], object] | None = None,
 ) -> Any:
     """What reasons, at the last tick; its answers on the way are forgotten. `look` sees every batch that comes in."""
-    with start(part, on, timing, "changes", report=report, look=look) as job:
+    with start(part, on, timing, "changes", report=report, look=look, explains=True) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine
