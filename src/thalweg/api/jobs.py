@@ -59,10 +59,11 @@ def start(
     listen: "Listener" = lambda solution, answered: None,
     look: Callable[[Batch], object] | None = None,
     checkpoint: "EmbeddedCheckpoint | None" = None,
+    explains: bool = False,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in.
+    `look` sees every batch that comes in; one that `explains` will be asked why.
     """
     from thalweg.runtimes.embedded import Embedded, Settings
 
@@ -71,7 +72,7 @@ def start(
     transports = _opened(on, resumable=checkpoint is not None)
     context = _context(settings, timing, report, interrupt, listen, transports)
     try:
-        evaluation = part.start(replace(context, saves=checkpoint is not None))
+        evaluation = part.start(replace(context, saves=checkpoint is not None, explains=explains))
     except BaseException:
         for transport in transports:
             transport.close()
@@ -240,7 +241,7 @@ def run_to(
     look: Callable[[Batch], object] | None = None,
 ) -> Any:
     """What reasons, at the last tick; its answers on the way are forgotten. `look` sees every batch that comes in."""
-    with start(part, on, timing, "changes", report=report, look=look) as job:
+    with start(part, on, timing, "changes", report=report, look=look, explains=True) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine

@@ -33,7 +33,7 @@ class Context:
     """The run that a part is evaluated in; `listen` is called with each window's answer and what it took.
 
     `saves`: the state of the part will be saved on the way. `streams` are the names of those that the run was given;
-    `names_streams`, these may bring others under names of their own.
+    `names_streams`, these may bring others under names of their own. It `explains`, if it will be asked why.
     """
 
     settings: "Settings"
@@ -44,6 +44,7 @@ class Context:
     saves: bool = False
     streams: tuple[str, ...] = ()
     names_streams: bool = True
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True)

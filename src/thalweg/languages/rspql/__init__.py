@@ -27,4 +27,4 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[QueryProgram,
     return QueryProgram(queries, options.dataset), [one for _, found in read for one in found]
 
 
-LANGUAGE: Final = Language("rspql", (".rspql", ".rq"), compile, understands=frozenset({"why"}))
+LANGUAGE: Final = Language("rspql", (".rspql", ".rq"), compile, understands=frozenset({"why row"}))

@@ -5,9 +5,10 @@ cannot read. They have no algebra here, and are evaluated all the same.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.model.rdf import XSD, literal
 
 
 def translate(text: str) -> Any:
@@ -79,3 +80,46 @@ def _missing(expression: Any, known: frozenset[str]) -> Iterator[str]:
 
 def _visible(node: Any) -> frozenset[str]:
     return frozenset(map(str, node["_vars"])) if "_vars" in node else frozenset()
+
+
+class Pattern(NamedTuple):
+    """A triple pattern and the graph that it looks at, None for the default graph; variables are `?x`.
+
+    A blank node, which stands for anything, is None, and so is a path.
+    """
+
+    graph: str | None
+    terms: tuple[str | None, str | None, str | None]
+
+
+def patterns(algebra: Any) -> list[Pattern]:
+    """The triple patterns that a solution may rest on: not those of MINUS and EXISTS.
+
+    >>> patterns(translate("SELECT ?s { ?s <http://p> 3 GRAPH <http://w> { ?s <http://q> [] } }"))[1]
+    Pattern(graph='<http://w>', terms=('?s', '<http://q>', None))
+    """
+    return [] if algebra is None else list(dict.fromkeys(_patterns(algebra.algebra, None)))
+
+
+def _patterns(node: Any, graph: str | None) -> Iterator[Pattern]:
+    if node.name == "BGP":
+        for subject, predicate, thing in node.triples:
+            yield Pattern(graph, (_written(subject), _written(predicate), _written(thing)))
+    elif node.name == "Graph":
+        yield from _patterns(node.p, _written(node.term))
+    else:
+        for part in ("p", "p1") if node.name == "Minus" else ("p", "p1", "p2"):
+            if part in node:
+                yield from _patterns(node[part], graph)
+
+
+def _written(term: Any) -> str | None:
+    from rdflib.term import Literal, URIRef, Variable
+
+    if isinstance(term, Variable):
+        return f"?{term}"
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    if isinstance(term, Literal):
+        return literal(str(term), f"@{term.language}" if term.language else f"<{term.datatype or f'{XSD}string'}>")
+    return None

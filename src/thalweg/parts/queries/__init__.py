@@ -94,7 +94,7 @@ class ContinuousQuery:
             raise _refused("memory")
         streams = StreamsRead(self.query, context.streams, context.names_streams)
         streams.check()
-        evaluator = choose_evaluator(self.query, self.background, dictionary, context.report)
+        evaluator = choose_evaluator(self.query, self.background, dictionary, context.report, context.explains)
         return Continuous(self.query, evaluator, streams, context.settings.first, context.report), streams
 
     def spread(self, context: Context, partitions: int) -> SparkWork:

@@ -12,9 +12,16 @@ from thalweg.parts.queries.per_window import PerWindow
 
 
 def choose_evaluator(
-    query: Query, background: Dataset, dictionary: Dictionary | None, report: Callable[[Diagnostic], None]
+    query: Query,
+    background: Dataset,
+    dictionary: Dictionary | None,
+    report: Callable[[Diagnostic], None],
+    explains: bool = False,
 ) -> Evaluator:
-    """What answers a query, with a dictionary that it shares with others or one of its own."""
+    """What answers a query, with a dictionary that it shares with others or one of its own.
+
+    One that `explains` keeps the triples of its windows, for `why`.
+    """
     return PerWindow(query, background, dictionary, report)
 
 

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from thalweg.languages.rspql.query import Query
+from thalweg.model.rdf import fact_of, named
 from thalweg.model.term import is_literal
 from thalweg.parts.queries.evaluator import Row, Rows
 
@@ -78,3 +79,13 @@ def _filled(term: str, known: dict[str, str | None], copy: int) -> str | None:
     if term.startswith("_:"):
         return "_:c" + sha256(repr((term, sorted(known.items()), copy)).encode()).hexdigest()[:16]
     return term
+
+
+def fact_text(triple: Row) -> str:
+    """A triple of a constructed graph as facts print.
+
+    >>> fact_text(("<urn:thalweg:a>", "<http://ex.org/p>", "3"))
+    '<http://ex.org/p>(a,3)'
+    """
+    subject, predicate, thing = (named(term) if term and term[0] == "<" else term or "" for term in triple)
+    return str(fact_of(subject, predicate, thing))

@@ -12,7 +12,7 @@ stream alone, and not on the steps in which time passes.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
@@ -20,12 +20,15 @@ from thalweg.languages.rspql.query import Query, StreamWindow
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.rdf import fact_of, named
-from thalweg.parts.queries.construct import Constructed
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.parts.queries.construct import Constructed, fact_text
 from thalweg.parts.queries.evaluator import Evaluator, Row
 from thalweg.parts.queries.streams_read import StreamsRead
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, QueryAnswer, Truth
+
+if TYPE_CHECKING:
+    from thalweg.parts.queries.why_row import RowProof
 
 MOST_EMPTY: Final = 1_000
 """How many evaluations over empty windows are output in a row."""
@@ -162,6 +165,17 @@ class Continuous:
                 self._report(_never_closed(window, closings, self.now))
         yield from ()
 
+    def why(self, text: str, prefixes: Prefixes = NO_PREFIXES) -> "RowProof | None":
+        """Why a row is among those of the last evaluation; None where it is not. Nothing can be asked after that."""
+        from thalweg.parts.queries.per_window import PerWindow
+        from thalweg.parts.queries.why_row import read_row, why_row
+
+        asked = read_row(text, self.query, prefixes)
+        assert isinstance(self.evaluator, PerWindow), "a run that explains evaluates per window"
+        if self.first is None or self.now is None:
+            return None
+        return why_row(self.query, self.evaluator, self.first, self.now, asked)
+
     def collect(self, waiting: Iterable[Batch]) -> None:
         self.evaluator.collect(waiting)
 
@@ -189,16 +203,6 @@ class Continuous:
             self._constructed.load(saved["constructed"])
         self._rows = Counter({tuple(row): count for row, count in saved["rows"]})
         self.evaluator.resume(evaluator)
-
-
-def fact_text(triple: Row) -> str:
-    """A triple of a constructed graph as facts print.
-
-    >>> fact_text(("<urn:thalweg:a>", "<http://ex.org/p>", "3"))
-    '<http://ex.org/p>(a,3)'
-    """
-    subject, predicate, thing = (named(term) if term and term[0] == "<" else term or "" for term in triple)
-    return str(fact_of(subject, predicate, thing))
 
 
 def _passed_over(first: int, last: int) -> Diagnostic:

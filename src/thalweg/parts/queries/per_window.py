@@ -23,7 +23,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 from thalweg.model.term import is_literal
 from thalweg.parts.queries.evaluator import Row, Rows
-from thalweg.solvers.sparql import SparqlStore, is_known
+from thalweg.solvers.sparql import SparqlStore, as_stored, is_known
 
 Triple = tuple[str, str, str]
 Report = Callable[[Diagnostic], None]
@@ -109,9 +109,14 @@ class _Graph:
         yield from self._shown
         yield from self._waiting
 
-    def since(self, triple: Triple) -> list[int]:
-        """The ticks of a triple that it shows."""
-        return [tick for tick, triples in self._shown if triple in triples]
+    def matches(self, pattern: Sequence[str | None]) -> dict[Triple, list[int]]:
+        """The triples that it shows and that match a pattern of terms as rows have them, with their ticks."""
+        found: dict[Triple, list[int]] = {}
+        for tick, triples in self._shown:
+            for triple in triples:
+                if all(term is None or as_stored(given) == term for term, given in zip(pattern, triple, strict=True)):
+                    found.setdefault(triple, []).append(tick)
+        return found
 
 
 class PerWindow:
@@ -157,9 +162,16 @@ class PerWindow:
         before, self._rows = self._rows or Counter(), Counter(self.rows())
         return Rows([*(self._rows - before).elements()], [*(before - self._rows).elements()])
 
-    def rows(self) -> list[Row]:
-        """All rows of the query over what its windows show."""
-        return self._store.ask(self._query.text, self._query.default, self._named)
+    def rows(self, text: str | None = None) -> list[Row]:
+        """All rows over what the windows show: of the query, or of another text that looks at the same graphs."""
+        return self._store.ask(text or self._query.text, self._query.default, self._named)
+
+    def matches(self, graph: str | None, pattern: Sequence[str | None]) -> dict[Triple, list[int]]:
+        """The triples of a graph that match a pattern; those of a window with their ticks, those of others without."""
+        for window in self._graphs:
+            if window.window.name == graph:
+                return window.matches(pattern)
+        return {triple: [] for triple in self._store.triples(graph, pattern)}
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
