@@ -65,4 +65,4 @@ def test_csrbench(tmp_path: Path) -> None:
         part = api.load_part([tmp_path / f"{name}.rspql"])
         alone, spread = both(part, tmp_path / "datastream.jsonl", api.Timing(first=0), tmp_path)
         assert spread == alone
-        assert len(alone) > 5
+        assert len(alone) > 1
