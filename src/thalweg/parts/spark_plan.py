@@ -27,7 +27,7 @@ from thalweg.planning.partition import Partitioning, Stage
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.spark.inbox import Inbox
 from thalweg.runtimes.spark.job import FORMAT, Job
-from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, Words, failure, unwrap, wrap
+from thalweg.runtimes.spark.wire import ANSWERS, OUT, Content, Parcel, Words, failure, unwrap, wrap
 
 BLOCKS: Final = "windows"
 """How answers travel: each as it is, with a number that says which comes first."""
@@ -107,23 +107,32 @@ class PlanWorker:
     must_save = False
 
     def __init__(self, job: PlanJob, stage: int, bucket: int) -> None:
-        assert job.part is not None
         self.job = job
         self._bucket = bucket
         self._found: list[Diagnostic] = []
-        self._work: Evaluation = job.part.start(job.context(self._found.append))
+        self._work = self._begun(job.context(self._found.append))
         self._run = self._work.reasoner
         self._inbox = Inbox(job, stage, bucket, self._run.dictionary, lambda run: run.signature)
         self._given: list[tuple[int, str]] = []
         self._finished = False
         self._reached = -1
 
+    def _begun(self, context: Context) -> Evaluation:
+        assert self.job.part is not None
+        return self.job.part.start(context)
+
+    def _take(self, contents: list[Content]) -> list[Parcel]:
+        return self._inbox.take(contents)
+
+    def _up_to(self, last: int) -> dict[int, list[Batch]]:
+        return self._inbox.up_to(last, in_order=True)
+
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
         """Takes in a batch's parcels, and answers all that is decided.
 
         Where a part gives up, the parcels are those of the ticks before, and the last one holds the diagnostic.
         """
-        out = self._inbox.take(unwrap(payload) for payload in payloads)
+        out = self._take(list(map(unwrap, payloads)))
         try:
             out += self._advance()
         except (Failed, Rejected) as error:
@@ -136,8 +145,9 @@ class PlanWorker:
 
     def replay(self, payloads: Iterable[bytes]) -> None:
         """The same without an answer: it has been given."""
-        self._inbox.take(unwrap(payload) for payload in payloads)
+        self._take(list(map(unwrap, payloads)))
         list(self._advance())
+        self._given = []
 
     def _advance(self) -> Iterator[Parcel]:
         time, run, emitter = self._inbox.watermark, self._run, self._work.emitter
@@ -149,7 +159,7 @@ class PlanWorker:
         now = run.now
         self._reached = time.start - 1 if now is None else now
         if now is None or time.decided > now:
-            batches = self._inbox.up_to(time.decided, in_order=True)
+            batches = self._up_to(time.decided)
             for tick in sorted({*batches, time.decided}):
                 first = self._reached + 1
                 self._give(tick, emitter.step(run.advance(tick, batches.get(tick, [])), first, tick, ()))

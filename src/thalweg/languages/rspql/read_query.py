@@ -63,6 +63,7 @@ class _Reader:
     default: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
     name: str = ""
     output: str = "RSTREAM"
     form: Token | None = None
@@ -130,9 +131,11 @@ class _Reader:
             if token.text in pairs.values():
                 open_.append(token)
             elif token.text in pairs:
-                if not open_ or open_[-1].text != pairs[token.text]:
+                if not open_:
                     self._complain("E101", f"`{token.text}` closes nothing", token, "is a bracket before it missing?")
                     return True
+                if open_[-1].text != pairs[token.text]:
+                    break
                 open_.pop()
         if open_:
             self._complain("E101", f"`{open_[-1].text}` is never closed", open_[-1], "close it where its part ends")
@@ -177,6 +180,9 @@ class _Reader:
         elif token.says("SERVICE"):
             message = "`SERVICE` is not supported: a query sees its windows and the background only"
             self._complain("E604", message, token, "give what it would ask for as `--background`")
+            self.edits.append(
+                Edit(token.start, self._next().end if self._peek().says("SILENT") else token.end, "GRAPH")
+            )
 
     def _absolute(self, token: Token) -> None:
         iri = self.names.iri(token.text)
@@ -190,6 +196,8 @@ class _Reader:
             self._unknown.add(prefix)
             message, way_out = unknown_prefix(token)
             self._complain("E103", message, token, way_out, token.start + len(prefix) + 1)
+            # So that the rest can be looked at.
+            self.edits.append(Edit(0, 0, f"PREFIX {prefix}: <urn:thalweg:unknown> "))
         return iri
 
     def _register(self, register: Token) -> None:
@@ -240,23 +248,19 @@ class _Reader:
 
     def _window(self, token: Token) -> None:
         name = self._next()
-        if name.kind not in ("iri", "name"):
-            self._complain("E101", "a window needs an IRI as its name", name, _CLAUSE)
-            return
-        if not self._takes("ON"):
-            self._complain("E101", f"window `{name.text}` has no stream", name, _CLAUSE)
-            return
+        is_on = self._takes("ON")
         self._takes("STREAM")
-        stream = self._next()
-        if stream.kind not in ("iri", "name", "word"):
-            self._complain("E101", f"window `{name.text}` has no stream", stream, _CLAUSE)
-            return
+        stream = self._next() if self._peek().kind in ("iri", "name", "word") and is_on else None
         inside = self._brackets()
         aligned = self._takes("ALIGN")
-        if inside is None:
-            self._complain("E101", f"window `{name.text}` has no length", name, SHAPE)
-            return
-        self._declare(token, name, stream, inside, aligned)
+        if name.kind not in ("iri", "name"):
+            self._complain("E101", "a window needs an IRI as its name", name, _CLAUSE)
+        elif stream is None or inside is None:
+            self.broken.add(self._resolved(name) or "")
+            lacks, help_ = ("stream", _CLAUSE) if stream is None else ("length", SHAPE)
+            self._complain("E101", f"window `{name.text}` has no {lacks}", name, help_)
+        else:
+            self._declare(token, name, stream, inside, aligned)
 
     def _declare(self, token: Token, name: Token, stream: Token, inside: list[Token], aligned: bool) -> None:
         iri = self._resolved(name)
@@ -316,7 +320,7 @@ class _Reader:
             if is_window:
                 self.edits.append(Edit(use.keyword.start, use.keyword.end, "GRAPH"))
             iri = None if use.target.kind == "variable" else self.names.iri(use.target.text)
-            if iri is not None and is_window != (iri in known):
+            if iri is not None and is_window != (iri in known) and iri not in self.broken:
                 self._complain_about_graph(use, is_window)
             unused.pop(iri or "", None)
         for window in unused.values():

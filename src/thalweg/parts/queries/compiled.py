@@ -48,7 +48,7 @@ class CompiledQuery:
         self._engines = [RuleEngine(stage.program, dictionary=self.dictionary) for stage in self._stages]
         self._rows = RowCounter(lowered, self.dictionary, self._asking)
         self._windows = [
-            _Window(number, [each for each in lowered.inputs if each.graph == number])
+            WaitingFacts(number, [each for each in lowered.inputs if each.graph == number])
             for number in range(len(query.windows))
         ]
         self._held = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
@@ -167,7 +167,7 @@ class CompiledQuery:
             yield answer, next((rows[answer.signature] for rows in listed if answer.signature in rows), none)
 
 
-class _Window:
+class WaitingFacts:
     """The facts of one window that wait for it to close."""
 
     def __init__(self, number: int, inputs: Sequence[Input]) -> None:

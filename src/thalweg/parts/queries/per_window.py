@@ -162,6 +162,11 @@ class PerWindow:
         before, self._rows = self._rows or Counter(), Counter(self.rows())
         return Rows([*(self._rows - before).elements()], [*(before - self._rows).elements()])
 
+    def fill(self, windows: Mapping[str, Iterable[Fact]]) -> None:
+        """Lets windows show some facts, by their names, in the place of what streams bring."""
+        for name, facts in windows.items():
+            self._store.extend(self._triples.of(facts), name)
+
     def rows(self, text: str | None = None) -> list[Row]:
         """All rows over what the windows show: of the query, or of another text that looks at the same graphs."""
         return self._store.ask(text or self._query.text, self._query.default, self._named)
@@ -220,7 +225,5 @@ def answer_once(query: Query, windows: Mapping[str, Iterable[Fact]], background:
     [('<http://a>',)]
     """
     evaluator = PerWindow(query, background)
-    evaluator.begin(0)
-    for graph in evaluator._graphs:
-        evaluator._store.extend(evaluator._triples.of(windows.get(graph.window.name, ())), graph.window.name)
+    evaluator.fill(windows)
     return evaluator.rows()
