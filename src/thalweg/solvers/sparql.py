@@ -121,6 +121,12 @@ class SparqlStore:
         """Adds triples of terms to a graph, to the default graph without one; `ValueError` where RDF has no such."""
         self._store.extend([_quad(*triple, graph) for triple in triples])
 
+    def triples(self, graph: str | None, pattern: Sequence[str | None]) -> list[tuple[str, str, str]]:
+        """The triples of a graph that match a pattern, as rows have them; None matches every term."""
+        nodes = [None if term is None else _node(term) for term in pattern]
+        found: Any = self._store.quads_for_pattern(*nodes, DefaultGraph() if graph is None else _node(graph))
+        return [(_text(one.subject), _text(one.predicate), _text(one.object)) for one in found]
+
     def ask(self, query: str, default: Sequence[str] | None = None, named: Sequence[str] | None = None) -> list[Row]:
         """The rows of a SELECT; of an ASK the empty row, if it is true.
 

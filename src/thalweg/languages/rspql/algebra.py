@@ -79,7 +79,16 @@ def _missing(expression: Any, known: frozenset[str]) -> Iterator[str]:
 
 
 def _visible(node: Any) -> frozenset[str]:
-    return frozenset(map(str, node["_vars"])) if "_vars" in node else frozenset()
+    """The variables that a part may bind: those that occur in it outside of expressions."""
+    from rdflib.term import Variable
+
+    if isinstance(node, Variable):
+        return frozenset({str(node)})
+    if isinstance(node, dict):
+        parts = [*(part for key, part in node.items() if key not in ("expr", "_vars")), *node]
+    else:
+        parts = list(node) if isinstance(node, list | tuple) else []
+    return frozenset().union(*map(_visible, parts))
 
 
 class Pattern(NamedTuple):

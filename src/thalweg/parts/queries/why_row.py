@@ -13,7 +13,7 @@ from typing import Final
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import read_fact
-from thalweg.languages.lars.terms import ReadingError, canonical
+from thalweg.languages.lars.terms import TERM, ReadingError, canonical
 from thalweg.languages.rspql.algebra import Pattern, patterns
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.lexer import closing, tokens
@@ -96,14 +96,21 @@ def read_row(text: str, query: Query, prefixes: Prefixes) -> dict[str, str]:
         return {"": str(read_fact(text, "fact", prefixes.pairs))}
     try:
         given = json.loads(text) if text.lstrip().startswith("{") else dict(_PAIR.findall(text))
-        known = {name: as_stored(canonical(value, dict(prefixes.pairs))) for name, value in given.items()}
-    except (ReadingError, ValueError, TypeError, AttributeError, IndexError):
+        known = {name: _term(value, prefixes) for name, value in given.items()}
+    except (ReadingError, ValueError, TypeError, AttributeError):
         known = {}
     unknown = [name for name in known if name not in query.columns]
     if not known or unknown:
         message = f"the query has no column `{unknown[0]}`" if unknown else f"`{text}` is not a row"
         raise Rejected([Diagnostic("E405", message, help=f"{_SHAPE}; its columns are {', '.join(query.columns)}")])
     return known
+
+
+def _term(text: str, prefixes: Prefixes) -> str:
+    """A term as rows have it."""
+    if not TERM.fullmatch(text):
+        raise ValueError(f"`{text}` is not a term")
+    return as_stored(canonical(text, dict(prefixes.pairs)))
 
 
 def why_row(query: Query, evaluator: PerWindow, first: int, now: int, asked: Mapping[str, str]) -> RowProof | None:
