@@ -15,7 +15,6 @@ from thalweg.parts.answer_sets.spark_worker import AnswerSetWorker
 from thalweg.parts.answer_sets.window_combiner import WindowCombiner
 from thalweg.parts.answer_sets.windowed import Answered
 from thalweg.parts.part import Context, Part
-from thalweg.parts.spark_plan import PlanWorker
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.pack import Packer
@@ -85,30 +84,35 @@ class Cluster:
                     cell.replay(payloads)
 
 
-def in_one_bucket(part: Part, settings: Settings, batches: list[list[Event]], loss: str) -> list[str]:
-    """What a plan answers in a bucket that is fed batch by batch, and lost in between."""
-    work = part.spread(Context(settings, Clock(), lambda found: None), 2)
+def in_buckets(part: Part, settings: Settings, batches: list[list[Event]], loss: str, partitions: int = 2) -> list[str]:
+    """What a part answers in buckets that are fed batch by batch, and lost in between."""
+    work = part.spread(Context(settings, Clock(), lambda found: None), partitions)
     job = pickle.loads(pickle.dumps(work.job))
     packer, watermark = Packer(job, 0, -1), Watermark(settings.delay, settings.first, settings.last)
-    worker = PlanWorker(job, 0, 0)
-    taken: list[list[bytes]] = []
+    keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
+    workers = {key: work.start(job, *key) for key in keys}
+    taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
     found: list[str] = []
     for number, events in enumerate(batches, 1):
         packer.part += 1
-        parcels = packer.pack(arrived(events, packer.words, watermark), number == len(batches))
-        taken.append([parcel.payload for parcel in parcels if parcel.bucket == 0])
-        for parcel in worker.process(taken[-1]):
-            assert parcel.stage == OUT
-            lists = unwrap(parcel.payload).lists
-            columns = lists["numbers"].tolist(), lists["facts"].to_pylist()
-            rows = [{"until": place, "fact": fact} for place, fact in zip(*columns, strict=True)]
-            found += (str(one) for block in work.combine(rows) for one in block.answers())
-        if loss != "none":
-            lost, worker = worker, PlanWorker(job, 0, 0)
+        parcels = list(packer.pack(arrived(events, packer.words, watermark), number == len(batches)))
+        rows: list[dict[str, Any]] = []
+        for key, worker in workers.items():
+            taken[key].append([parcel.payload for parcel in parcels if (parcel.stage, parcel.bucket) == key])
+            for parcel in worker.process(taken[key][-1]):
+                if parcel.stage != OUT:
+                    parcels.append(parcel)
+                    continue
+                lists = unwrap(parcel.payload).lists
+                columns = lists["numbers"].tolist(), lists["facts"].to_pylist()
+                rows += ({"until": place, "fact": fact} for place, fact in zip(*columns, strict=True))
+        found += (str(one) for block in work.combine(rows) for one in block.answers())
+        for key, lost in workers.items() if loss != "none" else ():
+            workers[key] = worker = work.start(job, *key)
             if loss == "saved":
                 worker.load(lost.save())
             else:
-                for payloads in taken:
+                for payloads in taken[key]:
                     worker.replay(payloads)
     return found
 

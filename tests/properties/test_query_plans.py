@@ -9,7 +9,7 @@ import pyoxigraph as ox
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cells import LOSSES, in_one_bucket, stopped
+from cells import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
@@ -234,4 +234,4 @@ def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, lo
     part = api.load_part(sources(case), report=lambda _: None)
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
     alone = api.run(sources(case), on=list(case.events), emit="changes", first=0, last=LAST, report=lambda _: None)
-    assert in_one_bucket(part, SETTINGS, batches, loss) == list(map(str, alone))
+    assert in_buckets(part, SETTINGS, batches, loss) == list(map(str, alone))

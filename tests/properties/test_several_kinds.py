@@ -7,7 +7,7 @@ import clingo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cells import LOSSES, in_one_bucket, stopped
+from cells import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
@@ -225,4 +225,4 @@ def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, lo
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
     with api.start(part, list(case.events), api.Timing(first=0, last=LAST), case.emit, report=lambda _: None) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
-    assert in_one_bucket(part, settings, batches, loss) == alone
+    assert in_buckets(part, settings, batches, loss) == alone

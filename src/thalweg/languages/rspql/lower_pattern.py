@@ -33,7 +33,7 @@ from thalweg.languages.rspql.lower_expression import (
 from thalweg.languages.rspql.lowered import Answer, Asked, Graph, Input, Sieve, Step
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
-from thalweg.model.rdf import RDF_TYPE
+from thalweg.model.rdf import RDF_TYPE, named
 
 _MOST: Final = 64
 """Alternatives of one pattern: each OPTIONAL may double them."""
@@ -51,7 +51,7 @@ class PatternRules:
 
         `obstacle` takes a sentence, and the keyword that it is about.
         """
-        self._windows = {name: number for number, name in enumerate(windows)}
+        self._windows = {named(name): number for number, name in enumerate(windows)}
         self._graphs = graphs
         self._obstacle = obstacle
         self._inputs: dict[tuple[Graph, str, tuple[tuple[int, Asked], ...]], Input] = {}
@@ -115,8 +115,8 @@ class PatternRules:
         if kind(node.p) == "BGP" and not node.p.triples:
             self._obstacle("an empty pattern in every graph cannot be written as rules", "GRAPH")
         for name in (*self._windows, *self._graphs):
-            named = [Alternative(constants={str(node.term): name})]
-            found += self.join(named, self.pattern(node.p, self._windows.get(name, name)))
+            alone = [Alternative(constants={str(node.term): name})]
+            found += self.join(alone, self.pattern(node.p, self._windows.get(name, name)))
         return found
 
     def join(self, left: Alternatives, right: Alternatives) -> Alternatives:

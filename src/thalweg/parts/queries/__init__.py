@@ -98,8 +98,13 @@ class ContinuousQuery:
         return Continuous(self.query, evaluator, streams, context.settings.first, context.report), streams
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
+        """Joins are split by a key, where there is one."""
+        from thalweg.parts.queries.spark_query import Split, split, spread_query
         from thalweg.parts.spark_plan import in_one_bucket
 
+        if isinstance(split(self.query, self.background), Split):
+            self.start(context).close()
+            return spread_query(self, self.query, self.background, context, partitions)
         return in_one_bucket(self, context, partitions)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedQuery":

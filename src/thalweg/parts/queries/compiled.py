@@ -108,17 +108,9 @@ class CompiledQuery:
         if self._engines[0].now is None:
             for each in self._lowered.inputs:
                 if not isinstance(each.graph, int):
-                    rows = facts_for(each, self._coded(self._graph(each.graph)), self.dictionary, self._asking)
+                    batch = self._coded(graph_of(self._query, self._background, each.graph))
+                    rows = facts_for(each, batch, self.dictionary, self._asking)
                     yield each, lasting([(rows, FOREVER)], each.signature.arity)
-
-    def _graph(self, name: str | None) -> Iterable[Fact]:
-        """The facts of a graph of the background; the default graph may be several."""
-        named = dict(self._background.named)
-        if name is not None:
-            return named.get(name, ())
-        if self._query.default is None:
-            return self._background.default
-        return (fact for each in self._query.default for fact in named.get(each, ()))
 
     def _coded(self, facts: Iterable[Fact]) -> Batch:
         batch = Batch()
@@ -165,6 +157,16 @@ class CompiledQuery:
         for answer in self._lowered.answers:
             none = np.zeros((0, answer.signature.arity), dtype=np.int64)
             yield answer, next((rows[answer.signature] for rows in listed if answer.signature in rows), none)
+
+
+def graph_of(query: Query, background: Dataset, name: str | None) -> Iterable[Fact]:
+    """The facts of a graph of the background; the default graph may be several."""
+    named = dict(background.named)
+    if name is not None:
+        return named.get(name, ())
+    if query.default is None:
+        return background.default
+    return (fact for each in query.default for fact in named.get(each, ()))
 
 
 class WaitingFacts:

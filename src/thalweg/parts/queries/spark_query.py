@@ -31,9 +31,10 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.saved_rows import load_rows, save_rows
+from thalweg.model.time import FOREVER
 from thalweg.parts.part import Context, Evaluation, SparkWork
 from thalweg.parts.queries.asking import Asking
-from thalweg.parts.queries.compiled import WaitingFacts
+from thalweg.parts.queries.compiled import WaitingFacts, graph_of
 from thalweg.parts.queries.continuous import Continuous
 from thalweg.parts.queries.evaluator import Rows
 from thalweg.parts.queries.feeding import facts_for, lasting
@@ -46,7 +47,6 @@ from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.inbox import Inbox, Run
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import CHANGES, FACTS, Content, Parcel, buckets_of, unwrap, wrap
-from thalweg.model.time import FOREVER
 
 Words = NDArray[np.int64]
 
@@ -56,11 +56,11 @@ _SEEN: Final = Predicate("'seen", 0)
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The rules of a query as one stage that is split by a key; `inputs` has what each of its routes takes."""
+    """The rules of a query as one stage that is split by a key; `routes` are those of facts, with what each takes."""
 
     lowered: LoweredQuery
     stage: Stage
-    inputs: tuple[Input, ...]
+    routes: tuple[tuple[Route, Input], ...]
 
     @property
     def key(self) -> str:
@@ -81,10 +81,11 @@ def split(query: Query, background: Dataset) -> Split | str:
         return "no variable stands in all that is joined"
     (stage,) = stages
     known = {each.signature: each for each in lowered.inputs}
-    inputs = tuple(known[route.signature] for route in stage.routes)
-    if any(_argument(each, route.key) is None for each, route in zip(inputs, stage.routes, strict=True)):
+    # Streams do not bring what rules derive.
+    routes = tuple((route, known[route.signature]) for route in stage.routes if route.signature in known)
+    if any(_argument(each, route.key) is None for route, each in routes):
         return "what is joined is a predicate or a class"
-    return Split(lowered, stage, inputs)
+    return Split(lowered, stage, routes)
 
 
 def _argument(needed: Input, column: int | None) -> int | None:
@@ -116,9 +117,9 @@ class QueryJob(PlanJob):
 
     def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
         """To each part of a join that takes facts of a signature; what none takes is counted as having come."""
-        found = [number for number, each in enumerate(self.split.inputs) if _takes(each, signature)]
-        for number in found:
-            yield 0, number, _argument(self.split.inputs[number], self.split.stage.routes[number].key)
+        found = [(number, *each) for number, each in enumerate(self.split.routes) if _takes(each[1], signature)]
+        for number, route, each in found:
+            yield 0, number, _argument(each, route.key)
         if not found:
             yield 1, 0, None
 
@@ -170,11 +171,11 @@ class SolutionsWorker:
         self._bucket = bucket
         self._dictionary = Dictionary()
         self._asking = Asking(self._dictionary)
-        self._engine = RuleEngine(_fed_program(job.split.stage), dictionary=self._dictionary)
+        self._engine = RuleEngine(_fed_program(job.split), dictionary=self._dictionary)
         self._inbox = Inbox(job, stage, bucket, self._dictionary, _tagged)
         context = job.context(lambda found: None)
         self._streams = StreamsRead(self._query, context.streams, context.names_streams)
-        self._waiting = [WaitingFacts(number, [each]) for number, each in enumerate(job.split.inputs)]
+        self._waiting = [WaitingFacts(number, [each]) for number, (_, each) in enumerate(job.split.routes)]
         self._now: int | None = None
 
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
@@ -213,7 +214,7 @@ class SolutionsWorker:
         return [changes.parcel(self.job.buckets(1)[0], list(seen), self._dictionary)]
 
     def _begin(self, first: int) -> None:
-        for waiting, each in zip(self._waiting, self.job.split.inputs, strict=True):
+        for waiting, (_, each) in zip(self._waiting, self.job.split.routes, strict=True):
             if isinstance(each.graph, int):
                 waiting.closings = closings_of(self._query.windows[each.graph], first)
         self._closings = [closings_of(window, first) for window in self._query.windows]
@@ -223,7 +224,7 @@ class SolutionsWorker:
         for name, rows in batch.rows.items():
             route, _, written = name.name.partition(" ")
             own = Batch({interned(written, name.arity): rows}, stream=batch.stream)
-            waiting, graph = self._waiting[int(route)], self.job.split.inputs[int(route)].graph
+            waiting, graph = self._waiting[int(route)], self.job.split.routes[int(route)][1].graph
             for read in self._streams.only([own]):
                 if isinstance(graph, int) and self._query.windows[graph].stream == read.stream:
                     waiting.add(tick, read)
@@ -240,7 +241,7 @@ class SolutionsWorker:
     def _given(self, tick: int) -> Iterator[Given]:
         nothing = np.zeros((0, 0), dtype=np.int64)
         is_first = self._engine.now is None
-        for route, each, waiting in zip(self.job.split.stage.routes, self.job.split.inputs, self._waiting, strict=True):
+        for (route, each), waiting in zip(self.job.split.routes, self._waiting, strict=True):
             if isinstance(each.graph, int):
                 taken = [rows for _, rows in waiting.taken(tick, self._dictionary, self._asking)]
             else:
@@ -291,11 +292,11 @@ def _tagged(run: Run) -> Predicate:
     return interned(f"{run.route} {run.signature.name}", run.signature.arity)
 
 
-def _fed_program(stage: Stage) -> Program:
+def _fed_program(split: Split) -> Program:
     """The rules of a bucket; what is fed holds for as long as windows show it."""
-    fed = frozenset((route.called, False) for route in stage.routes)
-    outputs = frozenset(own for own, _ in stage.outputs)
-    return replace(stage.program, interface=Interface(outputs=outputs, imports=fed), hints=Hints(irrevocable=fed))
+    fed = frozenset((route.called, False) for route, _ in split.routes)
+    outputs = frozenset(own for own, _ in split.stage.outputs)
+    return replace(split.stage.program, interface=Interface(outputs=outputs, imports=fed), hints=Hints(irrevocable=fed))
 
 
 class _Changes:
@@ -363,6 +364,7 @@ class CountedSolutions:
         self._rows = RowCounter(lowered, self.dictionary, self._asking)
         self._changes: dict[int, list[tuple[int, int, Words]]] = {}
         self._standing: list[dict[tuple[int, ...], None]] = [{} for _ in lowered.answers]
+        self._evaluated = False
         self._constants = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
 
     def take(self, content: Content, inbox: Inbox) -> None:
@@ -383,6 +385,7 @@ class CountedSolutions:
         """Facts are elsewhere."""
 
     def evaluate(self, tick: int) -> Rows:
+        self._evaluated = True
         begun, ended = map(self._solutions, self._turn(tick))
         return self._rows.change(begun, ended)
 
@@ -421,13 +424,17 @@ class CountedSolutions:
     def snapshot(self) -> bytes:
         standing = [("standing", rows) for _, rows in self._each([list(one) for one in self._standing])]
         waiting = [([tick, answer, sign], rows) for tick, some in self._changes.items() for answer, sign, rows in some]
-        return save_rows([*standing, *waiting], self.dictionary)
+        rows = save_rows([*standing, *waiting], self.dictionary)
+        return frame([encode({"evaluated": self._evaluated}, {}), rows])
 
     def resume(self, data: bytes) -> None:
-        tables = list(load_rows(data, self.dictionary))
+        about, saved = unframe(data)
+        self._evaluated = decode(about)[0]["evaluated"]
+        tables = list(load_rows(saved, self.dictionary))
         count = len(self._standing)
         self._standing = [dict.fromkeys(map(tuple, rows.tolist())) for _, rows in tables[:count]]
         for (tick, answer, sign), rows in tables[count:]:
             self._changes.setdefault(tick, []).append((answer, sign, rows))
         # Rows that were output before are counted, and not output again.
-        self._rows.changed(self._solutions([list(one) for one in self._standing]), [])
+        if self._evaluated:
+            self._rows.changed(self._solutions([list(one) for one in self._standing]), [])

@@ -58,7 +58,8 @@ class StreamingQuery:
         last = self._last
         if last is None or last.t != self._continuous.now or str(fact) not in last.facts:
             return None
-        return Proof(str(fact), last.t, "query", rule=f"the query `{self._name}` over the windows of [{last.start},{last.t}]")
+        rule = f"the query `{self._name}` over the windows of [{last.start},{last.t}]"
+        return Proof(str(fact), last.t, "query", rule=rule)
 
     def lacking(self, fact: Fact) -> str:
         return f"the query `{self._name}` has not made `{fact}` at this tick"
