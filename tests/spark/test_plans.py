@@ -50,6 +50,7 @@ def test_a_plan_of_rules_queries_and_answer_sets(tmp_path: Path) -> None:
     assert len(alone) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CSRBENCH.exists(), reason="CSRBench is not here")
 def test_csrbench(tmp_path: Path) -> None:
     graphs = sorted((CSRBENCH / "data").glob("data_*.ttl"))

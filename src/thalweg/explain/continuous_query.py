@@ -26,6 +26,28 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """How a query is spread over partitions of Spark: by the variables of a key, or not for a reason."""
+
+    partitions: int
+    key: tuple[str, ...] = ()
+    reason: str = ""
+
+    def as_text(self) -> str:
+        if self.key:
+            names = ", ".join(f"?{name}" for name in self.key)
+            return f"joins are split by {names} over {count(self.partitions, 'partition')}; rows are counted in one"
+        return f"in one partition of {self.partitions}, because {self.reason}"
+
+    def as_data(self, rules: tuple[str, ...]) -> list[dict[str, object]]:
+        """The stages: joins, and what becomes of their rows."""
+        if not self.key:
+            return [{"rules": list(rules), "key": None, "partitions": 1, "why": self.reason}]
+        joins = {"rules": list(rules), "key": list(self.key), "partitions": self.partitions}
+        return [joins, {"rules": [], "key": None, "partitions": 1, "why": "rows are counted together"}]
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainedQuery:
     """A query, explained.
 
@@ -38,6 +60,7 @@ class ExplainedQuery:
 
     query: Query
     placement: Placement
+    spread: Spread | None = None
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -56,6 +79,7 @@ class ExplainedQuery:
             "because": list(self.placement.reasons),
             "rules": list(self.placement.rules),
             "sparql": query.text,
+            **({} if self.spread is None else {"stages": self.spread.as_data(self.placement.rules)}),
         }
 
     def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
@@ -82,6 +106,10 @@ class ExplainedQuery:
         else:
             yield "  SPARQL per window (pyoxigraph): triples are added and removed, and the query is asked again"
         yield from (f"    because {reason}" for reason in self.placement.reasons)
+        if self.spread is not None:
+            yield ""
+            yield "on Spark"
+            yield f"  {self.spread.as_text()}"
 
     def as_svg(self) -> str:
         drawing = Drawing(["streams", "windows", "query"])

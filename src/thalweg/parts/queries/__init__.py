@@ -15,7 +15,7 @@ from thalweg.parts.part import Context, Evaluation, SparkWork
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
-    from thalweg.explain.continuous_query import ExplainedQuery
+    from thalweg.explain.continuous_query import ExplainedQuery, Spread
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
     from thalweg.parts.queries.continuous import Continuous
@@ -111,9 +111,15 @@ class ContinuousQuery:
         from thalweg.explain.continuous_query import ExplainedQuery
         from thalweg.parts.queries.choose_evaluator import placement
 
-        if partitions is not None:
-            raise _only_embedded()
-        return ExplainedQuery(self.query, placement(self.query))
+        spread = None if partitions is None else self._explained_spread(partitions)
+        return ExplainedQuery(self.query, placement(self.query), spread)
+
+    def _explained_spread(self, partitions: int) -> "Spread":
+        from thalweg.explain.continuous_query import Spread
+        from thalweg.parts.queries.spark_query import Split, split
+
+        found = split(self.query, self.background)
+        return Spread(partitions, found.keys) if isinstance(found, Split) else Spread(partitions, reason=found)
 
 
 def _is_named(subject: str, predicate: str, thing: str) -> bool:
@@ -124,8 +130,3 @@ def _is_named(subject: str, predicate: str, thing: str) -> bool:
 def _refused(option: str) -> Rejected:
     message = f"`{option}` cannot be used with continuous queries (`.rspql`): leave it out"
     return Rejected([Diagnostic("E403", message)])
-
-
-def _only_embedded() -> Rejected:
-    message = "continuous queries can run only with `--runtime embedded`"
-    return Rejected([Diagnostic("E403", message, help="leave out `--runtime spark`")])

@@ -63,9 +63,9 @@ class Split:
     routes: tuple[tuple[Route, Input], ...]
 
     @property
-    def key(self) -> str:
+    def keys(self) -> tuple[str, ...]:
         """The variables that facts are hashed by."""
-        return ", ".join(sorted({f"?{key}" for key in self.stage.keys if key is not None}))
+        return tuple(sorted({key for key in self.stage.keys if key is not None}))
 
 
 def split(query: Query, background: Dataset) -> Split | str:
