@@ -115,16 +115,17 @@ class SparqlStore:
         self._store.add_graph(_node(graph))
 
     def remove(self, triple: Sequence[str], graph: str | None = None) -> None:
-        self._store.remove(_quad(*triple, graph))
+        self._store.remove(_quad(triple, graph))
 
     def extend(self, triples: Iterable[Sequence[str]], graph: str | None = None) -> None:
         """Adds triples of terms to a graph, to the default graph without one; `ValueError` where RDF has no such."""
-        self._store.extend([_quad(*triple, graph) for triple in triples])
+        self._store.extend([_quad(triple, graph) for triple in triples])
 
     def triples(self, graph: str | None, pattern: Sequence[str | None]) -> list[tuple[str, str, str]]:
         """The triples of a graph that match a pattern, as rows have them; None matches every term."""
-        nodes = [None if term is None else _node(term) for term in pattern]
-        found: Any = self._store.quads_for_pattern(*nodes, DefaultGraph() if graph is None else _node(graph))
+        subject, predicate, thing = (None if term is None else _node(term) for term in pattern)
+        where = DefaultGraph() if graph is None else _node(graph)
+        found: Any = self._store.quads_for_pattern(subject, predicate, thing, where)
         return [(_text(one.subject), _text(one.predicate), _text(one.object)) for one in found]
 
     def ask(self, query: str, default: Sequence[str] | None = None, named: Sequence[str] | None = None) -> list[Row]:
@@ -193,11 +194,12 @@ def as_stored(term: str) -> str:
     return _text(next(iter(store)).object)
 
 
-def _quad(subject: str, predicate: str, thing: str, graph: str | None) -> Any:
+def _quad(triple: Sequence[str], graph: str | None) -> Any:
+    subject, predicate, thing = map(_node, triple)
     try:
-        return Quad(_node(subject), _node(predicate), _node(thing), DefaultGraph() if graph is None else _node(graph))
+        return Quad(subject, predicate, thing, DefaultGraph() if graph is None else _node(graph))
     except TypeError:
-        raise ValueError(f"`{subject}` or `{predicate}` cannot stand at its place in a triple") from None
+        raise ValueError(f"`{' '.join(triple)}` is not a triple") from None
 
 
 _INTEGER: Final = NamedNode(f"{XSD}integer")
