@@ -10,18 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why, why_not
+    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why, why_not, why_row
     from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import Fact
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
+    from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
     from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 __all__ = [
+    "Bindings",
     "BusyError",
     "Change",
+    "ConstructedGraph",
     "Diagnostic",
     "Engine",
     "Event",
@@ -36,21 +39,24 @@ __all__ = [
     "SolveOptions",
     "Source",
     "ThalwegWarning",
+    "Truth",
     "check",
     "load",
     "run",
     "why",
     "why_not",
+    "why_row",
 ]
 
 _NAMES = {
-    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why", "why_not"),
+    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why", "why_not", "why_row"),
     "diagnostics": ("Diagnostic", "Failed", "Rejected", "Source", "ThalwegWarning"),
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),
     "model.event": ("Event",),
     "model.fact": ("Fact",),
     "runtimes.emit": ("Change", "Interval", "Snapshot", "Solution"),
+    "runtimes.query_answers": ("Bindings", "ConstructedGraph", "Truth"),
     "runtimes.rule_engine:RuleEngine": ("Engine",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

@@ -37,7 +37,8 @@ class Ports:
 
     `title` is what people call it, `name` is that of the stream as which others hear it. It `reads` facts of some
     predicates, and `hears` whole streams by their names; it `writes` facts of some predicates, as events where it
-    `streams` them; rules may call that stream by its `aliases`, too. `mentions` are predicates for which these questions are worth asking.
+    `streams` them; rules may call that stream by its `aliases`, too. `mentions` are predicates for which these
+    questions are worth asking.
     """
 
     title: str

@@ -121,7 +121,7 @@ def why_row(query: Query, evaluator: PerWindow, first: int, now: int, asked: Map
     if not latest or row is None:
         return None
     bound = dict(zip(query.columns, row, strict=True)) if query.form != "ASK" else {}
-    solutions = list(_solutions(query, evaluator, bound))
+    solutions = sorted(_solutions(query, evaluator, bound), key=lambda some: [(one.ticks, one.fact) for one in some])
     tick = max(latest)
     until = _until(evaluator, all_closings, tick, row)
     return RowProof(_shown(query, row, asked), tick, tuple(solutions[:MOST_SOLUTIONS]), len(solutions), until)
