@@ -13,7 +13,7 @@ from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
-from thalweg.planning.wire_parts import Layer, Station, Wiring
+from thalweg.planning.wire_parts import BEFORE, Layer, Station, Wiring
 
 _RULES: Final = "rules"
 
@@ -138,16 +138,22 @@ def explain_parts(wiring: Wiring, members: Sequence[ExplainedMember], partitions
 def _explained(place: Layer | Station, members: Sequence[ExplainedMember]) -> Part:
     """A part; those that come before it are known by their places."""
     sources = {link.name: link.source + 1 for link in place.links if link.stream is None}
+    sources |= {_written(link.name): link.source + 1 for link in place.delayed}
     heard = sorted({(link.stream, link.source + 1) for link in place.links if link.stream is not None})
     if isinstance(place, Station):
         member = members[place.part]
         known = [*(name for name in sources), *(name for name in member.inputs if name not in sources)]
         reads = tuple((name, sources.get(name, 0)) for name in known)
         return Part(member.kind, reads, member.outputs, member.statements, member.explanation, tuple(heard))
-    interface = replace(place.program.interface, exports=frozenset())
+    known = frozenset((name, False) for name in sources)
+    interface = replace(place.program.interface, exports=frozenset(), imports=place.program.interface.imports | known)
     program = replace(place.program, rules=place.rules, interface=interface)
     needed = tuple((name, sources.get(name, 0)) for name in sorted(_needed(program) - program.derived))
     return Part(_RULES, needed, _outputs(program), _statements(program), explain(program))
+
+
+def _written(name: Predicate) -> Predicate:
+    return name.renamed(name.name.removeprefix(BEFORE))
 
 
 def _outputs(program: Program) -> tuple[Predicate, ...]:

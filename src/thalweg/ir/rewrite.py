@@ -1,6 +1,6 @@
 """Rewriting: the same node with variables replaced."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -48,27 +48,23 @@ def _term(expression: Expression, terms: Mapping[str, str]) -> Expression:
     return expression
 
 
-def renamed_streams(body: tuple[Literal, ...], names: Mapping[str, str]) -> tuple[Literal, ...]:
-    """A body that reads streams by other names.
+def mapped(body: tuple[Literal, ...], change: Callable[[Formula], Formula]) -> tuple[Literal, ...]:
+    """A body with every formula changed, also under `not` and in aggregates.
 
     >>> from thalweg.ir.nodes import Atom, Now
     >>> from thalweg.ir.text import show
-    >>> [show(one) for one in renamed_streams((Now(Atom("p"), "<s>"), Now(Atom("q"), "t")), {"<s>": "s"})]
-    ['p from s', 'q from t']
+    >>> [show(one) for one in mapped((Not(Now(Atom("p"), "s")), Now(Atom("q"))), lambda one: replace(one, stream="t"))]
+    ['not p from t', 'q from t']
     """
-    return tuple(_with_stream(literal, names) for literal in body)
+    return tuple(_mapped(literal, change) for literal in body)
 
 
-def _with_stream(literal: Literal, names: Mapping[str, str]) -> Literal:
+def _mapped(literal: Literal, change: Callable[[Formula], Formula]) -> Literal:
     match literal:
         case Not(formula):
-            return replace(literal, formula=_read_from(formula, names))
+            return replace(literal, formula=change(formula))
         case Aggregate(body=body):
-            return replace(literal, body=renamed_streams(body, names))
+            return replace(literal, body=mapped(body, change))
         case Comparison():
             return literal
-    return _read_from(literal, names)
-
-
-def _read_from(formula: F, names: Mapping[str, str]) -> F:
-    return replace(formula, stream=names.get(formula.stream, formula.stream)) if formula.stream else formula
+    return change(literal)

@@ -26,6 +26,7 @@ from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
+    from thalweg.parts.member import Member
     from thalweg.parts.mixed import Mixed
 
 
@@ -66,17 +67,21 @@ def compose(
         return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
     if solved is None and len(queries) == 1 and not any(program.rules for program in programs):
         return queries[0], []
-    rules, found = _rules_part(programs or [Program()], shown, checked)
+    members = (*([] if solved is None else [replace(solved, output=asked)]), *queries)
+    rules, found = _rules_part(programs or [Program()], shown, checked, members)
     if solved is not None:
         found += [*_several_answers(options), *(solved.unknown(shown, outputs_of(rules.rules)) if shown else ())]
-        solved = replace(solved, output=asked)
-    plan = Mixed(rules, (*([] if solved is None else [solved]), *queries))
+    plan = Mixed(rules, members)
     return plan, [*found, *_loops(plan, found)]
 
 
 def _rules_part(
-    programs: Sequence[Program], shown: Shown | None, checked: "Checked | None" = None
+    programs: Sequence[Program],
+    shown: Shown | None,
+    checked: "Checked | None" = None,
+    members: "Sequence[Member]" = (),
 ) -> tuple[Rules, list[Diagnostic]]:
+    """All rules; beside members of a plan, they may read what these hold."""
     found: list[Diagnostic] = []
     try:
         program = choose_outputs(merge(programs), shown)
@@ -84,12 +89,20 @@ def _rules_part(
         program = programs[0]
         found += error.diagnostics
     # A part that could not be read takes no circle away: what is found in the rest stands.
-    found += check(program)
+    found += check(_beside(program, members))
     if program.hints.justification is None:
         return Rules(program), found
     from thalweg.parts.consistency import Checks
 
     return Checks(program, checked), found
+
+
+def _beside(program: Program, members: "Sequence[Member]") -> Program:
+    if not members:
+        return program
+    from thalweg.parts.mixed import given_by
+
+    return given_by(members, program, streamed=False)
 
 
 def _only_clashes() -> Diagnostic:

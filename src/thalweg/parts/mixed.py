@@ -1,10 +1,12 @@
 """Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from thalweg.ir.dependency import formulas
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
@@ -62,9 +64,11 @@ class Mixed:
         place, sources = self.wiring.places[number], tuple(self.wiring.sources(number))
         if isinstance(place, Layer):
             layer = RuleLayer(place, context.settings.first, dictionary, calendar)
-            return Place(layer, place.links, sources, place.events)
+            return Place(layer, place.links, sources, place.events, delayed=place.delayed)
         member, others = self.members[place.part], self.wiring.places
-        wanted = frozenset(link.key[0] for one in others for link in one.links if link.source == number)
+        wanted = frozenset(
+            link.key[0] for one in others for link in (*one.links, *one.delayed) if link.source == number
+        )
         heard = {one: self._name(one) for one in place.hears}
         streams = {link.stream for link in place.links if link.stream is not None}
         beside = Beside(
@@ -89,9 +93,19 @@ class Mixed:
         return in_one_bucket(self, context, partitions, lambda words: watch.look, watch.summary)
 
     def _readers(self) -> Program:
-        return merge([self.around.rules, *(member.readers() for member in self.members)])
+        """All that reads facts, with what members give it."""
+        readers = merge([self.around.rules, *(member.readers() for member in self.members)])
+        return given_by(self.members, readers)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.wired_parts import explain_parts
 
         return explain_parts(self.wiring, [member.explain_member() for member in self.members], partitions)
+
+
+def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:
+    """A program that knows which of the predicates it reads members give; those of events only where asked."""
+    ports = [one for one in (member.ports for member in members) if streamed or not one.streams]
+    read = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
+    imports = {(name, False) for name in read | program.recorded if any(one.writes(name) for one in ports)}
+    return replace(program, interface=replace(program.interface, imports=program.interface.imports | imports))

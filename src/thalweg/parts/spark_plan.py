@@ -98,7 +98,7 @@ def in_one_bucket(
         streams=context.streams,
         names_streams=context.names_streams,
     )
-    return SparkWork(job, PlanWorker, combine=blocks_of(context.report), look=look, summary=summary)
+    return SparkWork(job, PlanWorker, combine=blocks_of(context), look=look, summary=summary)
 
 
 class PlanWorker:
@@ -109,8 +109,9 @@ class PlanWorker:
     def __init__(self, job: PlanJob, stage: int, bucket: int) -> None:
         self.job = job
         self._bucket = bucket
-        self._found: list[Diagnostic] = []
-        self._work = self._begun(job.context(self._found.append))
+        # What deserves a warning, and what windows took.
+        self._found: list[Any] = []
+        self._work = self._begun(replace(job.context(self._found.append), listen=self._listen))
         self._run = self._work.reasoner
         self._inbox = Inbox(job, stage, bucket, self._run.dictionary, lambda run: run.signature)
         self._given: list[tuple[int, str]] = []
@@ -120,6 +121,9 @@ class PlanWorker:
     def _begun(self, context: Context) -> Evaluation:
         assert self.job.part is not None
         return self.job.part.start(context)
+
+    def _listen(self, solution: Any, answered: Any) -> None:
+        self._found.append((replace(solution, sets=()), replace(answered, sets=())))
 
     def _take(self, contents: list[Content]) -> list[Parcel]:
         return self._inbox.take(contents)
@@ -148,6 +152,7 @@ class PlanWorker:
         self._take(list(map(unwrap, payloads)))
         list(self._advance())
         self._given = []
+        self._found.clear()
 
     def _advance(self) -> Iterator[Parcel]:
         time, run, emitter = self._inbox.watermark, self._run, self._work.emitter
@@ -202,15 +207,17 @@ class PlanWorker:
         self._finished = header["finished"]
 
 
-def blocks_of(report: Callable[[Diagnostic], None]) -> Callable[[list[dict[str, Any]]], Iterator[AnswerBlock]]:
-    """Makes answers of what the bucket has sent; what deserves a warning is reported."""
+def blocks_of(context: Context) -> Callable[[list[dict[str, Any]]], Iterator[AnswerBlock]]:
+    """Makes answers of what the bucket has sent; what deserves a warning, and what windows took, is passed on."""
 
     def combine(rows: list[dict[str, Any]]) -> Iterator[AnswerBlock]:
         for row in sorted(rows, key=lambda row: int(row["until"])):
             # Made by a process of this run, as everything that Spark moves is.
             block = pickle.loads(b64decode(row["fact"]))
             if isinstance(block, Diagnostic):
-                report(block)
+                context.report(block)
+            elif isinstance(block, tuple):
+                context.listen(*block)
             else:
                 yield block
 

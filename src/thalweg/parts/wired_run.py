@@ -8,6 +8,7 @@ A stream that is too short for a window has one at its end all the same: until a
 its answers waits with the last tick (`MemberAtWork.is_settled`).
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,11 +28,12 @@ from thalweg.model.predicate import Predicate
 from thalweg.parts.arrivals import Arrivals, Heard, Union
 from thalweg.parts.member import MemberAtWork, Output
 from thalweg.parts.rule_layer import RuleLayer
-from thalweg.planning.wire_parts import Link, Ports
+from thalweg.planning.wire_parts import BEFORE, Link, Ports
 from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, TextDelta
 from thalweg.runtimes.rule_engine import RuleEngine
 
 _SHOWN: Final = 12
+_BEFORE: Final = re.compile(rf"{BEFORE}(.+?) in \[([0-9]+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ class Joined:
 class Place:
     """A layer of rules or a member at work, and what it takes from the places before it.
 
-    `heard` are the places whose held facts come as events, with the names of their streams.
+    `heard` are the places whose held facts come as events, with the names of their streams; by `delayed` links facts
+    come a tick later.
     """
 
     worker: RuleLayer | MemberAtWork
@@ -71,6 +74,9 @@ class Place:
     events: tuple[int, ...] = ()
     heard: Mapping[int, str] = field(default_factory=dict)
     ports: Ports | None = None
+    delayed: tuple[Link, ...] = ()
+    late: Arrivals = field(default_factory=Arrivals)
+    """What held at the last tick, for the next one."""
     waiting: tuple[int, Arrivals] | None = None
     """The last tick, where what comes at it is not decided."""
 
@@ -78,7 +84,7 @@ class Place:
         self._routes: dict[tuple[int, Predicate, bool], list[Link]] = {}
         for link in self.links:
             self._routes.setdefault((link.source, *link.key), []).append(link)
-        taken = [(link.name, link.key[1]) for link in self.links if link.stream is None]
+        taken = [(link.name, link.key[1]) for link in (*self.links, *self.delayed) if link.stream is None]
         self.union = Union({key for key in taken if taken.count(key) > 1})
         self.presence = Heard() if self.heard or any(link.stream is not None for link in self.links) else None
         self._reached: int | None = None
@@ -96,6 +102,13 @@ class Place:
                     arrivals.heard.append((link.stream, source, named))
             if source in self.heard:
                 arrivals.heard.append((self.heard[source], source, each))
+
+    def delay(self, source: int, output: Output) -> None:
+        """Keeps what another place says at a tick for the next one."""
+        for each in output.given:
+            for link in self.delayed:
+                if (link.source, *link.key) == (source, each.signature, each.timed):
+                    self.late.given.append(replace(each, signature=link.name))
 
     def advance(self, tick: int, arrivals: Arrivals) -> Iterator[Output]:
         """Takes in what has come at a tick."""
@@ -119,6 +132,7 @@ class Place:
         yield from self.union.words()
         if self.presence is not None:
             yield from self.presence.words()
+        yield from self.late.words()
         if self.waiting is not None:
             yield from self.waiting[1].words()
 
@@ -128,10 +142,10 @@ class Place:
         # One that has waited from the beginning has no state yet.
         worker = b"" if self._reached is None else self.worker.snapshot()
         about = encode({"reached": self._reached}, {})
-        return frame([about, worker, self.union.save(words), presence, waiting])
+        return frame([about, worker, self.union.save(words), presence, waiting, self.late.save(0, words)])
 
     def load(self, data: bytes, words: Dictionary) -> None:
-        about, worker, union, presence, waiting = unframe(data)
+        about, worker, union, presence, waiting, late = unframe(data)
         self._reached = decode(about)[0]["reached"]
         if worker:
             self.worker.resume(worker)
@@ -139,6 +153,7 @@ class Place:
         if self.presence is not None:
             self.presence.load(presence, words)
         self.waiting = Arrivals.load(waiting, words) if waiting else None
+        self.late = Arrivals.load(late, words)[1]
 
 
 class WiredRun(Emitter):
@@ -171,23 +186,50 @@ class WiredRun(Emitter):
             self.first = to
         for place in self.places:
             place.worker.first = self.first
-        self.now = to
-        return self._joined(self._flow(to, batches), to)
+        now, self.now = self.now, to
+        return self._joined(self._steps(now, to, batches), to)
 
-    def _flow(self, to: int, batches: Sequence[Batch] | None) -> Iterator[Output]:
-        """What all places say up to a tick, in order; without batches, at the end of everything."""
+    def _steps(self, now: int | None, to: int, batches: Sequence[Batch]) -> Iterator[Output]:
+        """All ticks at once; one by one where a place needs what later ones gave at the tick before."""
+        if not any(place.delayed for place in self.places):
+            yield from self._flow(to, batches)
+            return
+        assert self.first is not None
+        if now is not None:
+            yield from self._flow(now, None, over=False)
+        for tick in range(self.first if now is None else now + 1, to + 1):
+            yield from self._flow(tick, batches if tick == to else ())
+
+    def _flow(self, to: int, batches: Sequence[Batch] | None, over: bool = True) -> Iterator[Output]:
+        """What all places say up to a tick, in order; without batches, what was still open, perhaps as all is over."""
         copies: list[list[Iterator[Output]]] = []
         for number, place in enumerate(self.places):
-            said = self._through(place, [(one, copies[one].pop()) for one in place.sources], to, batches)
+            sources = [(one, copies[one].pop()) for one in place.sources]
+            said = self._delayed(number, self._through(place, sources, to, batches, over))
             readers = sum(number in other.sources for other in self.places)
             copies.append(list(tee(said, readers + 1)))
         # Of one tick, answers of all places come before the changes of rules.
         return merge(*(some.pop() for some in copies), key=lambda output: output.tick)
 
+    def _delayed(self, number: int, said: Iterator[Output]) -> Iterator[Output]:
+        readers = [place for place in self.places if any(link.source == number for link in place.delayed)]
+        for output in said:
+            for place in readers:
+                place.delay(number, output)
+            yield output
+
     def _through(
-        self, place: Place, sources: Sequence[tuple[int, Iterator[Output]]], to: int, batches: Sequence[Batch] | None
+        self,
+        place: Place,
+        sources: Sequence[tuple[int, Iterator[Output]]],
+        to: int,
+        batches: Sequence[Batch] | None,
+        over: bool,
     ) -> Iterator[Output]:
         arrivals = Arrivals(list(batches or ()))
+        if batches is not None:
+            late, place.late = place.late, Arrivals()
+            arrivals.given += late.given
         inputs = merge(*(_tagged(source, said) for source, said in sources), key=itemgetter(0))
         stops = groupby(inputs, key=itemgetter(0))
         waiting, place.waiting = place.waiting, None
@@ -205,7 +247,7 @@ class WiredRun(Emitter):
         if waiting is not None:
             yield from place.advance(*waiting)
         if batches is None:
-            yield from place.worker.finish()
+            yield from place.worker.finish() if over else ()
         elif all(self._is_decided(self.places[source]) for source in place.sources):
             yield from place.advance(to, arrivals)
         else:
@@ -273,13 +315,15 @@ class WiredRun(Emitter):
         return self._concluded(fact, len(self.places)) or self._given(fact, len(self.places))
 
     def _imported(self, fact: Fact, before: int) -> Proof | None:
+        if fact.predicate.startswith(BEFORE):
+            return Proof(str(fact), self.now, "recorded")
         return self._given(fact, before) or self._concluded(fact, before)
 
     def _concluded(self, fact: Fact, before: int) -> Proof | None:
         for number, engine in self._engines(before):
             found = engine.why(fact, partial(self._imported, before=number))
             if found is not None:
-                return found
+                return _as_written(found)
         return None
 
     def _given(self, fact: Fact, before: int) -> Proof | None:
@@ -360,3 +404,9 @@ class WiredRun(Emitter):
 
 def _tagged(source: int, said: Iterable[Output]) -> Iterator[tuple[int, int, Output]]:
     return ((output.tick, source, output) for output in said)
+
+
+def _as_written(proof: Proof) -> Proof:
+    """A derivation in which what held a tick ago is called what rules call it."""
+    claim = _BEFORE.sub(lambda found: f"{found[1]} before [{int(found[2]) + 1}]", proof.claim)
+    return replace(proof, claim=claim, because=tuple(map(_as_written, proof.because)))

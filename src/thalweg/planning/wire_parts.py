@@ -8,18 +8,36 @@
 Each rule belongs to the lowest layer that has all it reads, so there is one engine between two parts at most. What a
 part gives is either *held*, which to its readers is derived: it holds until the part says otherwise; or *streamed*: an
 event, which windows see as they see those of any stream.
+
+A loop must pass through `before`: what a part gave up to the last tick is known when a tick begins. Where a rule reads
+`green(R) before [3]` of a part that rests on the rule, it is given what held a tick ago:
+
+    last(R) :- green(R) before [3].                 last(R) :- 'before green(R) in [2].    which is recorded
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import PurePath
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
 from thalweg.ir.dependency import formulas, least_levels, resting_on
-from thalweg.ir.nodes import Atom, Formula, InWindow, Now, Passed, Program, Rule, TupleWindow, Variable
-from thalweg.ir.rewrite import renamed_streams
+from thalweg.ir.nodes import (
+    Atom,
+    Formula,
+    InWindow,
+    Now,
+    Passed,
+    PastWindow,
+    Program,
+    Rule,
+    TimeWindow,
+    TupleWindow,
+    Variable,
+)
+from thalweg.ir.rewrite import mapped
 from thalweg.model.predicate import Predicate
 
 Touches = Callable[[Predicate], bool]
@@ -29,6 +47,8 @@ Needed = Predicate | int
 """What something needs: a predicate that rules derive, or a part by its number."""
 
 _PRESENT: Final = "'now "
+BEFORE: Final = "'before "
+"""Begins the name of what a predicate was at the tick before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +86,18 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Rules that one engine evaluates; `events` are the earlier places whose events they read."""
+    """Rules that one engine evaluates; `events` are the earlier places whose events they read.
+
+    What comes by `delayed` links is given a tick later, by later places. `rules` are those that were written, without
+    the copies that others read.
+    """
 
     program: Program
     links: tuple[Link, ...] = ()
     events: tuple[int, ...] = ()
+    delayed: tuple[Link, ...] = ()
+    rules: tuple[Rule, ...] = ()
     hears: tuple[int, ...] = ()
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules that were written, without the copies that others read."""
-        return tuple(rule for rule in self.program.rules if not rule.head.predicate.startswith(_PRESENT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +111,7 @@ class Station:
     links: tuple[Link, ...] = ()
     events: tuple[int, ...] = ()
     hears: tuple[int, ...] = ()
+    delayed: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +139,8 @@ def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
     """
     names = {alias: part.name for part in parts if part.streams for alias in part.aliases}
     if names:
-        rules = tuple(replace(rule, body=renamed_streams(rule.body, names)) for rule in program.rules)
+        known = lambda one: replace(one, stream=names.get(one.stream, one.stream))  # noqa: E731
+        rules = tuple(replace(rule, body=mapped(rule.body, known)) for rule in program.rules)
         program = replace(program, rules=rules)
     return _Wires(program, parts).wiring()
 
@@ -128,13 +151,18 @@ class _Wires:
     parts: Sequence[Ports]
     _levels: dict[Needed, int] = field(default_factory=dict)
     _place_of: dict[Needed, int] = field(default_factory=dict)
+    _past: bool = False
+    """Whether what a rule reads `before` now may be given by later places."""
 
     def wiring(self) -> Wiring:
-        needs = [*self._needs_of_rules(), *self._needs_of_parts()]
         nodes: list[Needed] = [*sorted(self.program.derived), *range(len(self.parts))]
-        levels = least_levels(nodes, needs)
+        levels = least_levels(nodes, self._needs())
         if levels is None:
-            raise Rejected(list(self._loops(needs)))
+            self._past = True
+            needs = list(self._needs())
+            levels = least_levels(nodes, needs)
+            if levels is None:
+                raise Rejected(list(self._loops(needs)))
         self._levels = levels
         order: list[tuple[int, int | None]] = []
         for level in sorted({*levels.values()}):
@@ -146,9 +174,10 @@ class _Wires:
                     self._place_of[part] = len(order)
                     order.append((level, part))
         links = {number: tuple(self._links(level, part)) for number, (level, part) in enumerate(order)}
-        exported = [link for some in links.values() for link in some]
+        delayed = {number: tuple(self._delayed(level)) for number, (level, part) in enumerate(order) if part is None}
+        exported = [link for some in (*links.values(), *delayed.values()) for link in some]
         places = (
-            self._layer(number, level, links[number], exported)
+            self._layer(number, level, links[number], delayed[number], exported)
             if part is None
             else Station(part, links[number], *self._of_parts(part))
             for number, (level, part) in enumerate(order)
@@ -157,14 +186,25 @@ class _Wires:
 
     # What needs what ------------------------------------------------------------------------------------------------
 
+    def _needs(self) -> Iterator[tuple[Needed, Needed, int]]:
+        return chain(self._needs_of_rules(), self._needs_of_parts())
+
     def _needs_of_rules(self) -> Iterator[tuple[Needed, Needed, int]]:
         for rule in self.program.rules:
             head = rule.head.signature
-            for name in _read_by(rule):
+            for name in self._present_in(rule):
                 yield head, name, 0
             for number, part in enumerate(self.parts):
                 if self._rests_on(rule, part):
                     yield head, number, 1
+
+    def _present_in(self, rule: Rule) -> set[Predicate]:
+        return {formula.atom.signature for formula, _ in formulas(rule.body) if not self._is_past(formula)}
+
+    def _is_past(self, formula: Formula) -> bool:
+        """Whether a formula reads nothing but what was recorded at earlier ticks, and that counts."""
+        is_before = isinstance(formula, InWindow) and isinstance(formula.window, PastWindow) and not formula.stream
+        return self._past and is_before and formula.atom.signature in self.program.recorded
 
     def _needs_of_parts(self) -> Iterator[tuple[Needed, Needed, int]]:
         for number, part in enumerate(self.parts):
@@ -181,9 +221,9 @@ class _Wires:
 
     def _rests_on(self, rule: Rule, part: Ports) -> bool:
         """Whether a rule reads what a part gives; all rules for what it holds belong together, above it."""
-        if not part.streams and part.writes(rule.head.signature):
+        if _holds(part, rule.head.signature):
             return True
-        return any(_sees(formula, part) for formula, _ in formulas(rule.body))
+        return any(_sees(formula, part) for formula, _ in formulas(rule.body) if not self._is_past(formula))
 
     def _streams_of(self, name: Predicate) -> set[str]:
         """The streams as which queries hear a predicate: the stems of the files that have rules for it."""
@@ -203,15 +243,39 @@ class _Wires:
         return self._links_of_rules(level) if part is None else self._links_of_part(self.parts[part])
 
     def _links_of_rules(self, level: int) -> Iterator[Link]:
-        own = [rule for rule in self.program.rules if self._levels[rule.head.signature] == level]
+        own, past = self._rules_at(level), self._later(level)
         wanted = {name for rule in own for name in _read_by(rule)} | {rule.head.signature for rule in own}
-        for name in sorted(wanted):
-            if self._levels.get(name, level) < level:
-                timed = {rule.time is not None for rule in self.program.rules if rule.head.signature == name}
-                yield from (Link(self._place_of[name], (name, one), name) for one in sorted(timed))
-            for number, part in enumerate(self.parts):
-                if not part.streams and part.writes(name) and self._levels[number] < level:
-                    yield Link(self._place_of[number], (name, False), name)
+        for name in sorted(wanted - past):
+            yield from (link for at, link in self._sources(name) if at < level)
+
+    def _delayed(self, level: int) -> Iterator[Link]:
+        """What comes of predicates whose past is read before they are known."""
+        for name in sorted(self._later(level)):
+            for _, link in self._sources(name):
+                key = (_present(name), False) if self._place_of.get(name) == link.source else link.key
+                yield replace(link, key=key, name=_before(name))
+
+    def _later(self, level: int) -> set[Predicate]:
+        """The predicates that rules of a level read the past of, and that later places give."""
+        read = (one for rule in self._rules_at(level) for one, _ in formulas(rule.body) if self._is_past(one))
+        return {one.atom.signature for one in read if self._is_later(one.atom.signature, level)}
+
+    def _is_later(self, name: Predicate, level: int) -> bool:
+        by_parts = (self._levels[number] for number, part in enumerate(self.parts) if _holds(part, name))
+        return self._levels.get(name, -1) > level or any(at >= level for at in by_parts)
+
+    def _rules_at(self, level: int) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.program.rules if self._levels[rule.head.signature] == level)
+
+    def _sources(self, name: Predicate) -> Iterator[tuple[int, Link]]:
+        """The levels that give facts of a predicate, as held ones."""
+        if name in self._levels:
+            timed = {rule.time is not None for rule in self.program.rules if rule.head.signature == name}
+            for one in sorted(timed):
+                yield self._levels[name], Link(self._place_of[name], (name, one), name)
+        for number, part in enumerate(self.parts):
+            if _holds(part, name):
+                yield self._levels[number], Link(self._place_of[number], (name, False), name)
 
     def _links_of_part(self, part: Ports) -> Iterator[Link]:
         for name in sorted(self.program.derived):
@@ -232,24 +296,31 @@ class _Wires:
         heard = (one for one, other in known if not other.streams and own.hears(other.name))
         return tuple(places[one] for one in read), tuple(places[one] for one in heard)
 
-    def _layer(self, number: int, level: int, links: tuple[Link, ...], exported: Sequence[Link]) -> Layer:
-        rules = tuple(rule for rule in self.program.rules if self._levels[rule.head.signature] == level)
+    def _layer(
+        self, number: int, level: int, links: tuple[Link, ...], delayed: tuple[Link, ...], exported: Sequence[Link]
+    ) -> Layer:
+        rules, later = self._rules_at(level), self._later(level)
         own = frozenset(rule.head.signature for rule in rules)
-        keys: Passed = frozenset(link.key for link in exported if link.source == number)
-        copies = tuple(_copy(link.name) for link in exported if link.source == number and link.key[0] != link.name)
-        imports: Passed = frozenset((link.name, link.key[1]) for link in links)
+        given = [link for link in exported if link.source == number]
+        copied = {link.key[0] for link in given if link.key[0].name.startswith(_PRESENT)}
+        imports: Passed = frozenset((link.name, link.key[1]) for link in (*links, *delayed))
         known = own | {name for name, _ in imports}
         interface = replace(
             self.program.interface,
             outputs=self.program.outputs & own,
             imports=imports,
-            exports=keys,
+            exports=frozenset(link.key for link in given),
             inputs=self.program.interface.inputs | {name for name in known if self._is_streamed(name)},
         )
-        program = replace(self.program, rules=(*rules, *dict.fromkeys(copies)), interface=interface)
+        program = replace(
+            self.program,
+            rules=(*(_looking_back(rule, later) for rule in rules), *map(_copy, sorted(copied))),
+            interface=interface,
+            recorded=self.program.recorded | set(map(_before, later)),
+        )
         streaming = (one for one, part in enumerate(self.parts) if part.streams)
         read = (one for one in streaming if any(self._rests_on(rule, self.parts[one]) for rule in rules))
-        return Layer(program, links, tuple(self._place_of[one] for one in read))
+        return Layer(program, links, tuple(self._place_of[one] for one in read), delayed, rules)
 
     def _is_streamed(self, name: Predicate) -> bool:
         return any(part.streams and part.writes(name) for part in self.parts)
@@ -268,6 +339,10 @@ class _Wires:
                 if other in above and (number, other, 1) in needs:
                     message = f"{part.title} reads what {source.title} gives, which depends on its own results"
                     yield Diagnostic("E513", message, help=_break_it(part))
+
+
+def _holds(part: Ports, name: Predicate) -> bool:
+    return not part.streams and part.writes(name)
 
 
 def _passed(source: Ports, part: Ports) -> list[Predicate]:
@@ -294,10 +369,27 @@ def _present(predicate: Predicate) -> Predicate:
     return predicate.renamed(f"{_PRESENT}{predicate.name}")
 
 
-def _copy(predicate: Predicate) -> Rule:
+def _before(predicate: Predicate) -> Predicate:
+    return predicate.renamed(f"{BEFORE}{predicate.name}")
+
+
+def _copy(present: Predicate) -> Rule:
     """A rule for what holds of a predicate now, however it came about."""
-    args = tuple(Variable(f"X{number}") for number in range(predicate.arity))
-    return Rule(Atom(_present(predicate).name, args), (Now(Atom(predicate.name, args)),))
+    args = tuple(Variable(f"X{number}") for number in range(present.arity))
+    return Rule(Atom(present.name, args), (Now(Atom(present.name.removeprefix(_PRESENT), args)),))
+
+
+def _looking_back(rule: Rule, later: Collection[Predicate]) -> Rule:
+    """A rule that reads what held a tick ago, where it reads the past of predicates that come later."""
+
+    def changed(formula: Formula) -> Formula:
+        name = formula.atom.signature
+        if name not in later or not isinstance(formula, InWindow):
+            return formula
+        atom = replace(formula.atom, predicate=_before(name).name)
+        return replace(formula, atom=atom, window=TimeWindow(formula.window.size - 1))
+
+    return replace(rule, body=mapped(rule.body, changed)) if later else rule
 
 
 def _loop(part: Ports, rules: Iterable[Rule], name: Predicate) -> Diagnostic:
@@ -307,4 +399,4 @@ def _loop(part: Ports, rules: Iterable[Rule], name: Predicate) -> Diagnostic:
 
 
 def _break_it(part: Ports) -> str:
-    return f"break the loop: let {part.title} read only what rules derive from streams and background"
+    return f"break the loop: let {part.title} read what rules derive without it, or of earlier ticks (`before`)"

@@ -86,7 +86,9 @@ class HoldingAnswers:
             self._derived.change(("", 0, each) for each in given)
 
     def _closed(self, solutions: Iterable[Any]) -> Iterator[Output]:
-        for solution in solutions:
+        for found in solutions:
+            # Read once, for readers and for output.
+            solution = replace(found, sets=tuple(map(tuple, found.sets)))
             self._answers.see(solution)
             shown = (solution,) if self._selection is None else self._selection.of(solution)
             yield Output(solution.t, next(iter(shown), None), self._answers.turn(self._wanted))

@@ -151,7 +151,7 @@ def spread_query(part: Any, query: Query, background: Dataset, context: Context,
         query=query,
         background=background,
     )
-    return SparkWork(job, query_worker, combine=blocks_of(context.report))
+    return SparkWork(job, query_worker, combine=blocks_of(context))
 
 
 def query_worker(job: QueryJob, stage: int, bucket: int) -> "SolutionsWorker | RowsWorker":
