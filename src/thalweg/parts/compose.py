@@ -49,6 +49,7 @@ def compose(
     from thalweg.languages.owl.checking import Checked
     from thalweg.languages.rspql.query import QueryProgram
     from thalweg.parts.answer_sets import AnswerSets
+    from thalweg.parts.member import Member
     from thalweg.parts.mixed import Mixed
     from thalweg.parts.queries import ContinuousQuery
 
@@ -67,7 +68,7 @@ def compose(
         return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
     if solved is None and len(queries) == 1 and not any(program.rules for program in programs):
         return queries[0], []
-    members = (*([] if solved is None else [replace(solved, output=asked)]), *queries)
+    members: tuple[Member, ...] = (*([] if solved is None else [replace(solved, output=asked)]), *queries)
     rules, found = _rules_part(programs or [Program()], shown, checked, members)
     if solved is not None:
         found += [*_several_answers(options), *(solved.unknown(shown, outputs_of(rules.rules)) if shown else ())]

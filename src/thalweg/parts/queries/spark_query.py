@@ -250,6 +250,7 @@ class SolutionsWorker:
 
     def _known(self, route: Route, each: Input) -> Words:
         """The bucket's share of a graph of the background."""
+        assert not isinstance(each.graph, int)
         batch = Batch()
         for fact in graph_of(self._query, self.job.background, each.graph):
             batch.add(fact.signature, [self._dictionary.code(term) for term in fact.args])
