@@ -99,7 +99,7 @@ def test_a_rejected_query_has_exit_code_1(folder):
     (folder / "q.rspql").write_text(QUERY.replace("WINDOW :w {", "WINDOW :v {"))
     result = thalweg("run", "q.rspql", "--stream", "readings.jsonl")
     assert result.exit_code == 1
-    assert "error[E603]: window `:v` is not declared\n  q.rspql:2:90\n" in result.stderr
+    assert "error[E603]: window `:v` is not declared\n  q.rspql:2:89\n" in result.stderr
 
 
 @pytest.mark.parametrize(
