@@ -393,7 +393,9 @@ class _Reader:
         if isinstance(triples, Mistake):
             self._complain_about_sparql(triples, lambda offset: braces[0] + written.original(offset))
             return None
-        distinct = "" if any(term.startswith("_:") for triple in triples for term in triple) else "DISTINCT "
+        # Blank nodes are new for every row, copies included, and a limit counts copies, too.
+        copies = any(term.startswith("_:") for triple in triples for term in triple)
+        distinct = "" if copies or any(token.says("LIMIT", "OFFSET") for token in self.tokens) else "DISTINCT "
         select = f"SELECT {distinct}{' '.join(f'?{name}' for name in names) or '(1 AS ?any)'} "
         between = [token for token in self.tokens if form.end <= token.start < braces[0]]
         # `CONSTRUCT WHERE { … }` has its pattern as its template, which stays.
