@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+# Tests start many processes, and each would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo quick test check bench slow lock
 

@@ -1,4 +1,4 @@
-"""How hard the property tests try: the same cases every time, a third of them in a quick run, and in a slow one
+"""How hard the property tests try: the same cases every time, a few of them in a quick run, and in a slow one
 thousands of new ones.
 
 `pytest -m slow` runs the property tests too, at length. A failure prints the line that repeats it.
@@ -23,7 +23,7 @@ _LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py
 # For every Java that a test starts: it does not run for long enough to be worth optimising.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-settings.register_profile("quick", settings(max_examples=15, derandomize=True, **_PATIENT))
+settings.register_profile("quick", settings(max_examples=8, derandomize=True, **_PATIENT))
 settings.register_profile("usual", settings(max_examples=100, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 

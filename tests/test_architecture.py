@@ -2,12 +2,13 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from thalweg.cli import BENCHMARKS
 from thalweg.languages.registry import BUILT_IN, load
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +48,9 @@ DOORS = {
 PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/university.py"}
 # Streams have suffixes of their own, some of which are also those of RDF.
 STREAMS = "connectors/readers.py"
+# One language is built like another, and what is planned is explained in a file of the same name.
+MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain"})
+TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo"}, "bench": set(BENCHMARKS)}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
 
@@ -57,12 +61,22 @@ def part_of(module: Path) -> str:
 
 
 @cache
+def tree(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(module: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree(module)))
+
+
+@cache
 def imports(module: Path) -> tuple[str, ...]:
     return tuple(_imports(module))
 
 
 def _imports(module: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -75,40 +89,42 @@ def name_of(module: Path) -> str:
     return module.relative_to(PACKAGE).as_posix()
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_imports_flow_down(module: Path) -> None:
+def offenders(found: Callable[[Path], object], *parts: str) -> dict[str, object]:
+    """The modules, of some parts or of all, in which something is found, with what it is."""
+    asked = {name_of(module): found(module) for module in MODULES if not parts or part_of(module) in parts}
+    return {name: what for name, what in asked.items() if what}
+
+
+def test_imports_flow_down() -> None:
+    assert not offenders(upward)
+
+
+def upward(module: Path) -> list[str]:
+    """What a module imports from its own row, or from one above."""
     part = part_of(module)
-    for imported in imports(module):
-        if not imported.startswith("thalweg.") or part in ("__init__", "__main__"):
-            continue
-        needed = imported.split(".")[1]
-        if needed == part:
-            continue
-        if needed in BESIDE:
-            assert part in BESIDE | {"cli"}, f"{part} must not know {needed}"
-        elif part not in BESIDE:
-            assert part in ROW_OF, f"{part} has no row in the tower"
-            assert needed in ROW_OF, f"{needed} has no row in the tower"
-            assert ROW_OF[part] < ROW_OF[needed], f"{part} must not import {needed}"
+    needed = {name.split(".")[1] for name in imports(module) if name.startswith("thalweg.")} - {part}
+    if part in ("__init__", "__main__"):
+        return []
+    beside = [name for name in needed & BESIDE if part not in BESIDE | {"cli"}]
+    return beside + [name for name in needed - BESIDE if part not in BESIDE and not ROW_OF[part] < ROW_OF[name]]
 
 
-UNIVERSAL = ("engine", "planning", "runtimes", "solvers")
+def test_engine_planning_runtimes_and_solvers_cannot_tell_one_language_from_another() -> None:
+    assert not offenders(languages_in, "engine", "planning", "runtimes", "solvers")
 
 
-@pytest.mark.parametrize("module", [one for one in MODULES if part_of(one) in UNIVERSAL], ids=name_of)
-def test_engine_planning_runtimes_and_solvers_cannot_tell_one_language_from_another(module: Path) -> None:
-    assert not [name for name in imports(module) if name.startswith("thalweg.languages")]
+def languages_in(module: Path) -> list[str]:
+    return [name for name in imports(module) if name.startswith("thalweg.languages")]
 
 
-@pytest.mark.parametrize("module", [one for one in MODULES if part_of(one) == "engine"], ids=name_of)
-def test_the_engine_imports_plans_and_no_pass(module: Path) -> None:
-    assert not passes_in(module.read_text(encoding="utf-8")), "an engine is handed its plan"
+def test_the_engine_imports_plans_and_no_pass() -> None:
+    assert not offenders(lambda module: passes_in(tree(module)), "engine"), "an engine is handed its plan"
 
 
-def passes_in(code: str) -> list[str]:
+def passes_in(code: ast.Module) -> list[str]:
     """What code imports from planning besides the data of a plan, and constants: `MOST_COLUMNS`."""
     found = []
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(code):
         match node:
             case ast.ImportFrom(module="thalweg.planning.plan"):
                 pass
@@ -131,7 +147,7 @@ def passes_in(code: str) -> list[str]:
     ],
 )
 def test_passes_are_noticed(code: str, found: list[str]) -> None:
-    assert passes_in(code) == found
+    assert passes_in(ast.parse(code)) == found
 
 
 @pytest.mark.parametrize("package", DOORS)
@@ -140,12 +156,23 @@ def test_an_optional_package_has_one_door(package: str) -> None:
     assert users <= DOORS[package]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_a_module_is_named_for_an_idea_and_says_why_it_exists(module: Path) -> None:
-    names = {part.removesuffix(".py") for part in module.relative_to(PACKAGE).parts}
-    assert not names & FORBIDDEN
-    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
-    assert docstring, "a module opens by saying why it exists"
+def test_a_module_is_named_for_an_idea() -> None:
+    assert not offenders(lambda module: FORBIDDEN & {*module.with_suffix("").relative_to(PACKAGE).parts})
+
+
+def test_a_module_opens_by_saying_why_it_exists() -> None:
+    assert not offenders(lambda module: ast.get_docstring(tree(module)) is None)
+
+
+def test_a_file_name_occurs_once() -> None:
+    """But for packages that mirror each other, and for files that are named as users type: verbs and benchmarks."""
+    places: dict[str, set[str]] = {}
+    for module in MODULES:
+        package = module.parent.relative_to(PACKAGE).as_posix()
+        if module.stem != "__init__" and module.stem not in TYPED.get(package, ()):
+            places.setdefault(module.stem, set()).add(package)
+    twice = {name: packages for name, packages in places.items() if len(packages) > 1}
+    assert not {name: found for name, found in twice.items() if not any(found <= mirrored for mirrored in MIRRORED)}
 
 
 def test_the_map_names_only_files_that_exist() -> None:
@@ -156,15 +183,11 @@ def test_the_map_names_only_files_that_exist() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "module", [module for module in MODULES if name_of(module) != "model/predicate.py"], ids=name_of
-)
-def test_only_one_module_knows_how_a_predicate_is_written(module: Path) -> None:
-    nodes = list(ast.walk(ast.parse(module.read_text(encoding="utf-8"))))
-    taken_apart = [ast.unparse(node) for node in nodes if takes_apart(node)]
-    assert not taken_apart, "`Predicate.read` takes a predicate's text apart"
-    put_together = [ast.unparse(node) for node in nodes if puts_together(node)]
-    assert not put_together or name_of(module) in PATHS, "`Predicate` puts a predicate's text together"
+def test_only_one_module_knows_how_a_predicate_is_written() -> None:
+    taken_apart = offenders(lambda module: [ast.unparse(node) for node in nodes(module) if takes_apart(node)])
+    assert taken_apart.keys() == {"model/predicate.py"}, "`Predicate.read` takes a predicate's text apart"
+    put_together = offenders(lambda module: [ast.unparse(node) for node in nodes(module) if puts_together(node)])
+    assert put_together.keys() == {"model/predicate.py"} | PATHS, "`Predicate` puts a predicate's text together"
 
 
 def takes_apart(node: ast.AST) -> bool:
@@ -198,17 +221,17 @@ def test_such_code_is_noticed(text: str, found: bool) -> None:
     assert any(takes_apart(node) or puts_together(node) for node in ast.walk(ast.parse(text))) == found
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if part_of(module) not in BESIDE], ids=name_of)
-def test_only_the_registry_knows_the_suffixes_of_programs(module: Path) -> None:
+def test_only_the_registry_knows_the_suffixes_of_programs() -> None:
     """Messages may name a suffix within a sentence; a text that is one is there to be compared with a file's name."""
-    if part_of(module) != "languages" and name_of(module) != STREAMS:
-        assert not suffixes_in(module.read_text(encoding="utf-8")), "`languages.registry` says what a file is"
+    others = {part_of(module) for module in MODULES} - BESIDE - {"languages"}
+    found = offenders(lambda module: suffixes_in(nodes(module)), *others)
+    assert found.keys() <= {STREAMS}, "`languages.registry` says what a file is"
 
 
-def suffixes_in(code: str) -> list[str]:
+def suffixes_in(code: Iterable[ast.AST]) -> list[str]:
     """The texts in code, also those inside f-strings, that are the suffix of programs: `".lars"`, `"*.lars"`."""
     known = load(BUILT_IN).programs
-    texts = [node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)]
+    texts = [node.value for node in code if isinstance(node, ast.Constant)]
     return [
         text for text in texts if isinstance(text, str) and text.lower().removeprefix("*").removesuffix(".gz") in known
     ]
@@ -226,7 +249,7 @@ def suffixes_in(code: str) -> list[str]:
     ],
 )
 def test_suffixes_are_noticed(code: str, found: list[str]) -> None:
-    assert suffixes_in(code) == found
+    assert suffixes_in(ast.walk(ast.parse(code))) == found
 
 
 def test_a_language_of_each_package_is_listed() -> None:

@@ -122,7 +122,7 @@ _VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not 
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
 }
 
-# A person reads so many notes; the others are counted.
+# This many notes are shown; the others are counted.
 MOST_NOTES: Final = 4
 _LONGEST_LINE: Final = 120
 

@@ -362,7 +362,7 @@ def test_the_closure_counts_what_no_individual_can_be_in(axioms: list[Axiom]) ->
 
 
 @pytest.mark.parametrize("limit", [0, 100_000])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, 3 * settings().max_examples), deadline=None)
 @given(
     axioms=st.lists(st.one_of(PLAIN, st.just(ax.DisjointClasses(CLASSES))), min_size=1, max_size=8, unique_by=show),
     facts=FACTS,

@@ -166,7 +166,7 @@ def is_told_of_everything(fact: Fact, expected: Collection[Fact]) -> bool:
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=min(6, settings().max_examples // 2), deadline=None)
 @given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
 def test_a_window_is_what_follows_from_its_content(
     profile: str, ontology: list[Triple], abox: list[Triple], stream: list[tuple[int, Triple]]
@@ -297,7 +297,7 @@ def expanded(facts: set[Fact], classes: dict[str, set[str]]) -> Iterator[Fact]:
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=min(8, settings().max_examples // 2), deadline=None)
 @given(ontology=ontologies(), late=ontologies(), stream=STREAMS)
 def test_a_schema_may_come_and_go(
     profile: str, ontology: list[Triple], late: list[Triple], stream: list[tuple[int, Triple]]
@@ -320,7 +320,7 @@ def test_a_schema_may_come_and_go(
         assert (missing, extra) == ([], []), f"at {tick}: missing {missing}, too many {extra}"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=min(15, settings().max_examples), deadline=None)
 @given(ontology=ontologies(), abox=st.lists(data(), max_size=2), stream=STREAMS)
 def test_a_window_is_what_ql_answers_about_its_content(
     ontology: list[Triple], abox: list[Triple], stream: list[tuple[int, Triple]]

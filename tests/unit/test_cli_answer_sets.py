@@ -299,7 +299,7 @@ def test_an_end_is_an_end_in_the_middle_of_solving(folder: Path, program: str, n
     tasks = Path(f"/proc/{process.pid}/task")
     try:
         # A process that solves is at work as soon as it has used more time than it takes to start.
-        wait_for(lambda: any(used(one) > 1.0 for one in workers(tasks)))
+        wait_for(lambda: any(used(one) > 0.5 for one in workers(tasks)))
         started = workers(tasks)
         process.send_signal(number)
         out, err = process.communicate(timeout=20)

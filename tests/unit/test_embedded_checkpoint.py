@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from hypothesis import settings
 from typer.testing import CliRunner
 
 from thalweg.cli import app
@@ -306,8 +307,12 @@ def size(name: str) -> int:
     return os.stat(name).st_size if Path(name).exists() else 0
 
 
+# A quick run tries fewer of everything.
+KILLS = 5 if settings().max_examples >= 100 else 2
+
+
 @pytest.mark.parametrize(
-    ("ticks", "kills"), [(5_000, 5), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["5", "100"]
+    ("ticks", "kills"), [(5_000, KILLS), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["some", "100"]
 )
 def test_killed_and_resumed_is_never_stopped(ticks: int, kills: int) -> None:
     """Now and then it is asked to end instead."""

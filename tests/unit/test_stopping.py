@@ -57,7 +57,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is looked for in /proc")
-@pytest.mark.parametrize("at_work", [1.0, pytest.param(4.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("at_work", [0.5, pytest.param(4.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("program", "name", "more"),

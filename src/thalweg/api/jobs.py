@@ -225,7 +225,7 @@ def _unchanging(on: On, timing: Timing, sinks: dict[str, str | None], format: st
 
 
 def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome":
-    for summary in (outcome.late_told, outcome.shed_told):
+    for summary in (outcome.late_warning, outcome.shed_warning):
         if summary is not None:
             report(summary)
     if outcome.malformed is not None:

@@ -27,7 +27,7 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
     from thalweg.diagnostics import Diagnostic
-    from thalweg.parts.answer_sets.report import Report as Account
+    from thalweg.parts.answer_sets.solve_report import Report as Account
     from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
@@ -235,7 +235,7 @@ def _run(
 
 
 def _account(report: str, channel: Channel) -> "Account":
-    from thalweg.parts.answer_sets.report import Report as Account
+    from thalweg.parts.answer_sets.solve_report import Report as Account
 
     # What goes to the standard output is answers.
     return Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))

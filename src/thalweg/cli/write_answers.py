@@ -110,6 +110,6 @@ def _writing(sink: "Sink") -> Iterator[None]:
         if to_stdout:
             forget_stdout()
             if isinstance(error, BrokenPipeError):
-                # Whoever read the answers has seen enough.
+                # The reader of the answers has seen enough.
                 return
         raise Failed(Diagnostic("E401", f"the answers cannot be written: {error.strerror}")) from error

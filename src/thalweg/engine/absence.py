@@ -3,23 +3,33 @@
 A rule is run backwards from the fact, as in `proof`, over the rows that live now. Where that ends, the bindings that
 got furthest in the order of the join are kept, with the premises that held and the one that failed. Among those that
 failed at a comparison, the values that came closest are shown first. Nothing is looked for below the premises of a
-rule, and only so many rows are looked at.
+rule, and the number of rows that are looked at is limited.
 """
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from thalweg.engine.absence_wording import Wording, distance, extended, formulas_of, names_in, similar
-from thalweg.engine.proof import Binding, Goal, Proof, Prover, Words, as_written, why
+from thalweg.engine.absence_wording import Wording, distance, similar
+from thalweg.engine.proof import (
+    Binding,
+    Goal,
+    Proof,
+    Prover,
+    Words,
+    as_written,
+    extended,
+    formulas_of,
+    names_in,
+    row_of,
+    why,
+)
 from thalweg.engine.search import Row, Search
 from thalweg.ir.nodes import Comparison, Variable
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import FOREVER
-from thalweg.model.triples import TRIPLES
 from thalweg.planning.assign_memories import TICK
 from thalweg.planning.plan import PlanRule, RelationAtom
 
@@ -204,14 +214,11 @@ class _Tracer:
 
     def goal(self, fact: Fact) -> Goal | None:
         """The row that would be there; of things that others stand for, the one about those."""
-        outputs, args = self.plan.outputs, fact.args
-        relation = outputs.get(fact.signature) or self.plan.memories.get(f"{fact.signature} derived")
-        if relation is None and len(args) in (1, 2):
-            relation = outputs.get(TRIPLES)
-            args = (args[0], fact.predicate, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, fact.predicate)
-        if relation is None:
+        derived = self.plan.memories.get(f"{fact.signature} derived")
+        found = row_of(self.engine, fact, self.plan.outputs.get(fact.signature) or derived)
+        if found is None:
             return None
-        words = tuple(map(self.engine.dictionary.code, args))
+        relation, words = found
         if self.engine.equals is not None and relation != self.plan.representative:
             words = tuple(map(self.engine.equals.classes.home, words))
         return relation.number, words
@@ -296,7 +303,7 @@ class _Tracer:
 
     def rows(self, atom: RelationAtom, binding: Binding) -> tuple[list[tuple[Binding, Row]], bool]:
         """The rows that an atom may be, with what they bind; and whether these are all, or those still allowed."""
-        columns, key = self.words.known(atom, binding)
+        columns, key = self.prover.known(atom, binding)
         most = max(0, min(self.left, self.left_for_rule))
         found = self.search.matching(atom.relation.number, columns, key, most + 1)
         complete = len(found) <= most

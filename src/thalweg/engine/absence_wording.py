@@ -6,37 +6,31 @@ no `speed(a,_) in [10]`: `speed(a,12)` came at 1, 4 ticks too early for [10]
 the count is 2, not 3
 """
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from thalweg.engine.proof import Binding, Proof, Prover, Words
+from thalweg.engine.proof import Binding, Proof, Prover, Words, extended, formulas_of, last_tick, names_in
 from thalweg.engine.search import Row
 from thalweg.ir.nodes import (
-    Aggregate,
     Always,
-    Atom,
     Call,
     Comparison,
     Constant,
-    Expression,
     Formula,
     InWindow,
-    Not,
     Now,
     Operation,
     TimeWindow,
     Variable,
-    names,
     variables,
 )
-from thalweg.ir.rewrite import substitute
+from thalweg.ir.rewrite import fill_in, substitute
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
 from thalweg.model.number import NO_VALUE, mantissa, scale
 from thalweg.model.predicate import Predicate
+from thalweg.model.similar import nearest
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import TRIPLES
 from thalweg.planning.plan import Feed, Grouping, PlanRule, Relation, RelationAtom
@@ -77,14 +71,14 @@ class Wording:
         if grouping is not None:
             elements = self.elements(grouping, row.words[: grouping.width])
             value = f"{grouping.function} = {self.spell(row.words[-1])} of {len(elements)}"
-            return Proof(value, _until(min(each.horizon for each in elements)), "aggregate")
+            return Proof(value, last_tick(min(each.horizon for each in elements)), "aggregate")
         goal, proof = (atom.relation.number, row.words), None
         if self.is_given(atom.relation):
             proof = self.prover.given(goal, claim, row.horizon)
         elif row.horizon >= FOREVER and self.plan.retractable[atom.relation.number]:
             # Until when it is guaranteed does not stand in the row: it rests on what is taken back when it ends.
             proof = self.prover.prove(goal, claim)
-        return proof or Proof(claim, _until(row.horizon), "rule")
+        return proof or Proof(claim, last_tick(row.horizon), "rule")
 
     def explained(self, rule: PlanRule, step: RelationAtom | Comparison | None, binding: Binding) -> tuple[str, str]:
         """The premise that failed, and the reason; without a failed step, the rule concludes another fact."""
@@ -108,12 +102,13 @@ class Wording:
 
     def compared(self, test: Comparison, bound: str | None, binding: Binding) -> tuple[str, str]:
         """A comparison that is false, with its values."""
-        left, right = (_with_values(side, binding, self.spell) for side in (test.left, test.right))
+        terms = self.prover.terms(binding)
+        left, right = (fill_in(side, terms) for side in (test.left, test.right))
         text = show(replace(test, left=left, right=right))
         sides = [side for side in (test.left, test.right) if side != Variable(bound or "")]
         for side in sides:
             if self.prover.value(side, binding) == NO_VALUE:
-                return text, f"`{show(_with_values(side, binding, self.spell))}` has no value"
+                return text, f"`{show(fill_in(side, terms))}` has no value"
         if not any(isinstance(side, Operation | Call) for side in sides) or test.operator == "is":
             return text, f"`{text}` is false"
         left, right = (Constant(self.spell(self.prover.value(side, binding))) for side in (test.left, test.right))
@@ -127,7 +122,7 @@ class Wording:
             # `not p(X,_)` looks at a relation without the columns of `_`; the fact behind it is shown.
             start = self.prover.start(shadow, self.prover.words(atom.args, binding)) or {}
             source = shadow.positive[0]
-            rows = extended(source, start, self.nearby(source.relation, *self.known(source, start)))
+            rows = extended(source, start, self.nearby(source.relation, *self.prover.known(source, start)))
             behind = max(rows, key=lambda found: found[1].horizon, default=None)
             if behind is not None:
                 formula = formulas_of(shadow)[id(source)]
@@ -153,7 +148,7 @@ class Wording:
     def hint(self, formula: Formula, atom: RelationAtom, binding: Binding) -> str:
         """What comes closest to a formula that no row makes true; nothing where there is nothing to say."""
         signature = formula.atom.signature
-        columns, key = self.known(atom, binding)
+        columns, key = self.prover.known(atom, binding)
         found = (
             self.interrupted(formula, key)
             if isinstance(formula, Always)
@@ -237,17 +232,12 @@ class Wording:
 
     # Rows -----------------------------------------------------------------------------------------------------------
 
-    def known(self, atom: RelationAtom, binding: Binding) -> tuple[Words, Words]:
-        """The columns of an atom whose values are known, and the values."""
-        columns = tuple(column for column, arg in enumerate(atom.args) if names_in(arg) <= binding.keys())
-        return columns, self.prover.words(tuple(atom.args[column] for column in columns), binding)
-
     def nearby(self, relation: Relation, columns: Words, key: Words) -> list[Row]:
         return self.search.matching(relation.number, columns, key, _NEARBY)
 
     def values(self, grouping: Grouping, atom: RelationAtom, binding: Binding) -> list[Row]:
         """The values of an aggregate for the groups that are known."""
-        columns, key = self.known(RelationAtom(atom.relation, atom.args[: grouping.width]), binding)
+        columns, key = self.prover.known(RelationAtom(atom.relation, atom.args[: grouping.width]), binding)
         return self.nearby(grouping.value, columns, key)
 
     def elements(self, grouping: Grouping, key: Words) -> list[Row]:
@@ -282,50 +272,13 @@ class Wording:
 
     def text(self, formula: Formula, binding: Binding) -> str:
         """A formula with the values that are known, and `_` where any value would do."""
-        filled = substitute(formula, {name: self.spell(word) for name, word in binding.items()})
+        filled = substitute(formula, self.prover.terms(binding))
         free = [variable.name for variable in variables(filled)]
         args = tuple(
             Variable("_'") if isinstance(arg, Variable) and free.count(arg.name) == 1 else arg
             for arg in filled.atom.args
         )
         return show(replace(filled, atom=replace(filled.atom, args=args)))
-
-
-def formulas_of(rule: PlanRule) -> dict[int, Formula]:
-    """For each atom of a rule, by its `id`, the formula that it stands for."""
-    assert rule.origin is not None
-    positive = [literal for literal in rule.origin.body if not isinstance(literal, Not | Comparison | Aggregate)]
-    negative = [literal.formula for literal in rule.origin.body if isinstance(literal, Not)]
-    # A rule without positive formulas has an atom for them that stands for none.
-    atoms = (*(rule.positive if positive else ()), *rule.negative)
-    return {id(atom): formula for atom, formula in zip(atoms, (*positive, *negative), strict=True)}
-
-
-def extended(atom: Atom | RelationAtom, binding: Binding, rows: Iterable[Row]) -> Iterator[tuple[Binding, Row]]:
-    """What rows that an atom may be bind, besides what is bound already; a tick behind its arguments binds nothing."""
-    for row in rows:
-        extended = dict(binding)
-        if all(
-            extended.setdefault(arg.name, word) == word
-            for arg, word in zip(atom.args, row.words, strict=False)
-            if isinstance(arg, Variable)
-        ):
-            yield extended, row
-
-
-def names_in(node: RelationAtom | Comparison | Expression) -> frozenset[str]:
-    return names(*node.args) if isinstance(node, RelationAtom) else names(node)
-
-
-def _with_values(expression: Expression, binding: Binding, spell: Callable[[int], str]) -> Expression:
-    match expression:
-        case Variable(name) if name in binding:
-            return Constant(spell(binding[name]))
-        case Operation(operator, left, right):
-            return Operation(operator, _with_values(left, binding, spell), _with_values(right, binding, spell))
-        case Call(_, args):
-            return replace(expression, args=tuple(_with_values(arg, binding, spell) for arg in args))
-    return expression
 
 
 def _tick(feed: Feed, row: Row) -> int:
@@ -340,28 +293,10 @@ def distance(one: int, other: int) -> float:
     return abs(float(mantissa(one) / 10 ** scale(one)) - float(mantissa(other) / 10 ** scale(other)))
 
 
-def _until(horizon: int) -> int | None:
-    return None if horizon >= FOREVER else horizon
-
-
 def _holds(horizon: int) -> str:
     return "holds" if horizon >= FOREVER else f"holds until {horizon}"
 
 
 def similar(signature: Predicate, known: Iterable[Predicate]) -> Predicate | None:
-    """A predicate that might have been meant: of the same name, or of one that is almost the same."""
-    # What planning made up cannot be typed.
-    typed = sorted(each for each in known if not each.name.startswith("'") and each != signature)
-    same = next((each for each in typed if each.name == signature.name), None)
-    locals_ = {_local(each.name): each for each in typed}
-    close = get_close_matches(_local(signature.name), locals_, n=1)
-    return same or (locals_[close[0]] if close else None)
-
-
-def _local(name: str) -> str:
-    """A name without its namespace: two IRIs of one are not similar for that.
-
-    >>> _local("<http://example.org/traffic#jam>"), _local("jam")
-    ('jam', 'jam')
-    """
-    return re.split("[/#]", name.strip("<>"))[-1]
+    """A predicate that might have been meant; what planning made up cannot be typed."""
+    return nearest(signature, (each for each in known if not each.name.startswith("'")))

@@ -280,16 +280,17 @@ class _Variant:
         self.registers: dict[str, int] = {}
         self.lookups = 0
         self.words: list[int] = []
-        columns = [self.start_column(rule, arg) for arg in join.start.args]
+        known = names(*(arg for atom in rule.positive for arg in atom.args))
+        columns = [self.start_column(arg, known) for arg in join.start.args]
         self.words += [len(columns), *(word for column in columns for word in column)]
         clipped = rule.clip is not None and join.start is rule.positive[0]
         if clipped:
             self.clip(rule)
         self.join(rule, join, clip=rule.clip is not None and not clipped)
 
-    def start_column(self, rule: PlanRule, arg: Expression) -> list[int]:
+    def start_column(self, arg: Expression, known: frozenset[str]) -> list[int]:
         """A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise."""
-        if isinstance(arg, Variable) and arg.name not in names(*(each for atom in rule.positive for each in atom.args)):
+        if isinstance(arg, Variable) and arg.name not in known:
             return [BIND, self.fresh()]
         return self.column(arg)
 

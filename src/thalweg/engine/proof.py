@@ -10,8 +10,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from thalweg.engine.equality import of_hub
-from thalweg.engine.search import Search
-from thalweg.ir.nodes import Aggregate, Call, Comparison, Constant, Expression, Formula, Not, Operation, Rule, Variable
+from thalweg.engine.search import Row, Search
+from thalweg.ir.nodes import (
+    Aggregate,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    Formula,
+    Not,
+    Operation,
+    Rule,
+    Variable,
+    names,
+)
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
@@ -106,16 +119,21 @@ Imported = Callable[[Fact], Proof | None]
 
 def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) -> Proof | None:
     """A derivation of a fact that holds now, or None where it does not hold."""
-    relation, args = engine.plan.outputs.get(fact.signature), fact.args
-    if relation is None and len(fact.args) in (1, 2):
-        # Rules over triples know it as one.
-        relation = engine.plan.outputs.get(TRIPLES)
-        args = (args[0], fact.predicate, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, fact.predicate)
-    if relation is None or engine.now is None:
+    found = row_of(engine, fact, engine.plan.outputs.get(fact.signature))
+    if found is None or engine.now is None:
         return None
-    words = tuple(map(engine.dictionary.code, args))
+    relation, words = found
     prover = Prover(engine, Search(engine), imported)
     return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
+
+
+def row_of(engine: "Engine", fact: Fact, relation: Relation | None) -> tuple[Relation, Words] | None:
+    """The row of a fact in its relation; without one, as rules over triples know it."""
+    args = fact.args
+    if relation is None and len(args) in (1, 2):
+        relation = engine.plan.outputs.get(TRIPLES)
+        args = (args[0], fact.predicate, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, fact.predicate)
+    return None if relation is None else (relation, tuple(map(engine.dictionary.code, args)))
 
 
 @dataclass(slots=True)
@@ -153,7 +171,7 @@ class Prover:
                         return Proof(claim, None, "background")
                     timed = feed.kind.startswith("timed")
                     came = claim if timed else f"{claim} at {horizon - feed.size}"
-                    return Proof(came, _until(horizon), "stream")
+                    return Proof(came, last_tick(horizon), "stream")
                 if feed.target is not None and feed.target.number == relation:
                     return self.by_run(feed.relation.number, row, claim, horizon)
         if any(relation == made.number for made in plan.counted):
@@ -174,9 +192,9 @@ class Prover:
             if recording.target.number == relation:
                 assert self.engine.now is not None
                 if recording.kind == "streak" or len(row) > recording.signature.arity:
-                    return Proof(claim, _until(horizon), "recorded")
+                    return Proof(claim, last_tick(horizon), "recorded")
                 last = min(horizon - recording.size, self.engine.now - 1)
-                return Proof(f"{claim} at {last}", _until(horizon), "recorded")
+                return Proof(f"{claim} at {last}", last_tick(horizon), "recorded")
         return None
 
     def by_run(self, relation: int, row: Words, claim: str, horizon: int) -> Proof:
@@ -203,7 +221,7 @@ class Prover:
                     shown = self.prove(
                         (count.source.number, last), f"{claim.partition(' always')[0]} at {last[-1] >> 2}"
                     )
-                    return Proof(claim, _until(horizon), "every tick", because=(shown,) if shown else ())
+                    return Proof(claim, last_tick(horizon), "every tick", because=(shown,) if shown else ())
         return None
 
     def by_group(self, goal: Goal, claim: str) -> Proof | None:
@@ -222,7 +240,7 @@ class Prover:
                     for each in sorted(found.words for found in elements)[:_SHOWN]
                 ]
                 end = min(found.horizon for found in elements)
-                return Proof(value, _until(end), "aggregate", because=tuple(step for step in shown if step))
+                return Proof(value, last_tick(end), "aggregate", because=tuple(step for step in shown if step))
         return None
 
     def by_link(self, goal: Goal, claim: str) -> Proof | None:
@@ -312,14 +330,14 @@ class Prover:
         return None
 
     def from_answer(self, rule: PlanRule, binding: Binding, claim: str, horizon: int) -> Proof | None:
-        terms = {name: self.engine.dictionary.spell(word) for name, word in binding.items()}
-        formulas = _formulas(rule)
+        terms = self.terms(binding)
+        formulas = {} if rule.origin is None else formulas_of(rule)
         steps: list[Proof] = []
-        for number, atom in enumerate(rule.positive):
+        for atom in rule.positive:
             if atom.relation.name.startswith(("true", "clock", "first tick", "hop of", "ticks of")):
                 continue
             goal = (atom.relation.number, self.words(atom.args, binding))
-            shown = show(substitute(formulas[number], terms)) if formulas else claim
+            shown = show(substitute(formulas[id(atom)], terms)) if formulas else claim
             proof = self.prove(goal, shown)
             if proof is None:
                 return None
@@ -329,11 +347,11 @@ class Prover:
             # A copy into a memory is not a step that a reader knows: its source is shown instead, within its horizon.
             only = steps[0]
             until = horizon if only.until is None else min(horizon, only.until)
-            return Proof(only.claim, _until(until), only.kind, only.rule, only.place, only.because)
+            return Proof(only.claim, last_tick(until), only.kind, only.rule, only.place, only.because)
         negated = [literal.formula for literal in rule.origin.body if isinstance(literal, Not)]
         steps += [Proof(f"not {show(substitute(each, terms))}", self.engine.now, "absent") for each in negated]
         ends = [step.until for step in steps if step.until is not None and step.kind != "absent"]
-        end = _until(min(horizon, *ends, FOREVER))
+        end = last_tick(min(horizon, *ends, FOREVER))
         if rule.origin.head.predicate.startswith("'") and rule.origin.head.predicate != ANY_TRIPLE:
             # A rule that planning made up: the reader knows its premises only.
             return Proof(claim, end, "element", because=tuple(steps))
@@ -353,7 +371,7 @@ class Prover:
 
     def start(self, rule: PlanRule, row: Words) -> Binding | None:
         """What a row says about the variables of a rule; None where the head cannot be that row."""
-        known = {name for atom in rule.positive for name in _names(atom)}
+        known = names_in(*rule.positive)
         start: Binding = {}
         for arg, word in zip(rule.head.args, row, strict=True):
             if isinstance(arg, Constant) and self.engine.dictionary.code(arg.term) != word:
@@ -370,26 +388,21 @@ class Prover:
             return
         step, rest = steps[0], steps[1:]
         if isinstance(step, Comparison):
-            extended = self.compare(step, rule.binds.get(id(step)), binding)
-            if extended is not None:
-                yield from self.join(rule, rest, extended, horizon)
+            bound = self.compare(step, rule.binds.get(id(step)), binding)
+            if bound is not None:
+                yield from self.join(rule, rest, bound, horizon)
         elif any(step is atom for atom in rule.negative):
             if self.search.find(step.relation.number, self.words(step.args, binding)) is None:
                 yield from self.join(rule, rest, binding, horizon)
         else:
-            for extended, until in self.probe(step, binding):
-                yield from self.join(rule, rest, extended, min(horizon, until))
+            rows = self.search.matching(step.relation.number, *self.known(step, binding))
+            for found, row in extended(step, binding, rows):
+                yield from self.join(rule, rest, found, min(horizon, row.horizon))
 
-    def probe(self, atom: RelationAtom, binding: Binding) -> Iterator[tuple[Binding, int]]:
-        bound = tuple(column for column, arg in enumerate(atom.args) if _names_of(arg) <= binding.keys())
-        key = self.words(tuple(atom.args[column] for column in bound), binding)
-        for row in self.search.matching(atom.relation.number, bound, key):
-            extended = dict(binding)
-            for arg, word in zip(atom.args, row.words, strict=True):
-                if isinstance(arg, Variable) and extended.setdefault(arg.name, word) != word:
-                    break
-            else:
-                yield extended, row.horizon
+    def known(self, atom: RelationAtom, binding: Binding) -> tuple[Words, Words]:
+        """The columns of an atom whose values are known, and the values."""
+        columns = tuple(column for column, arg in enumerate(atom.args) if names_in(arg) <= binding.keys())
+        return columns, self.words(tuple(atom.args[column] for column in columns), binding)
 
     def compare(self, test: Comparison, bound: str | None, binding: Binding) -> Binding | None:
         if bound is not None:
@@ -403,6 +416,9 @@ class Prover:
             return binding if is_of_kind(COMPARISONS[test.test], left) else None
         operator, spell = test.operator.removeprefix("not "), self.engine.dictionary.spell
         return binding if holds(operator, spell(left), spell(right)) == (operator == test.operator) else None
+
+    def terms(self, binding: Binding) -> dict[str, str]:
+        return {name: self.engine.dictionary.spell(word) for name, word in binding.items()}
 
     def words(self, args: tuple[Expression, ...], binding: Binding) -> Words:
         return tuple(self.value(arg, binding) for arg in args)
@@ -428,18 +444,32 @@ class Prover:
         return NO_VALUE if found is None else found
 
 
-def _formulas(rule: PlanRule) -> list[Formula]:
-    if rule.origin is None:
-        return []
-    return [literal for literal in rule.origin.body if not isinstance(literal, Not | Comparison | Aggregate)]
+def formulas_of(rule: PlanRule) -> dict[int, Formula]:
+    """For each atom of a rule, by its `id`, the formula that it stands for."""
+    assert rule.origin is not None
+    positive = [literal for literal in rule.origin.body if not isinstance(literal, Not | Comparison | Aggregate)]
+    negative = [literal.formula for literal in rule.origin.body if isinstance(literal, Not)]
+    # A rule without positive formulas has an atom for them that stands for none.
+    atoms = (*(rule.positive if positive else ()), *rule.negative)
+    return {id(atom): formula for atom, formula in zip(atoms, (*positive, *negative), strict=True)}
 
 
-def _names(atom: RelationAtom) -> set[str]:
-    return {arg.name for arg in atom.args if isinstance(arg, Variable)}
+def extended(atom: Atom | RelationAtom, binding: Binding, rows: Iterable[Row]) -> Iterator[tuple[Binding, Row]]:
+    """What rows that an atom may be bind, besides what is bound already; a tick behind its arguments binds nothing."""
+    for row in rows:
+        extended = dict(binding)
+        if all(
+            extended.setdefault(arg.name, word) == word
+            for arg, word in zip(atom.args, row.words, strict=False)
+            if isinstance(arg, Variable)
+        ):
+            yield extended, row
 
 
-def _names_of(arg: Expression) -> set[str]:
-    return {arg.name} if isinstance(arg, Variable) else set()
+def names_in(*nodes: RelationAtom | Comparison | Expression) -> frozenset[str]:
+    """The variables of atoms, comparisons and expressions."""
+    parts = (node.args if isinstance(node, RelationAtom) else (node,) for node in nodes)
+    return names(*(part for each in parts for part in each))
 
 
 def _earliest(steps: Iterable[Proof]) -> int | None:
@@ -447,7 +477,8 @@ def _earliest(steps: Iterable[Proof]) -> int | None:
     return min((step.until for step in steps if step.until is not None), default=None)
 
 
-def _until(horizon: int) -> int | None:
+def last_tick(horizon: int) -> int | None:
+    """The last tick for which a row is guaranteed; None where that is for ever."""
     return None if horizon >= FOREVER else horizon
 
 

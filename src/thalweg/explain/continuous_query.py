@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
-from thalweg.explain.text import count
+from thalweg.explain.plan_text import count
 from thalweg.languages.rspql.names import local_name
 from thalweg.languages.rspql.query import Query, StreamWindow
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes

@@ -7,8 +7,8 @@ from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic
 from thalweg.explain.drawing import Drawing
+from thalweg.explain.plan_text import WIDTH, count
 from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
-from thalweg.explain.text import WIDTH, count
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes

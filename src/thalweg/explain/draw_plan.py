@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from thalweg.explain.drawing import LEGEND, LONGEST, Box, Drawing, in_lines
 from thalweg.explain.origins import Origin
-from thalweg.explain.text import briefly, count, kept
+from thalweg.explain.plan_text import briefly, count, kept
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER, NEVER
 

@@ -14,7 +14,7 @@ from typing import Final
 from unicodedata import east_asian_width
 
 from thalweg.explain.layers import lay_out
-from thalweg.explain.text import TIGHT
+from thalweg.explain.plan_text import TIGHT
 
 BREATH: Final = re.compile(r"(?<=,) |(?<=:-) ")
 FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"

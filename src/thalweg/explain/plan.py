@@ -13,8 +13,8 @@ from functools import cached_property
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.explain.draw_plan import draw_plan
 from thalweg.explain.origins import Origin, Origins
+from thalweg.explain.plan_text import as_text
 from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, ExplainedStage, explain_stages
-from thalweg.explain.text import as_text
 from thalweg.explain.wording import Wording
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (

@@ -14,8 +14,8 @@ from typing import Final
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Box, Drawing
 from thalweg.explain.plan import Explanation
+from thalweg.explain.plan_text import TIGHT, WIDTH, briefly
 from thalweg.explain.stages import ExplainedStage
-from thalweg.explain.text import TIGHT, WIDTH, briefly
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, Costs, choices, evenly
 from thalweg.planning.topology import Bolt, Pair, Taxonomy, groups

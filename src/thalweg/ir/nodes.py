@@ -339,7 +339,14 @@ def variables(*nodes: Expression | Atom | Literal | None) -> Iterator[Variable]:
 
 def names(*nodes: Expression | Atom | Literal | None) -> frozenset[str]:
     """The names of the variables in the nodes."""
-    return frozenset(variable.name for variable in variables(*nodes))
+    found = set[str]()
+    for node in nodes:
+        # Most nodes are arguments of atoms, and planning asks for their names again and again.
+        if isinstance(node, Variable):
+            found.add(node.name)
+        elif not isinstance(node, Constant):
+            found.update(variable.name for variable in variables(node))
+    return frozenset(found)
 
 
 def global_names(rule: Rule, aggregate: Aggregate) -> frozenset[str]:

@@ -29,22 +29,23 @@ def substitute(formula: F, terms: Mapping[str, str]) -> F:
     >>> show(substitute(Now(Atom("p", (Variable("X"), Variable("Y")))), {"X": "a"}))
     'p(a,Y)'
     """
-    atom = replace(formula.atom, args=tuple(_term(arg, terms) for arg in formula.atom.args))
+    atom = replace(formula.atom, args=tuple(fill_in(arg, terms) for arg in formula.atom.args))
     if isinstance(formula, At):
-        time = _term(formula.time, terms)
+        time = fill_in(formula.time, terms)
         assert isinstance(time, Variable | Constant)
         return replace(formula, atom=atom, time=time)
     return replace(formula, atom=atom)
 
 
-def _term(expression: Expression, terms: Mapping[str, str]) -> Expression:
+def fill_in(expression: Expression, terms: Mapping[str, str]) -> Expression:
+    """An expression with terms in the place of its variables."""
     match expression:
         case Variable(name) if name in terms:
             return Constant(terms[name], expression.span)
         case Operation(operator, left, right):
-            return Operation(operator, _term(left, terms), _term(right, terms), expression.span)
+            return Operation(operator, fill_in(left, terms), fill_in(right, terms), expression.span)
         case Call(_, args):
-            return replace(expression, args=tuple(_term(arg, terms) for arg in args))
+            return replace(expression, args=tuple(fill_in(arg, terms) for arg in args))
     return expression
 
 

@@ -174,7 +174,7 @@ def _output(program: Program, timeline: Timeline) -> frozenset[Fact]:
     derived = timeline.derived
     shown = derived.keys() if program.interface.outputs is None else derived.keys() & program.interface.outputs
     facts = (Fact(each.name, args) for each in shown for args, tick in derived[each] if tick == timeline.now)
-    return frozenset(facts if program.equality is None else _told(facts, program.equality, derived))
+    return frozenset(facts if program.equality is None else _output_of(facts, program.equality, derived))
 
 
 def evaluate(program: Program, first: int, now: int, arrivals: Arrivals) -> Timeline:
@@ -221,7 +221,7 @@ def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
     return {(each, min(members)) for each, members in classes.items() if each != min(members)}
 
 
-def _told(facts: Iterable[Fact], equality: Equality, derived: dict[Predicate, set[Pair]]) -> Iterator[Fact]:
+def _output_of(facts: Iterable[Fact], equality: Equality, derived: dict[Predicate, set[Pair]]) -> Iterator[Fact]:
     """Without what is said of things that have links, which stand for them."""
     hidden = {args[0] for args, _ in derived.get(equality.representative, ())}
     for fact in facts:

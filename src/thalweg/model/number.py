@@ -435,8 +435,8 @@ def root_of_ratio(top: int, bottom: int) -> int:
 def read_number(text: str) -> int | None:
     """The word for a spelled number, or None where it is too large to be one.
 
-    >>> show_number(read_number("12.50")), show_number(read_number("2.5e-3"))
-    ('12.50', '0.0025')
+    >>> show_number(read_number("12.50")), show_number(read_number("2.5e-3")), show_number(read_number("9e-99999999999"))
+    ('12.50', '0.0025', '0')
     """
     digits, _, exponent = text.lower().partition("e")
     whole, _, fraction = digits.partition(".")
@@ -446,7 +446,8 @@ def read_number(text: str) -> int | None:
     if places == 0:
         return (value << 2) | 1 if abs(value) <= LARGEST_INTEGER else None
     if abs(value) > LARGEST_MANTISSA or places > LARGEST_SCALE:
-        word = word_of(value, places)
+        # Rounding goes place by place: what is far below the last one is rounded to nothing at once.
+        word = word_of(value, places) if places <= LARGEST_SCALE + len(digits) else word_of(0, 0)
         return None if word == NO_VALUE else word
     return (value << 8) | (places << 2) | 2
 

@@ -14,7 +14,7 @@ from thalweg.model.predicate import Predicate
 
 _DIGITS: Final = re.compile(r"[0-9]+")
 _SHORTEST: Final = 4
-"""Letters that a name needs for one of them to be a slip: `on` and `in` are two words."""
+"""Letters that a name needs for one of them to be a slip (`on` and `in` are two words); one less for two swapped."""
 _LONGEST: Final = 60
 """Letters beyond which names are not compared letter by letter."""
 
@@ -26,8 +26,8 @@ def nearest(predicate: Predicate, others: Iterable[Predicate], loose: bool = Tru
 
     >>> nearest(Predicate("tempp", 2), [Predicate("light", 2), Predicate("temp", 2)])
     'temp/2'
-    >>> nearest(Predicate("lane1", 2), [Predicate("lane2", 2)]) is None
-    True
+    >>> nearest(Predicate("lane1", 2), [Predicate("lane2", 2)]), nearest(Predicate("jma", 1), [Predicate("jam", 1)])
+    (None, 'jam/1')
     """
     found = [(rank, other) for other in others if (rank := _rank(predicate, other, loose)) is not None]
     return min(found)[1] if found else None
@@ -51,7 +51,8 @@ def _rank(one: Predicate, other: Predicate, loose: bool) -> int | None:
     if length > _LONGEST or abs(len(left) - len(right)) > 2:
         return None
     distance = _distance(left.lower(), right.lower())
-    return 4 + distance if length >= _SHORTEST and distance <= (1 if length < 2 * _SHORTEST else 2) else None
+    long_enough = length >= _SHORTEST - (sorted(left) == sorted(right))
+    return 4 + distance if long_enough and distance <= (1 if length < 2 * _SHORTEST else 2) else None
 
 
 def local_name(name: str) -> str:

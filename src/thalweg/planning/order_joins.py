@@ -32,13 +32,14 @@ def order_joins(plan: Plan) -> Plan:
 
 
 def _joined(rule: PlanRule) -> PlanRule:
-    starts = (*rule.positive, *rule.negative)
-    return replace(rule, joins=tuple(_join(rule, start) for start in starts), backwards=_join(rule, rule.head))
-
-
-def _join(rule: PlanRule, start: RelationAtom) -> Join:
     # A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise.
     known = names(*(arg for atom in rule.positive for arg in atom.args))
+    starts = (*rule.positive, *rule.negative)
+    joins = tuple(_join(rule, start, known) for start in starts)
+    return replace(rule, joins=joins, backwards=_join(rule, rule.head, known))
+
+
+def _join(rule: PlanRule, start: RelationAtom, known: frozenset[str]) -> Join:
     bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable)) & known
     positive = [atom for atom in rule.positive if atom is not start]
     return Join(start, tuple(join_order(positive, rule.negative, rule.tests, rule.binds, bound)))

@@ -24,8 +24,8 @@ def route_justifications(program: Program) -> Program:
     >>> from thalweg.ir.text import show
     >>> broken = Atom("inconsistent", (_X, _X, _X))
     >>> seen = Rule(Atom("both'0", (_X,)), (Now(Atom("<A>", (_X,))),))
-    >>> told, hints = frozenset({broken.signature}), Hints(earliest_stages=frozenset({(seen.head.signature, 0)}))
-    >>> found = Program((seen,), interface=Interface(outputs=told), hints=replace(hints, justification=Program()))
+    >>> outputs, hints = frozenset({broken.signature}), Hints(earliest_stages=frozenset({(seen.head.signature, 0)}))
+    >>> found = Program((seen,), interface=Interface(outputs=outputs), hints=replace(hints, justification=Program()))
     >>> print(show(route_justifications(found).rules[-1]))
     reason'(X) :- inconsistent(_,X,_), <A>(X).
     """

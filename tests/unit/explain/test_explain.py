@@ -11,7 +11,7 @@ from hypothesis import given
 
 from thalweg.diagnostics import Source
 from thalweg.explain.plan import Explanation, explain
-from thalweg.explain.text import WIDTH
+from thalweg.explain.plan_text import WIDTH
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read

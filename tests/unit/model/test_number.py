@@ -5,8 +5,8 @@ from decimal import Decimal, localcontext
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from numba import njit
 
+from thalweg.engine.compiled import entry
 from thalweg.model.number import (
     ADD,
     COMPARISONS,
@@ -32,12 +32,12 @@ from thalweg.model.number import (
 )
 
 
-@njit
+@entry
 def compiled_calculate(operator: int, left: int, right: int) -> int:
     return calculate(operator, left, right)
 
 
-@njit
+@entry
 def compiled_compare(operator: int, left: int, right: int, first: int, second: int) -> int:
     return compare(operator, left, right, first, second)
 

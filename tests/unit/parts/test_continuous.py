@@ -83,6 +83,13 @@ def test_a_graph_is_facts():
     assert found == [{"t": 3, "window": [1, 3], "graph": ["<urn:thalweg:Seen>(a)", "twice(a,2)"]}]
 
 
+def test_a_limit_of_a_graph_counts_rows():
+    program = query("CONSTRUCT { ?x :seen :yes }", "WINDOW :w { ?x :p ?n }")
+    limited = Source("q.rspql", f"{program.text} ORDER BY ?x LIMIT 2")
+    found = answers(limited, [(1, ["p(a,1)", "p(a,2)", "p(b,1)"]), (3, [])])
+    assert found[0]["graph"] == ["seen(a,yes)"]
+
+
 def test_a_triple_that_several_rows_make_is_there_once():
     program = query("CONSTRUCT { ?x :has :p }", "WINDOW :w { ?x :p ?n }", output="ISTREAM")
     found = answers(program, [(1, ["p(a,1)"]), (2, ["p(a,2)"]), (3, ["p(a,3)"]), (5, ["p(a,4)"])])
@@ -184,6 +191,15 @@ def test_a_stream_that_is_named_within_a_file_and_never_comes_is_reported(tmp_pa
     assert [one.code for one in warned] == ["W610"]
 
 
+def test_one_of_two_streams_that_never_comes_is_reported():
+    warned = []
+    program = query("ASK", "WINDOW :w { ?x :p ?n } WINDOW :v { ?x :p ?n }", *TWO)
+    answers(program, [event(1, "north", "a"), event(2, "nrth", "a")], warned)
+    assert [(one.code, "`south`" in one.message, "`north`, `nrth`" in one.help) for one in warned] == [
+        ("W610", True, True)
+    ]
+
+
 def test_facts_that_are_not_triples_are_left_out_with_one_warning():
     warned = []
     stream = [(1, ["go", 'p("text",1)', "p(a,b,c)", "p(<http://[/>,2)", "p(a,1)"]), (3, [])]
@@ -215,6 +231,13 @@ def test_a_pattern_outside_of_windows_sees_the_background(clauses, pattern, foun
     program = query("SELECT ?y", f"WINDOW :w {{ ?x :p ?n }} {pattern}", window)
     answered = answers(program, [(1, ["p(a,1)", "in(a,never)"])], background=BACKGROUND)
     assert [row["y"] for row in answered[0]["bindings"]] == [f"<urn:thalweg:{name}>" for name in found.split()]
+
+
+def test_a_window_cannot_have_the_name_of_a_graph():
+    window = "FROM NAMED WINDOW :g ON STREAM :s [RANGE 1]"
+    with pytest.raises(Rejected) as error:
+        answers(query("ASK", "WINDOW :g { ?x :p ?n }", window), STREAM, background=BACKGROUND)
+    assert [one.code for one in error.value.diagnostics] == ["E603"]
 
 
 def test_a_variable_for_windows_ranges_over_windows_only():

@@ -14,7 +14,7 @@ from hypothesis import given
 from thalweg.bench.workload import COOLING
 from thalweg.diagnostics import Source
 from thalweg.explain.plan import Explanation, explain
-from thalweg.explain.text import WIDTH
+from thalweg.explain.plan_text import WIDTH
 from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Expression, Interface, Program, Rule, TupleWindow, Variable
 from thalweg.ir.text import show

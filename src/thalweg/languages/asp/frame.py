@@ -7,7 +7,7 @@ Positions count from 0, at the first tick or with the first fact. The window tha
 positions up to it. A stream that is too short for one window has one all the same, at its end.
 
 Time and facts differ in nothing else, so both can be cut into panes, the longest pieces that never lie half in a
-window: whoever evaluates incrementally moves on pane by pane.
+window: an incremental evaluator moves on pane by pane.
 """
 
 import re

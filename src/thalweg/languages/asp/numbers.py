@@ -1,4 +1,4 @@
-"""Numbers that clingo does not have are text to it. A program that compares numbers does not expect that: told once."""
+"""Numbers that clingo does not have are text to it: a program that compares numbers gets a warning, once."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -14,7 +14,7 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 
-# A stream that has brought so many other literals is not looked at any longer.
+# A stream that has brought this many other literals is not looked at any longer.
 _MOST_LITERALS: Final = 100_000
 
 
@@ -32,14 +32,14 @@ class Numbers:
         self._dictionary = dictionary
         self._report = report
         self._literals = 0
-        self._told = False
+        self._reported = False
 
     def look(self, batch: Batch) -> None:
         """Tells of the first such number in a batch."""
-        for signature, words in () if self._told else batch.rows.items():
+        for signature, words in () if self._reported else batch.rows.items():
             found = self._first(np.asarray(words, dtype=np.int64).reshape(-1))
             if found is not None:
-                self._told = True
+                self._reported = True
                 self._report(_no_number(found, signature))
                 return
 
@@ -55,7 +55,7 @@ class Numbers:
 
 
 def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
-    """Tells of the first such number in facts that the program speaks of.
+    """Reports the first such number in facts that the program reads.
 
     >>> limit = Fact("limit", ("7.5",))
     >>> [found.message for found in in_facts([limit], Names({}, frozenset({limit.signature})))]

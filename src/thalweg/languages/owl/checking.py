@@ -27,7 +27,7 @@ from thalweg.planning import topology
 from thalweg.planning.choose_topology import USUAL, Choice, Costs, lay_out, moved
 
 LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
-"""The bolts of a taxonomy; None where classes are told apart by the sides that they are on, and by nothing else."""
+"""The bolts of a taxonomy; None where classes differ by the sides that they are on, and by nothing else."""
 
 _CORRECT = "correct one of these axioms, or leave them: each fact that breaks one will be reported as a clash"
 TOLD = frozenset({Predicate(INCONSISTENT, 3)})
@@ -116,7 +116,7 @@ def _seen(literal: Literal, window: int) -> Literal:
 
 
 def _outside(name: str, ontology: Ontology, closed: Negative, triples: Sequence[Triple]) -> Iterator[Diagnostic]:
-    """What the checks do not look at, by name; what is left out for one reason is told together."""
+    """What the checks do not look at, by name; what is left out for one reason is reported together."""
     by_reason: dict[str, list[str]] = {}
     for axiom, reason in closed.skipped:
         by_reason.setdefault(reason, []).append(axiom_text(axiom))

@@ -5,6 +5,7 @@ cannot read. They have no algebra here, and are evaluated all the same.
 """
 
 from collections.abc import Iterator
+from logging import getLogger
 from typing import Any, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Rejected
@@ -23,11 +24,16 @@ def translate(text: str) -> Any:
     except ImportError:
         message = "continuous queries need the package `rdflib`, which is not installed"
         raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[rspql]'`")]) from None
+    # It logs what it thinks of IRIs, which pyoxigraph has judged already.
+    log = getLogger("rdflib.term")
+    before, log.disabled = log.disabled, True
     # What its parser and its translation raise has no common class; the query is known to be valid SPARQL.
     try:
         return translateQuery(parseQuery(text))
     except Exception:
         return None
+    finally:
+        log.disabled = before
 
 
 def unbound(algebra: Any) -> Iterator[str]:

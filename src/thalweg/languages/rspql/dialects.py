@@ -20,13 +20,21 @@ _UNBOUNDED: Final = "a window has an end: RSP-QL has no unbounded ones"
 
 def c_sparql_stream(stream: Token, inside: Sequence[Token], text: str, span: Span) -> Diagnostic:
     """`FROM STREAM <s> [RANGE 5s STEP 1s]`."""
-    said, note = _window(inside, text)
-    return Diagnostic(
-        "E601",
-        "`FROM STREAM` is C-SPARQL: in RSP-QL a window has a name, and patterns say which window they look at",
-        span,
-        help=f"write `FROM NAMED WINDOW :w ON STREAM {stream.text} {said}`, and in the query `WINDOW :w {{ … }}`{note}",
-    )
+    message = "`FROM STREAM` is C-SPARQL: in RSP-QL a window has a name, and patterns say which window they look at"
+    return _translated(message, stream, _window(inside, text), "and in the query", span)
+
+
+def cqels_stream(stream: Token, inside: Sequence[Token], text: str, span: Span) -> Diagnostic:
+    """`STREAM <s> [RANGE 5s] { … }`."""
+    message = "`STREAM` in a pattern is CQELS-QL: in RSP-QL windows are declared before the query"
+    return _translated(message, stream, _window(inside, text), "before `WHERE`, and here", span)
+
+
+def _translated(message: str, stream: Token, window: tuple[str, str], then: str, span: Span) -> Diagnostic:
+    extent, note = window
+    joint = ", " if then.startswith("and") else " "
+    clause = f"write `FROM NAMED WINDOW :w ON STREAM {stream.text} {extent}`{joint}{then} `WINDOW :w {{ … }}`{note}"
+    return Diagnostic("E601", message, span, help=clause)
 
 
 def c_sparql_register(name: str, span: Span) -> Diagnostic:
@@ -36,18 +44,6 @@ def c_sparql_register(name: str, span: Span) -> Diagnostic:
         "`REGISTER QUERY` is C-SPARQL: RSP-QL says which rows of each window are output",
         span,
         help=f"write `REGISTER RSTREAM {name} AS`; `ISTREAM` outputs new rows only, and `DSTREAM` those that are gone",
-    )
-
-
-def cqels_stream(stream: Token, inside: Sequence[Token], text: str, span: Span) -> Diagnostic:
-    """`STREAM <s> [RANGE 5s] { … }`."""
-    said, note = _window(inside, text)
-    return Diagnostic(
-        "E601",
-        "`STREAM` in a pattern is CQELS-QL: in RSP-QL windows are declared before the query",
-        span,
-        help=f"write `FROM NAMED WINDOW :w ON STREAM {stream.text} {said}` before `WHERE`, and here "
-        f"`WINDOW :w {{ … }}`{note}",
     )
 
 

@@ -6,7 +6,7 @@
     WHERE { WINDOW :w { ?s :value ?v } }                       `GRAPH :w { … }` in `text`
 
 A CONSTRUCT is a SELECT of the variables of its `template`: each row makes the triples of the template. Blank nodes in
-it are new for every row; without any, the rows are DISTINCT.
+it are new for every row; without any, and without a limit, the rows are DISTINCT.
 
 Of `text` and its `algebra` every window is a named graph with the window's name. `WINDOW ?w` has become a `GRAPH ?w`
 beside `VALUES ?w` with the windows, and `GRAPH ?g` has a `FILTER` that leaves the windows out: so both mean, in a

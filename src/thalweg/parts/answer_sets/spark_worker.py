@@ -4,6 +4,7 @@ What a worker needs to go on elsewhere is what its windows still hold. While it 
 is solved: the answers of those windows have been given.
 """
 
+import atexit
 import json
 import os
 from collections import deque
@@ -41,7 +42,7 @@ class AnswerSetWorker:
         self._spread = job.spread_of(bucket)
         program = _program(job.source, job.inputs, job.background)
         part = program.part(self._spread.piece.rules, self._spread.piece.inputs)
-        self._held = Held(evaluator(part, job.options, job.frame, tuple(job.share(bucket)), _crew()))
+        self._held = Held(evaluator(part, job.options, job.frame, tuple(job.share(bucket)), _solver_pool()))
         self._inbox = Inbox(job, stage, bucket, self._held.dictionary, lambda run: run.signature)
         self._windowed = Windowed(
             self._held, Inputs(part), job.frame, job.settings.first, listen=self._answered, repeats=self._repeated
@@ -154,9 +155,11 @@ class AnswerSetWorker:
 
 
 @cache
-def _crew() -> SolverPool:
+def _solver_pool() -> SolverPool:
     """Processes beside each of Spark's, which may work for others at the same time; they end with it."""
-    return SolverPool(os.cpu_count() or 1)
+    pool = SolverPool(os.cpu_count() or 1)
+    atexit.register(pool.close)
+    return pool
 
 
 @lru_cache(maxsize=4)

@@ -9,9 +9,9 @@ skipped, so that one timestamp that is far off does not make a million lines. Wh
 stream alone, and not on the steps in which time passes.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import Diagnostic
@@ -55,7 +55,8 @@ class Continuous:
         self._streams = streams
         self._report = report
         self._constructed = Constructed(query) if query.form == "CONSTRUCT" else None
-        self._rows: Counter[Row] = Counter()
+        # What an RSTREAM outputs: its rows as text, in order.
+        self._texts: list[str] = []
         self._closings: tuple[Closings, ...] = ()
         # For each window the last tick at which a fact came.
         self._filled: list[int | None] = [None] * len(query.windows)
@@ -127,30 +128,31 @@ class Continuous:
         """The answer of an evaluation; None where nothing is output."""
         rows = self.evaluator.evaluate(tick)
         changed = rows if self._constructed is None else self._constructed.change(rows)
+        begin, end = (list(map(self._text, some)) for some in changed)
         if self.query.output == "RSTREAM":
-            self._rows.update(changed.begin)
-            self._rows.subtract(changed.end)
-            for row in changed.end:
-                if not self._rows[row]:
-                    del self._rows[row]
-            return self._shaped(tick, self._rows.elements(), bool(self._rows))
+            self._texts = _with_changes(self._texts, begin, end)
+            return self._shaped(tick, self._texts, bool(self._texts))
         is_new = self.query.output == "ISTREAM"
-        some = changed.begin if is_new else changed.end
+        some = sorted(begin if is_new else end)
         return self._shaped(tick, some, is_new) if some else None
 
-    def _shaped(self, tick: int, rows: Iterable[Row], holds: bool) -> QueryAnswer:
+    def _text(self, row: Row) -> str:
+        """A row as it is output: an object of JSON, or a fact; that of an ASK is empty."""
+        if self.query.form == "CONSTRUCT":
+            return fact_text(row)
+        pairs = zip(self.query.columns, row, strict=True) if row else ()
+        bound = [f"{quoted(name)}:{quoted(value)}" for name, value in pairs if value is not None]
+        return f"{{{','.join(bound)}}}"
+
+    def _shaped(self, tick: int, texts: Sequence[str], holds: bool) -> QueryAnswer:
         assert self.first is not None
         start = max(self.first, tick - self.query.widest + 1)
         match self.query.form:
             case "SELECT":
-                return Bindings(tick, start, tuple(sorted(self._spelled(row) for row in rows)))
+                return Bindings(tick, start, tuple(texts))
             case "CONSTRUCT":
-                return ConstructedGraph(tick, start, tuple(sorted(map(fact_text, rows))))
+                return ConstructedGraph(tick, start, tuple(texts))
         return Truth(tick, start, holds)
-
-    def _spelled(self, row: Row) -> str:
-        bound = {name: value for name, value in zip(self.query.columns, row, strict=True) if value is not None}
-        return json.dumps(bound, ensure_ascii=False, separators=(",", ":"))
 
     def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
         """What `advance` gives is the output."""
@@ -188,7 +190,7 @@ class Continuous:
             "empty": self._empty,
             "passed": self._passed,
             "constructed": None if self._constructed is None else self._constructed.save(),
-            "rows": list(self._rows.items()),
+            "texts": self._texts,
         }
         return frame([encode(about, {}), self.evaluator.snapshot()])
 
@@ -201,8 +203,25 @@ class Continuous:
         self._empty, self._passed = saved["empty"], saved["passed"] and tuple(saved["passed"])
         if self._constructed is not None:
             self._constructed.load(saved["constructed"])
-        self._rows = Counter({tuple(row): count for row, count in saved["rows"]})
+        self._texts = saved["texts"]
         self.evaluator.resume(evaluator)
+
+
+def _with_changes(texts: list[str], begin: list[str], end: list[str]) -> list[str]:
+    """A bag in order with what begins and without what ends.
+
+    >>> _with_changes(["a", "a", "b"], ["c"], ["a"])
+    ['a', 'b', 'c']
+    """
+    gone = Counter(end)
+    kept = []
+    for text in texts if gone else ():
+        if gone[text] > 0:
+            gone[text] -= 1
+        else:
+            kept.append(text)
+    # What stays is in order, so that sorting is little more than a merge.
+    return sorted((kept if end else texts) + begin)
 
 
 def _passed_over(first: int, last: int) -> Diagnostic:

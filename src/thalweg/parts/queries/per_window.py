@@ -134,7 +134,7 @@ class PerWindow:
         self._triples = Triples(report)
         self._store = SparqlStore(window.name for window in query.windows)
         self._store.extend(self._triples.of(background.default))
-        for name, facts in background.named:
+        for name, facts in ((name, facts) for name, facts in background.named if is_known(name)):
             self._store.add_graph(name)
             self._store.extend(self._triples.of(facts), name)
         self._named = None if query.named is None else [*query.named, *(window.name for window in query.windows)]

@@ -51,12 +51,11 @@ class StreamsRead:
         return self._meant[stream]
 
     def summary(self) -> Iterator[Diagnostic]:
-        """The streams that never came, where others did."""
-        came = [one for one in self._came if one is not None]
-        if not self._came or any(self._meant[one] for one in self._came):
-            return
-        for written in self._written:
-            yield self._unknown(written, came, "W610")
+        """The streams of the query that never came, and that the run was not given, where others came."""
+        meant = {written for stream in self._came for written in self._meant[stream]}
+        for written in self._written if self._came else ():
+            if written not in meant and not self._has(written, self._given):
+                yield self._unknown(written, [one for one in self._came if one is not None], "W610")
 
     @staticmethod
     def _has(written: str, streams: Iterable[str]) -> bool:

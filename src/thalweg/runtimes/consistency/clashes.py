@@ -1,7 +1,7 @@
 """Clashes as answers: who breaks which axiom, because of what, and until when.
 
-The engine tells which clashes begin and end. Reasons are looked for when a clash begins; where every tick is told, they
-are looked for again when one of their facts no longer counts while the clash goes on.
+The engine says which clashes begin and end. Reasons are looked for when a clash begins; where every tick is output,
+they are looked for again when one of their facts no longer counts while the clash goes on.
 """
 
 import json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 About = Callable[[Sequence[str]], Iterable[TimedFact]]
-"""The facts that speak of some things."""
+"""The facts about some things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Clash:
         return cls(data["individual"], data["axiom"], None if because is None else tuple(because), data.get("other"))
 
 
-# What is told -------------------------------------------------------------------------------------------------------
+# What is output -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def as_clashes(block: AnswerBlock) -> AnswerBlock:
     return made
 
 
-# From changes to what is told ---------------------------------------------------------------------------------------
+# From changes to what is output -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +165,21 @@ class Tracker:
         return broken not in self._known or self._known[broken].until != until
 
     def take(self, now: int, shed: tuple[str, ...], changes: "Iterable[Delta]") -> list[TextDelta]:
-        """What to tell of some changes, the last of which may be at `now`."""
-        told: list[TextDelta] = []
+        """What to output for some changes, the last of which may be at `now`."""
+        found: list[TextDelta] = []
         begun: list[Broken] = []
         for change in changes:
             ended, unknown = ([self._end(Broken(*fact.args)) for fact in some] for some in (change.end, change.unknown))
             begun += (Broken(*fact.args) for fact in change.begin)
-            told.append(TextDelta(change.tick, [], ended, unknown, change.shed))
+            found.append(TextDelta(change.tick, [], ended, unknown, change.shed))
         renewed = self._outlived(now)
         if not (begun or renewed):
-            return told
-        if not told or (renewed and told[-1].tick < now):
-            told.append(TextDelta(now, shed=shed))
-        told[-1].end_text.extend(self._known[broken].text for broken in renewed)
-        told[-1].begin_text.extend(self._explained([*begun, *renewed]))
-        return told
+            return found
+        if not found or (renewed and found[-1].tick < now):
+            found.append(TextDelta(now, shed=shed))
+        found[-1].end_text.extend(self._known[broken].text for broken in renewed)
+        found[-1].begin_text.extend(self._explained([*begun, *renewed]))
+        return found
 
     def _end(self, broken: Broken) -> str:
         known = self._known.pop(broken)
@@ -237,10 +237,10 @@ class Explaining:
         )
 
     def advance(self, to: int, batches: "list[Batch]") -> list[TextDelta]:
-        told: list[TextDelta] = []
+        found: list[TextDelta] = []
         while (stop := self._tracker.stop(to, self._engine.settle_at)) is not None:
-            told += self._step(stop, [])
-        return told + self._step(to, batches)
+            found += self._step(stop, [])
+        return found + self._step(to, batches)
 
     def snapshot(self) -> bytes:
         """The state of the engine, and which clashes go on."""

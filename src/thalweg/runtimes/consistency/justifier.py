@@ -37,7 +37,7 @@ class Justifier:
         self._known: dict[tuple[str, bool, tuple[Fact, ...]], tuple[int, ...]] = {}
 
     def because(self, broken: Broken, facts: Sequence[TimedFact]) -> tuple[TimedFact, ...]:
-        """A smallest set of facts that break the axiom, by those that speak of who breaks it."""
+        """A smallest set of facts that break the axiom, from those about the individuals that break it."""
         best: dict[Fact, TimedFact] = {}
         for dated in sorted(facts, key=_lasting_longest):
             pattern = _pattern(dated.fact, broken)

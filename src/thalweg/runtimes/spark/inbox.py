@@ -109,7 +109,7 @@ class Inbox:
         return read_words(lists, self.words)
 
     def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
-        """Late facts are told by the first stage that they are sent to, and there by one bucket."""
+        """Late facts are reported by the first stage that they are sent to, and there by one bucket."""
         job = self._job
         if run.signature in job.supplied or not job.is_first(run.signature, self._stage, run.route, self._bucket):
             return

@@ -64,8 +64,8 @@ class Outcome:
 
     batches: int = 0
     answers: int = 0
-    late_told: Diagnostic | None = None
-    shed_told: Diagnostic | None = None
+    late_warning: Diagnostic | None = None
+    shed_warning: Diagnostic | None = None
     malformed: Diagnostic | None = None
 
 
@@ -83,7 +83,7 @@ def run(
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
-    `start` makes whoever does the work of a bucket; what comes in is shown to whoever wants a `look` at it.
+    `start` makes the worker of a bucket; `look` makes a function that sees every batch that comes in.
     A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
@@ -177,8 +177,8 @@ def _stop(query: "StreamingQuery") -> None:
 
 def _beat(shown: Watch, feeder: Feeder) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
-        told = delivery.done.tick
-        shown.beat(told, feeder.facts, max(0, feeder.watermark.of() - told))
+        last = delivery.done.tick
+        shown.beat(last, feeder.facts, max(0, feeder.watermark.of() - last))
 
     return beat
 
@@ -232,7 +232,7 @@ def failure(error: Exception) -> Failed:
         # An error of Java is spelled by Java, which may be what went away.
         text = "the Java process has ended"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if "Error" in line or "Exception" in line]
-    reason = [*lines[:1], *told][-1] if lines else ""
+    errors = [line for line in lines if "Error" in line or "Exception" in line]
+    reason = [*lines[:1], *errors][-1] if lines else ""
     help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
     return Failed(Diagnostic("E407", f"the run failed in Spark: {reason}", help=help_))

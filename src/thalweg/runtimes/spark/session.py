@@ -79,7 +79,7 @@ TUNED: Final = {
     "spark.python.worker.reuse": "true",
     f"{_STATE}.providerClass": f"{_EXECUTION}.state.RocksDBStateStoreProvider",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
-    # Time is told by heartbeats; a batch without data would do nothing.
+    # Heartbeats carry the time; a batch without data would do nothing.
     f"{_STREAMING}.noDataMicroBatches.enabled": "false",
     f"{_STREAMING}.minBatchesToRetain": "10",
     # Listing a folder a hundred times a second, as Spark would, keeps a third of a core busy.
@@ -215,7 +215,7 @@ def patient(master: str) -> str:
 
 
 def check_master(master: str) -> None:
-    """Refuses what is no master, and one that does not answer: Spark itself would try for a minute."""
+    """Refuses an invalid address, and a master that does not answer: Spark itself would try for a minute."""
     if master.startswith("spark://"):
         if not any(_answers(address) for address in master.removeprefix("spark://").split(",")):
             message = f"no response from a Spark master at `{master}`"
@@ -289,7 +289,7 @@ def _launch(conf: "SparkConf", verbose: bool, places: dict[str, str]) -> Any:
 
 
 class _ToLog(logging.Filter):
-    """What py4j tells at length when Java is gone goes to the log; it speaks in the name of everybody, too."""
+    """What py4j says at length when Java is gone goes to the log; it uses the root logger, too."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if "py4j" not in record.pathname:
@@ -378,9 +378,9 @@ def _installed(name: str) -> bool:
 
 def _failed(error: Exception, complaint: str = "") -> Failed:
     java = getattr(error, "java_exception", None)
-    told = complaint or (java.getMessage() if java is not None else None) or str(error)
+    reason = complaint or (java.getMessage() if java is not None else None) or str(error)
     help_ = f"the log is `{log_file()}`; `--verbose` shows it"
-    return Failed(Diagnostic("E407", f"Spark did not start: {told.strip().splitlines()[0]}", help=help_))
+    return Failed(Diagnostic("E407", f"Spark did not start: {reason.strip().splitlines()[0]}", help=help_))
 
 
 def _complaint(start: int) -> str:

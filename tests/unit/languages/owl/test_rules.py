@@ -268,6 +268,11 @@ def text_of(profile: str) -> str:
     return files("thalweg.languages.owl").joinpath("rules", f"{profile}.lars").read_text(encoding="utf-8")
 
 
+@cache
+def table_of(profile: str) -> Program:
+    return lars.read(Source(f"{profile}.lars", text_of(profile)))
+
+
 def names_in(profile: str) -> list[str]:
     return NAME.findall(text_of(profile))
 
@@ -275,9 +280,8 @@ def names_in(profile: str) -> list[str]:
 @cache
 def alone(profile: str, name: str) -> Program:
     """One rule of a table, and what rules share: facts, and predicates that conclude nothing about the data."""
-    source = Source(f"{profile}.lars", text_of(profile))
-    program = lars.read(source)
-    places = [*((found.start(), found[1]) for found in NAME.finditer(source.text)), (len(source.text), "")]
+    program, text = table_of(profile), text_of(profile)
+    places = [*((found.start(), found[1]) for found in NAME.finditer(text)), (len(text), "")]
     start, end = next((at, after) for (at, found), (after, _) in pairwise(places) if found == name)
     return Program(
         tuple(
@@ -286,7 +290,7 @@ def alone(profile: str, name: str) -> Program:
             if rule.head.predicate not in ("triple", "inconsistent") or start < rule.span.start < end
         ),
         tuple(fact for fact in program.background if fact.predicate != "triple")
-        + lars.read(Source("facts", "\n".join([*prefixes(), *ground(source.text[start:end])]))).background,
+        + lars.read(Source("facts", "\n".join([*prefixes(), *ground(text[start:end])]))).background,
     )
 
 
