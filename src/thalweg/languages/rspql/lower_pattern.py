@@ -1,0 +1,561 @@
+"""Graph patterns as rules.
+
+    { A B }                    literals of both: join
+    { A } UNION { B }          alternatives of both
+    A OPTIONAL { B }           alternatives of A with B, and A with `not` B
+    A MINUS { B }              A with `not` B, for alternatives that share a variable
+    FILTER (NOT) EXISTS { B }  A with (`not`) B
+    FILTER(?v > 30)            a condition of the input that binds ?v
+    FILTER(?v > ?w)            a step on the solutions; where rules must know it, a sieve
+    BIND(?v + 1 AS ?w)         the same
+    { SELECT DISTINCT ?s … }   a rule whose head has only ?s
+
+What is not exact as rules is noted as an obstacle, and the rest is looked at all the same.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Final
+
+from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Not, Now, Rule, Variable
+from thalweg.languages.rspql.alternative import Alternative, joined, renamed
+from thalweg.languages.rspql.lower_expression import (
+    UnsteadyError,
+    asked,
+    conjuncts,
+    has_pattern,
+    kind,
+    pattern_variables,
+    term_of,
+    variables,
+)
+from thalweg.languages.rspql.lowered import Answer, Asked, Graph, Input, Sieve, Step
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate, interned
+from thalweg.model.rdf import RDF_TYPE
+
+_MOST: Final = 64
+"""Alternatives of one pattern: each OPTIONAL may double them."""
+_MOST_MADE: Final = 3
+_PLAIN_PATTERNS: Final = ("BGP", "Join", "Union", "Graph", "ToMultiSet", "values")
+
+Alternatives = list[Alternative]
+
+
+class PatternRules:
+    """Collects inputs, rules, facts and sieves while patterns are looked at."""
+
+    def __init__(self, windows: Sequence[str], graphs: Sequence[str], obstacle: Callable[[str, str], None]) -> None:
+        """`windows` are the names of the windows, `graphs` those of the background that the query may see.
+
+        `obstacle` takes a sentence, and the keyword that it is about.
+        """
+        self._windows = {name: number for number, name in enumerate(windows)}
+        self._graphs = graphs
+        self._obstacle = obstacle
+        self._inputs: dict[tuple[Graph, str, tuple[tuple[int, Asked], ...]], Input] = {}
+        self._nodes: dict[Graph, str] = {}
+        self.rules: list[Rule] = []
+        self.facts: list[Fact] = []
+        self.sieves: list[Sieve] = []
+        self._made = 0
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The inputs that rules read."""
+        used = {
+            literal.atom.signature if isinstance(literal, Now) else literal.formula.atom.signature
+            for rule in self.rules
+            for literal in rule.body
+            if isinstance(literal, Now | Not)
+        }
+        return tuple(each for each in self._inputs.values() if each.signature in used)
+
+    # Patterns -------------------------------------------------------------------------------------------------------
+
+    def pattern(self, node: Any, graph: Graph) -> Alternatives:
+        """The alternatives of a pattern in a graph."""
+        found = self._pattern(node, graph)
+        if len(found) > _MOST:
+            self._obstacle(f"the pattern has {len(found)} alternatives; the limit is {_MOST}", "OPTIONAL")
+            return found[:1]
+        return found
+
+    def _pattern(self, node: Any, graph: Graph) -> Alternatives:
+        match kind(node):
+            case "BGP":
+                found = [Alternative()]
+                for triple in node.triples:
+                    found = self.join(found, self.triple(*triple, graph))
+                return found
+            case "Join":
+                return self.join(self.pattern(node.p1, graph), self.pattern(node.p2, graph))
+            case "Union":
+                return self.pattern(node.p1, graph) + self.pattern(node.p2, graph)
+            case "Graph":
+                return self._in_graph(node)
+            case "Filter":
+                return self.filter(self.pattern(node.p, graph), node.expr, graph)
+            case "LeftJoin":
+                return self._optional(
+                    self.pattern(node.p1, graph), self.pattern(node.p2, graph), list(conjuncts(node.expr)), graph
+                )
+            case "Minus":
+                return self._minus(self.pattern(node.p1, graph), self.pattern(node.p2, graph))
+            case "Extend":
+                return self.extend(self.pattern(node.p, graph), node.expr, str(node.var))
+            case "ToMultiSet":
+                return self._values(node.p.res) if kind(node.p) == "values" else self._selection(node.p, graph)
+        self._obstacle(
+            f"{_CALLED.get(kind(node), kind(node))} cannot be written as rules", _KEYWORDS.get(kind(node), "")
+        )
+        return []
+
+    def _in_graph(self, node: Any) -> Alternatives:
+        if kind(node.term) != "Variable":
+            name = term_of(node.term)
+            return self.pattern(node.p, self._windows.get(name, name))
+        found: Alternatives = []
+        if kind(node.p) == "BGP" and not node.p.triples:
+            self._obstacle("an empty pattern in every graph cannot be written as rules", "GRAPH")
+        for name in (*self._windows, *self._graphs):
+            named = [Alternative(constants={str(node.term): name})]
+            found += self.join(named, self.pattern(node.p, self._windows.get(name, name)))
+        return found
+
+    def join(self, left: Alternatives, right: Alternatives) -> Alternatives:
+        """Every pair that agrees."""
+        found = []
+        for one, other in ((a, b) for a in left for b in right):
+            shared = one.bound & other.bound
+            ones = self._settled(one) if one.made & shared else [one]
+            others = self._settled(other) if other.made & shared else [other]
+            found += [both for a in ones for b in others if (both := joined(a, b)) is not None]
+        return found
+
+    def extend(self, found: Alternatives, expression: Any, name: str) -> Alternatives:
+        """BIND: a step; a variable or a constant is known at once."""
+        return [self._extended(each, expression, name) for each in found]
+
+    def _extended(self, each: Alternative, expression: Any, name: str) -> Alternative:
+        if kind(expression) in ("URIRef", "Literal"):
+            return replace(each, constants={**each.constants, name: term_of(expression)})
+        if kind(expression) == "Variable" and str(expression) in each.constants:
+            return replace(each, constants={**each.constants, name: each.constants[str(expression)]})
+        condition = self._asked(expression, each)
+        if condition is None:
+            return each
+        return replace(each, steps=(*each.steps, Step(condition, name)), made=each.made | {name})
+
+    def _asked(self, expression: Any, each: Alternative) -> Asked | None:
+        """An expression over the variables of an alternative; None where it cannot be asked."""
+        if has_pattern(expression):
+            self._obstacle("EXISTS inside another expression cannot be written as rules", "EXISTS")
+            return None
+        try:
+            return asked(expression, each.bound)
+        except UnsteadyError as unsteady:
+            self._obstacle(f"{unsteady} is not decided by its arguments alone", str(unsteady))
+            return None
+
+    # Conditions -----------------------------------------------------------------------------------------------------
+
+    def filter(self, found: Alternatives, expression: Any, graph: Graph) -> Alternatives:
+        """FILTER: what must all be true, one after the other."""
+        for condition in conjuncts(expression):
+            found = [kept for each in found for kept in self._restricted(each, condition, graph)]
+        return found
+
+    def _restricted(self, each: Alternative, condition: Any, graph: Graph) -> Alternatives:
+        positive, inner = _as_exists(condition)
+        if inner is not None:
+            return self._exists(each, inner, positive, graph)
+        if (decided := _decided(condition, each)) is not None:
+            return [each] if decided else []
+        test = self._asked(condition, each)
+        if test is None:
+            return [each]
+        if len(test.known) == 1 and test.known[0] in each.names and (pushed := self._pushed(each, test)) is not None:
+            return [pushed]
+        return [replace(each, steps=(*each.steps, Step(test)))]
+
+    def _pushed(self, each: Alternative, test: Asked) -> Alternative | None:
+        """A condition on one variable is one on the input that binds it, where it is an object if possible."""
+        places = [
+            (column, place, known)
+            for place, literal in enumerate(each.body)
+            if isinstance(literal, Now) and (known := self._input_of(literal.atom)) is not None
+            for column, arg in enumerate(literal.atom.args)
+            if arg == Variable(test.known[0])
+        ]
+        if not places:
+            return None
+        column, place, known = max(places, key=lambda one: one[:1])
+        conditions = tuple(sorted({*known.conditions, (column, test)}, key=repr))
+        narrow = self._input(known.graph, known.takes, known.signature.arity, conditions)
+        literal = each.body[place]
+        assert isinstance(literal, Now)
+        changed = Now(Atom(narrow.name, literal.atom.args))
+        return replace(each, body=(*each.body[:place], changed, *each.body[place + 1 :]))
+
+    def _exists(self, each: Alternative, pattern: Any, positive: bool, graph: Graph) -> Alternatives:
+        """A with, or without, a solution of a pattern in which the variables of A have their values."""
+        conditions: list[Any] = []
+        if kind(pattern) == "Filter":
+            conditions, pattern = list(conjuncts(pattern.expr)), pattern.p
+        if not _is_plain(pattern):
+            self._obstacle("only joins, UNION and FILTER inside of EXISTS can be written as rules", "EXISTS")
+            return [each]
+        others = self._partners(self.pattern(pattern, graph), conditions, graph)
+        shared = each.made & pattern_variables([pattern, conditions])
+        found = []
+        for one in self._settled(each) if shared else [each]:
+            pairs = [self._paired(one, other, across, graph) for other, across in others]
+            atoms = [atom for partners in pairs for partner in partners for atom in self._present(one, partner)]
+            if not positive:
+                found.append(one.also(*map(Not, atoms)))
+            elif len(atoms) == 1:
+                found.append(one.also(*atoms))
+            elif atoms:
+                name, args = self._fresh("some"), tuple(map(Variable, sorted(one.names)))
+                for atom in atoms:
+                    self._rule(name, args, (*one.body, atom))
+                found.append(one.also(Now(Atom(name, args))))
+        return found
+
+    def _optional(self, left: Alternatives, right: Alternatives, conditions: list[Any], graph: Graph) -> Alternatives:
+        others = self._partners(right, conditions, graph)
+        names = frozenset().union(*(other.bound for other, _ in others))
+        found: Alternatives = []
+        for one in (each for some in left for each in (self._settled(some) if some.made & names else [some])):
+            missing: list[Literal] = []
+            for other, across in others:
+                for partner in self._paired(one, other, across, graph):
+                    both = joined(one, partner) if not across else replace(partner, steps=one.steps, made=one.made)
+                    if both is not None:
+                        found.append(both)
+                    missing += map(Not, self._present(one, partner))
+            found.append(one.also(*missing))
+        return found
+
+    def _partners(
+        self, found: Alternatives, conditions: list[Any], graph: Graph
+    ) -> list[tuple[Alternative, list[Any]]]:
+        """Alternatives that stand under a negation, without steps, and the conditions that look at others too."""
+        partners = []
+        for each in found:
+            inside = [one for one in conditions if not has_pattern(one) and variables(one) <= each.bound]
+            across = [one for one in conditions if one not in inside]
+            partners += [
+                (settled, across)
+                for kept in self._restricted_by(each, inside, graph)
+                for settled in self._settled(kept)
+            ]
+        return partners
+
+    def _paired(self, one: Alternative, other: Alternative, across: list[Any], graph: Graph) -> Alternatives:
+        """A partner as it is, or together with its first half where conditions look at both."""
+        if not across:
+            return [other]
+        both = joined(replace(one, steps=(), made=frozenset()), other)
+        if both is None:
+            return []
+        if one.made & frozenset().union(*map(variables, across)):
+            self._obstacle("a condition in OPTIONAL or EXISTS looks at a variable of BIND", "BIND")
+            return []
+        return [each for some in self._restricted_by(both, across, graph) for each in self._settled(some)]
+
+    def _restricted_by(self, each: Alternative, conditions: Iterable[Any], graph: Graph) -> Alternatives:
+        found = [each]
+        for condition in conditions:
+            found = [kept for some in found for kept in self._restricted(some, condition, graph)]
+        return found
+
+    def _present(self, one: Alternative, other: Alternative) -> list[Now]:
+        """An atom that holds where there is a solution of another alternative that agrees; none where none can."""
+        if any(other.constants.get(name, value) != value for name, value in one.constants.items()):
+            return []
+        other = other.given(one.constants)
+        shared = sorted(one.names & other.certain)
+        name = self._fresh("some")
+        head = tuple(Constant(other.constants[each]) if each in other.constants else Variable(each) for each in shared)
+        self._rule(name, head, other.body)
+        return [Now(Atom(name, tuple(map(Variable, shared))))]
+
+    def _minus(self, left: Alternatives, right: Alternatives) -> Alternatives:
+        found: Alternatives = []
+        rights = [each for some in right for each in self._settled(some)]
+        for one in left:
+            shared = one.made & frozenset().union(*(each.bound for each in rights))
+            for each in self._settled(one) if shared else [one]:
+                # Without a variable in common nothing is taken away.
+                others = [other for other in rights if each.certain & other.certain]
+                found.append(each.also(*(Not(atom) for other in others for atom in self._present(each, other))))
+        return found
+
+    # Rows that rules must know ----------------------------------------------------------------------------------------
+
+    def _settled(self, each: Alternative) -> Alternatives:
+        """The same without steps: the rows that remain after them are facts."""
+        if not each.steps:
+            return [each]
+        made = sorted(each.made)
+        if len(made) > _MOST_MADE:
+            self._obstacle(f"more than {_MOST_MADE} variables of BIND are used together", "BIND")
+            return []
+        answer = self.answer(each)
+        subsets = [frozenset(some) for size in range(len(made), -1, -1) for some in combinations(made, size)]
+        targets, found = [], []
+        for some in subsets:
+            columns = (*each.columns, *sorted(some))
+            name = self._fresh("sieved")
+            targets.append((interned(name, len(columns)), columns))
+            atom = Now(Atom(name, tuple(map(Variable, columns))))
+            found.append(Alternative((atom,), each.names | some, each.witnesses, each.constants))
+        self.sieves.append(Sieve(answer, tuple(targets)))
+        return found
+
+    def answer(self, each: Alternative, columns: tuple[str, ...] | None = None, name: str | None = None) -> Answer:
+        """A rule for an alternative, with all that is bound in its head, or only some of it."""
+        shown = each.columns if columns is None else columns
+        name = name or self._fresh("rows")
+        self._rule(name, tuple(map(Variable, shown)), each.body)
+        return Answer(interned(name, len(shown)), shown, tuple(sorted(each.constants.items())), each.steps)
+
+    # Sub-selects and values -------------------------------------------------------------------------------------------
+
+    def _selection(self, node: Any, graph: Graph) -> Alternatives:
+        distinct = kind(node) == "Distinct"
+        inside = node.p if distinct else node
+        while kind(inside) == "OrderBy":
+            inside = inside.p
+        if kind(inside) != "Project" or kind(inside.p) == "OrderBy":
+            self._obstacle("a sub-select with LIMIT, OFFSET or REDUCED cannot be written as rules", "LIMIT")
+            return []
+        kept = frozenset(map(str, inside.PV))
+        found = []
+        for some in self.pattern(inside.p, graph):
+            for each in self._settled(some):
+                others = {name: self._variable() for name in (each.names | each.witnesses) - kept}
+                found.append(renamed(each, others, kept))
+        return self.distinct(found) if distinct else found
+
+    def distinct(self, found: Alternatives) -> Alternatives:
+        """One predicate for all alternatives that bind the same variables."""
+        names: dict[tuple[Any, ...], tuple[str, Alternative]] = {}
+        for each in found:
+            columns = tuple(sorted(each.names))
+            key = columns, tuple(sorted(each.constants.items()))
+            if key not in names:
+                name = self._fresh("distinct")
+                atom = Now(Atom(name, tuple(map(Variable, columns))))
+                names[key] = name, Alternative((atom,), each.names, frozenset(), each.constants)
+            self.answer(each, columns, names[key][0])
+        return [each for _, each in names.values()]
+
+    def _values(self, rows: Iterable[Any]) -> Alternatives:
+        """VALUES: constants, or facts with the number of their row where there are several."""
+        groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for row in rows:
+            known = {str(name): term_of(value) for name, value in row.items() if kind(value) in ("URIRef", "Literal")}
+            columns = tuple(sorted(known))
+            groups.setdefault(columns, []).append(tuple(known[name] for name in columns))
+        found = []
+        for columns, group in groups.items():
+            if len(group) == 1 or not columns:
+                found += [Alternative(constants=dict(zip(columns, row, strict=True))) for row in group]
+                continue
+            name, witness = self._fresh("values"), self._variable()
+            self.facts += [Fact(name, (*row, str(number))) for number, row in enumerate(group)]
+            atom = Now(Atom(name, (*map(Variable, columns), Variable(witness))))
+            found.append(Alternative((atom,), frozenset(columns), frozenset((witness,))))
+        return found
+
+    # Triples ----------------------------------------------------------------------------------------------------------
+
+    def triple(self, subject: Any, predicate: Any, thing: Any, graph: Graph) -> Alternatives:
+        """A triple pattern, whose predicate may be a path."""
+        match kind(predicate):
+            case "URIRef" | "Variable" | "BNode":
+                return [self._atom(subject, predicate, thing, graph)]
+            case "InvPath":
+                return self.triple(thing, predicate.arg, subject, graph)
+            case "AlternativePath":
+                return [each for path in predicate.args for each in self.triple(subject, path, thing, graph)]
+            case "SequencePath":
+                found, start = [Alternative()], subject
+                for number, path in enumerate(predicate.args):
+                    end = thing if number == len(predicate.args) - 1 else Between(self._variable())
+                    found, start = self.join(found, self.triple(start, path, end, graph)), end
+                return found
+            case "MulPath":
+                return [self._closure(subject, predicate, thing, graph)]
+            case "NegatedPath":
+                return self._other_predicates(subject, predicate, thing, graph)
+        self._obstacle(f"the path {predicate} cannot be written as rules", "")
+        return []
+
+    def _atom(self, subject: Any, predicate: Any, thing: Any, graph: Graph) -> Alternative:
+        if kind(predicate) != "URIRef":
+            return self._reading(graph, "triples", (subject, predicate, thing))
+        name = term_of(predicate)
+        if name != RDF_TYPE:
+            return self._reading(graph, interned(name, 2), (subject, thing))
+        if kind(thing) == "URIRef":
+            return self._reading(graph, interned(term_of(thing), 1), (subject,))
+        return self._reading(graph, "types", (subject, thing))
+
+    def _reading(self, graph: Graph, takes: Any, places: tuple[Any, ...]) -> Alternative:
+        """An atom of an input; literals are compared as SPARQL does it, where they may be written in several ways."""
+        names, witnesses, args = set(), set(), []
+        conditions: list[tuple[int, Asked]] = []
+        for column, place in enumerate(places):
+            match kind(place):
+                case "Variable":
+                    names.add(str(place))
+                    args.append(Variable(str(place)))
+                case "BNode" | "Between":
+                    witnesses.add(_witness(place))
+                    args.append(Variable(_witness(place)))
+                case "Literal" if not _has_one_spelling(place):
+                    variable = self._variable()
+                    witnesses.add(variable)
+                    args.append(Variable(variable))
+                    conditions.append((column, Asked(f"sameTerm(?x, {place.n3()})", ("x",))))
+                case _:
+                    args.append(Constant(term_of(place)))
+        predicate = self._input(graph, takes, len(places), tuple(conditions))
+        return Alternative((Now(Atom(predicate.name, tuple(args))),), frozenset(names), frozenset(witnesses))
+
+    def _input(self, graph: Graph, takes: Any, width: int, conditions: tuple[tuple[int, Asked], ...]) -> Predicate:
+        key = graph, str(takes), conditions
+        if key not in self._inputs:
+            number = sum(known[:2] == key[:2] for known in self._inputs if known[2]) + 1
+            where = {int: f"'w{graph}", str: f"'{graph}"}.get(type(graph), "'b")
+            what = takes.name if isinstance(takes, Predicate) else takes
+            name = f"{where} {what}" + (f" {number}" if conditions else "")
+            self._inputs[key] = Input(interned(name, width), graph, takes, conditions)
+        return self._inputs[key].signature
+
+    def _input_of(self, atom: Atom) -> Input | None:
+        return next((each for each in self._inputs.values() if each.signature == atom.signature), None)
+
+    # Paths ------------------------------------------------------------------------------------------------------------
+
+    def _closure(self, subject: Any, path: Any, thing: Any, graph: Graph) -> Alternative:
+        """`path+`, `path*` and `path?`: pairs of nodes, each once."""
+        name, x, y, z = self._fresh("path"), Variable("'x"), Variable("'y"), Variable("'z")
+        once = name if path.mod == "?" else self._fresh("path")
+        for each in self.triple(Between("'x"), path.path, Between("'y"), graph):
+            for step in self._settled(each):
+                self._rule(once, (x, y), step.body)
+        if path.mod != "?":
+            self._rule(name, (x, y), (Now(Atom(once, (x, y))),))
+            self._rule(name, (x, z), (Now(Atom(name, (x, y))), Now(Atom(once, (y, z)))))
+        if path.mod != "+":
+            self._rule(name, (x, x), (Now(Atom(self._node_rules(graph), (x,))),))
+            for end in (subject, thing):
+                if kind(end) in ("URIRef", "Literal"):
+                    self._rule(name, (Constant(term_of(end)),) * 2, ())
+        return self._over(name, (subject, thing))
+
+    def _node_rules(self, graph: Graph) -> str:
+        """The predicate of the subjects and objects of a graph."""
+        if graph not in self._nodes:
+            self._nodes[graph] = name = self._fresh("node")
+            triples = self._input(graph, "triples", 3, ())
+            x, others = Variable("'x"), (Variable("'y"), Variable("'z"))
+            self._rule(name, (x,), (Now(Atom(triples.name, (x, *others))),))
+            self._rule(name, (x,), (Now(Atom(triples.name, (*others, x))),))
+        return self._nodes[graph]
+
+    def _over(self, name: str, places: tuple[Any, ...]) -> Alternative:
+        """An atom of a predicate that rules derive."""
+        names = frozenset(str(place) for place in places if kind(place) == "Variable")
+        witnesses = frozenset(_witness(place) for place in places if kind(place) in ("BNode", "Between"))
+        args: list[Expression] = []
+        for place in places:
+            is_constant = kind(place) in ("URIRef", "Literal")
+            args.append(Constant(term_of(place)) if is_constant else Variable(_name(place)))
+        return Alternative((Now(Atom(name, tuple(args))),), names, witnesses)
+
+    def _other_predicates(self, subject: Any, path: Any, thing: Any, graph: Graph) -> Alternatives:
+        """`!(:p|^:q)`: triples with another predicate, in one direction or the other."""
+        found = []
+        for inverse in (False, True):
+            names = [each.arg if inverse else each for each in path.args if (kind(each) == "InvPath") is inverse]
+            if not names:
+                continue
+            predicate = Between(self._variable())
+            ends = (thing, predicate, subject) if inverse else (subject, predicate, thing)
+            triple = self._reading(graph, "triples", ends)
+            tests = (Comparison("!==", Variable(str(predicate)), Constant(term_of(each))) for each in names)
+            found.append(triple.also(*tests))
+        return found
+
+    # Names ------------------------------------------------------------------------------------------------------------
+
+    def _rule(self, name: str, args: tuple[Expression, ...], body: tuple[Literal, ...]) -> None:
+        self.rules.append(Rule(Atom(name, args), body))
+
+    def _fresh(self, what: str) -> str:
+        self._made += 1
+        return f"'{what} {self._made}"
+
+    def _variable(self) -> str:
+        self._made += 1
+        return f"'{self._made}"
+
+
+class Between(str):
+    """A variable that the query does not name."""
+
+
+def _name(place: Any) -> str:
+    return str(place) if kind(place) == "Variable" else _witness(place)
+
+
+def _witness(place: Any) -> str:
+    return str(place) if kind(place) == "Between" else f"_:{place}"
+
+
+def _has_one_spelling(literal: Any) -> bool:
+    """Whether a literal is spelled in one way only: a text, with a language or not, or an integer."""
+    return literal.datatype is None or str(literal.datatype).endswith(("#string", "#langString"))
+
+
+def _as_exists(condition: Any) -> tuple[bool, Any]:
+    """Whether a pattern must exist, and which; None where the condition is about values."""
+    positive = True
+    while kind(condition) == "UnaryNot":
+        positive, condition = not positive, condition.expr
+    if kind(condition) == "Builtin_EXISTS":
+        return positive, condition.graph
+    if kind(condition) == "Builtin_NOTEXISTS":
+        return not positive, condition.graph
+    return True, None
+
+
+def _decided(condition: Any, each: Alternative) -> bool | None:
+    """Whether `?g NOT IN (:w, …)` holds of an IRI that is known; None where it is another condition."""
+    if kind(condition) != "RelationalExpression" or condition.op not in ("IN", "NOT IN"):
+        return None
+    value = each.constants.get(str(condition.expr)) if kind(condition.expr) == "Variable" else None
+    if value is None or not isinstance(condition.other, list) or any(kind(one) != "URIRef" for one in condition.other):
+        return None
+    return (value in map(term_of, condition.other)) == (condition.op == "IN")
+
+
+def _is_plain(node: Any) -> bool:
+    """Whether a pattern consists of joins and unions only."""
+    parts = [node[name] for name in ("p", "p1", "p2") if name in node]
+    return kind(node) in _PLAIN_PATTERNS and all(map(_is_plain, parts))
+
+
+_CALLED: Final = {
+    "ServiceGraphPattern": "SERVICE",
+    "AggregateJoin": "a sub-select with aggregates",
+    "Slice": "LIMIT",
+}
+_KEYWORDS: Final = {"ServiceGraphPattern": "SERVICE", "AggregateJoin": "GROUP", "Slice": "LIMIT"}
