@@ -32,7 +32,7 @@ class Alternative:
     @property
     def certain(self) -> frozenset[str]:
         """The variables that are bound in every solution."""
-        return self.names | self.constants.keys()
+        return self.names.union(self.constants)
 
     @property
     def bound(self) -> frozenset[str]:
@@ -61,7 +61,8 @@ class Alternative:
 def joined(one: Alternative, other: Alternative) -> Alternative | None:
     """Both at once; None where a variable would have two values.
 
-    >>> left, right = Alternative(constants={"x": "1"}), Alternative((Now(Atom("p", (Variable("x"),))),), frozenset("x"))
+    >>> left = Alternative(constants={"x": "1"})
+    >>> right = Alternative((Now(Atom("p", (Variable("x"),))),), frozenset("x"))
     >>> joined(left, right).body, joined(left, Alternative(constants={"x": "2"}))
     ((Now(atom=Atom(predicate='p', args=(Constant(term='1'),)), stream=None),), None)
     """

@@ -96,13 +96,9 @@ class PatternRules:
             case "Graph":
                 return self._in_graph(node)
             case "Filter":
-                return self.filter(self.pattern(node.p, graph), node.expr, graph)
-            case "LeftJoin":
-                return self._optional(
-                    self.pattern(node.p1, graph), self.pattern(node.p2, graph), list(conjuncts(node.expr)), graph
-                )
-            case "Minus":
-                return self._minus(self.pattern(node.p1, graph), self.pattern(node.p2, graph))
+                return self._filtered(node.p, list(conjuncts(node.expr)), graph)
+            case "LeftJoin" | "Minus":
+                return self._filtered(node, [], graph)
             case "Extend":
                 return self.extend(self.pattern(node.p, graph), node.expr, str(node.var))
             case "ToMultiSet":
@@ -161,9 +157,24 @@ class PatternRules:
 
     # Conditions -----------------------------------------------------------------------------------------------------
 
-    def filter(self, found: Alternatives, expression: Any, graph: Graph) -> Alternatives:
+    def _filtered(self, node: Any, conditions: list[Any], graph: Graph) -> Alternatives:
+        """A pattern with conditions; those on the left side of OPTIONAL or MINUS alone come first."""
+        if kind(node) not in ("LeftJoin", "Minus"):
+            return self._all_restricted(self.pattern(node, graph), conditions, graph)
+        left = self.pattern(node.p1, graph)
+        certain = frozenset.intersection(*(each.certain for each in left)) if left else frozenset()
+        first = [each for each in conditions if not has_pattern(each) and variables(each) <= certain]
+        left = self._all_restricted(left, first, graph)
+        right = self.pattern(node.p2, graph)
+        if kind(node) == "Minus":
+            found = self._minus(left, right)
+        else:
+            found = self._optional(left, right, list(conjuncts(node.expr)), graph)
+        return self._all_restricted(found, [each for each in conditions if each not in first], graph)
+
+    def _all_restricted(self, found: Alternatives, conditions: Iterable[Any], graph: Graph) -> Alternatives:
         """FILTER: what must all be true, one after the other."""
-        for condition in conjuncts(expression):
+        for condition in conditions:
             found = [kept for each in found for kept in self._restricted(each, condition, graph)]
         return found
 
@@ -249,7 +260,7 @@ class PatternRules:
             across = [one for one in conditions if one not in inside]
             partners += [
                 (settled, across)
-                for kept in self._restricted_by(each, inside, graph)
+                for kept in self._all_restricted([each], inside, graph)
                 for settled in self._settled(kept)
             ]
         return partners
@@ -264,13 +275,7 @@ class PatternRules:
         if one.made & frozenset().union(*map(variables, across)):
             self._obstacle("a condition in OPTIONAL or EXISTS looks at a variable of BIND", "BIND")
             return []
-        return [each for some in self._restricted_by(both, across, graph) for each in self._settled(some)]
-
-    def _restricted_by(self, each: Alternative, conditions: Iterable[Any], graph: Graph) -> Alternatives:
-        found = [each]
-        for condition in conditions:
-            found = [kept for some in found for kept in self._restricted(some, condition, graph)]
-        return found
+        return [each for some in self._all_restricted([both], across, graph) for each in self._settled(some)]
 
     def _present(self, one: Alternative, other: Alternative) -> list[Now]:
         """An atom that holds where there is a solution of another alternative that agrees; none where none can."""
@@ -554,8 +559,7 @@ def _is_plain(node: Any) -> bool:
 
 
 _CALLED: Final = {
-    "ServiceGraphPattern": "SERVICE",
-    "AggregateJoin": "a sub-select with aggregates",
-    "Slice": "LIMIT",
+    "ServiceGraphPattern": ("SERVICE", "SERVICE"),
+    "AggregateJoin": ("a sub-select with aggregates", "GROUP"),
+    "Slice": ("LIMIT", "LIMIT"),
 }
-_KEYWORDS: Final = {"ServiceGraphPattern": "SERVICE", "AggregateJoin": "GROUP", "Slice": "LIMIT"}

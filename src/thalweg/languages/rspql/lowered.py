@@ -1,6 +1,6 @@
 """A query as rules: what is fed, which rules there are, and what is left to do with their rows.
 
-    WINDOW :w { ?s :value ?v FILTER(?v > 30) }     an `Input` `'w0 <…value>` of two columns, the second one with a condition
+    WINDOW :w { ?s :value ?v FILTER(?v > 30) }     an `Input` of two columns, the second one with a condition
     … ?s :room ?r                                  a rule with two atoms; its head has all variables, so that it counts
     OPTIONAL { … }, MINUS, NOT EXISTS              a rule for what is there, and its negation
     FILTER(?v < ?w), BIND, under no negation       a `Step` on the rows of an `Answer`

@@ -1,7 +1,7 @@
 """SPARQL expressions over columns of words: each combination of terms is asked once, many at a time.
 
-Only SPARQL knows which comparisons are errors, how a date without a zone compares, and what `1 / 3` is. So pyoxigraph is
-asked, with the terms as `VALUES`, and the answers are kept. Plain numbers that are compared with a number need no
+Only SPARQL knows which comparisons are errors, how a date without a zone compares, and what `1 / 3` is. So it is asked,
+with the terms as `VALUES`, and the answers are kept. Plain numbers that are compared with a number need no
 question: there the engine's exact numbers are SPARQL's.
 """
 
@@ -155,12 +155,12 @@ def _given(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> tuple[Spa
     if not any(_is_blank(row) for _, row in rows):
         return None, _as_values(names, rows)
     # Blank nodes cannot be written as values: the rows are triples.
-    store = SparqlStore()
+    store, triples = SparqlStore(), []
     for place, (number, row) in enumerate(rows):
-        store.add((f"<urn:row:{place}>", "<urn:row>", str(number)))
-        for name, term in zip(names, row, strict=True):
-            if term is not None:
-                store.add((f"<urn:row:{place}>", f"<urn:{name}>", term))
+        triples.append((f"<urn:row:{place}>", "<urn:row>", str(number)))
+        known = ((name, term) for name, term in zip(names, row, strict=True) if term is not None)
+        triples += [(f"<urn:row:{place}>", f"<urn:{name}>", term) for name, term in known]
+    store.extend(triples)
     return store, "?r__ <urn:row> ?row__ " + " ".join(f"OPTIONAL {{ ?r__ <urn:{name}> ?{name} }}" for name in names)
 
 

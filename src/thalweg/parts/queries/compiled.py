@@ -4,6 +4,7 @@ An evaluation costs what has changed since the one before, not what the windows 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,12 @@ from thalweg.model.time import FOREVER
 from thalweg.parts.queries.asking import UNBOUND, Asking, Words
 from thalweg.parts.queries.evaluator import Rows
 from thalweg.parts.queries.feeding import facts_for, lasting, needed_of
-from thalweg.parts.queries.query_stages import Stage, stages_of
+from thalweg.parts.queries.query_stages import stages_of
 from thalweg.parts.queries.solutions import Solutions, net, solutions
 from thalweg.parts.queries.tail import RowCounter
 from thalweg.runtimes.rule_engine import RuleEngine
 
+_NOTHING: Final = Dataset()
 Changes = dict[Predicate, tuple[Words, Words]]
 
 
@@ -35,9 +37,9 @@ class CompiledQuery:
     """One query at work, as rules."""
 
     def __init__(
-        self, query: Query, lowered: LoweredQuery, background: Dataset = Dataset(), dictionary: Dictionary | None = None
+        self, query: Query, lowered: LoweredQuery, background: Dataset = _NOTHING, dictionary: Dictionary | None = None
     ) -> None:
-        self.dictionary = dictionary or Dictionary()
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         self._query = query
         self._lowered = lowered
         self._background = background

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from thalweg.languages.rspql.lowered import Aggregation
-from thalweg.model.dictionary import Dictionary
 from thalweg.parts.queries.asking import Asking
 
 Key = tuple[int, ...]
@@ -18,9 +17,9 @@ def group_values(
 ) -> list[Key]:
     """For each bag the words of its aggregates, `UNBOUND` where there is no value.
 
-    >>> words = Dictionary()
+    >>> from thalweg.model.dictionary import Dictionary
     >>> count = Aggregation("COUNT", "*", (), False, "n")
-    >>> group_values([count], (), [Counter({(): 3})], Asking(words))
+    >>> group_values([count], (), [Counter({(): 3})], Asking(Dictionary()))
     [(13,)]
     """
     columns = []
