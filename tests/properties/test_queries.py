@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from random import Random
 
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
@@ -52,33 +53,38 @@ class Case:
     resumed: int
 
 
-def one(draw: st.DrawFn, *choices: str) -> str:
-    return draw(st.sampled_from(choices))
+def one(draw: Random, *choices: str) -> str:
+    return draw.choice(choices)
 
 
-def often(draw: st.DrawFn, percent: int) -> bool:
-    return draw(st.integers(0, 99)) < percent
+def some(draw: Random, names: list[str], most: int) -> list[str]:
+    return draw.sample(names, draw.randint(1, min(most, len(names))))
 
 
-def predicate(draw: st.DrawFn, depth: int = 1) -> str:
+def often(draw: Random, percent: int) -> bool:
+    return draw.randrange(100) < percent
+
+
+def predicate(draw: Random, depth: int = 1) -> str:
     if depth and often(draw, 12):
         inner = predicate(draw, depth - 1)
         if inner in ("?p", "a"):
             return inner
-        other = one(draw, ":p", ":q", "^:q")
+        # pyoxigraph takes (:p|:p) for :p, though it has every solution twice.
+        other = one(draw, *sorted({":p", ":q", "^:r"} - {inner}))
         return one(draw, f"{inner}/{other}", f"^({inner})", f"({inner}|{other})", f"({inner})+", f"({inner})*",
-                   f"({inner})?", "!:p", "!(:q|^:p)")  # fmt: skip
-    return one(draw, *[":p", ":q", ":r"] * 4, "?p")
+                   f"({inner})?", "!:p", "!(:q|:p)")  # fmt: skip
+    return one(draw, *[":p", ":p", ":q", ":r"] * 4, "?p")
 
 
-def triple(draw: st.DrawFn) -> str:
-    subject = one(draw, *VARIABLES[:3], *VARIABLES[:2], ":a", "_:i")
+def triple(draw: Random) -> str:
+    subject = one(draw, *VARIABLES[:3] * 3, "?x", "?x", "?x", ":a", "_:i")
     if often(draw, 12):
         return f"{subject} a {one(draw, ':C', ':D', '?y')} ."
-    return f"{subject} {predicate(draw)} {one(draw, *VARIABLES, *VARIABLES, *CONSTANTS[:6], '[]')} ."
+    return f"{subject} {predicate(draw)} {one(draw, *VARIABLES * 3, *CONSTANTS[:6], '[]')} ."
 
 
-def condition(draw: st.DrawFn, names: list[str], depth: int = 1) -> str:
+def condition(draw: Random, names: list[str], depth: int = 1) -> str:
     if depth and often(draw, 25):
         first, second = condition(draw, names, 0), condition(draw, names, 0)
         return one(draw, f"!({first})", f"({first} && {second})", f"({first} || {second})")
@@ -109,7 +115,7 @@ def seen(text: str) -> list[str]:
 class Group:
     """Makes the groups of one query."""
 
-    def __init__(self, draw: st.DrawFn, windows: list[str]) -> None:
+    def __init__(self, draw: Random, windows: list[str]) -> None:
         self.draw = draw
         self.windows = windows
         self.made = 0
@@ -117,13 +123,13 @@ class Group:
     def __call__(self, depth: int, inside: bool = False) -> str:
         draw = self.draw
         parts = [self.basic(inside)]
-        for _ in range(draw(st.integers(0, 2))):
+        for _ in range(draw.randint(0, 2)):
             parts.append(self.part(depth, inside, " ".join(parts)))
         return " ".join(parts)
 
     def basic(self, inside: bool) -> str:
         draw = self.draw
-        triples = " ".join(triple(draw) for _ in range(draw(st.integers(1, 2))))
+        triples = " ".join(triple(draw) for _ in range(draw.randint(1, 2)))
         if inside or often(draw, 12):
             return triples
         # Blank nodes of two groups have different names.
@@ -145,7 +151,7 @@ class Group:
         if kind == "minus":
             return f"MINUS {{ {inner} }}"
         if kind == "exists":
-            pattern = " ".join(self.basic(inside).replace("_:i", "[]") for _ in range(draw(st.integers(1, 2))))
+            pattern = " ".join(self.basic(inside).replace("_:i", "[]") for _ in range(draw.randint(1, 2)))
             extra = f"FILTER({condition(draw, seen(before + pattern))})" if often(draw, 40) else ""
             return f"FILTER {one(draw, 'NOT EXISTS', 'EXISTS')} {{ {pattern} {extra} }}"
         if kind == "filter":
@@ -158,15 +164,15 @@ class Group:
         if kind == "values":
             return one(draw, "VALUES ?x { :a :b :b }", "VALUES (?x ?v) { (:a 1) (:b 2) (:a UNDEF) }", "VALUES ?y { 1 }")
         if kind == "select":
-            names = " ".join(draw(st.lists(st.sampled_from(seen(inner)), min_size=1, max_size=2, unique=True)))
+            names = " ".join(some(draw, seen(inner), 2))
             return f"{{ SELECT {one(draw, 'DISTINCT', '')} {names} {{ {inner} }} }}"
         return f"WINDOW {one(draw, *self.windows)} {{ {self(depth - 1, True).replace('_:i', '[]')} }}"
 
 
-def head(draw: st.DrawFn, body: str) -> tuple[str, str]:
+def head(draw: Random, body: str) -> tuple[str, str]:
     """SELECT, and what stands behind WHERE."""
     names = seen(body) + [f"?n{number}" for number in range(1, 9) if f"?n{number})" in body]
-    chosen = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+    chosen = some(draw, names, 3)
     if often(draw, 8):
         return "ASK", ""
     if often(draw, 25):
@@ -180,30 +186,30 @@ def head(draw: st.DrawFn, body: str) -> tuple[str, str]:
     return f"SELECT {'DISTINCT ' if often(draw, 25) else ''}{' '.join(chosen)}{expression}", ""
 
 
-def fact(draw: st.DrawFn) -> Fact:
+def fact(draw: Random) -> Fact:
     subject = one(draw, *RESOURCES)
     if often(draw, 15):
         return Fact(f"<{BASE}{one(draw, 'C', 'D')}>", (subject,))
     thing = one(draw, *RESOURCES[:3], *RESOURCES) if often(draw, 50) else one(draw, *LITERALS[:4], *LITERALS)
-    return Fact(f"<{BASE}{one(draw, 'p', 'q', 'r')}>", (subject, thing))
+    return Fact(f"<{BASE}{one(draw, 'p', 'p', 'q', 'r')}>", (subject, thing))
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    used = WINDOWS[: draw(st.integers(1, 3))]
+def random_case(seed: int) -> Case:
+    """Every case is as likely as any other: the smallest ones, which hypothesis looks for, have no rows."""
+    draw = Random(seed)
+    used = WINDOWS[: draw.randint(1, 3)]
     clauses = " ".join(
-        f"FROM NAMED WINDOW :{name} ON STREAM :{stream} [RANGE {draw(st.integers(1, 4))}, SLIDE {draw(st.integers(1, 3))}]"
+        f"FROM NAMED WINDOW :{name} ON STREAM :{stream} [RANGE {draw.randint(1, 4)}, SLIDE {draw.randint(1, 3)}]"
         for name, stream in used
     )
     body = Group(draw, [f":{name}" for name, _ in used])(2)
     select, behind = head(draw, body)
     text = f"PREFIX : <{BASE}> REGISTER RSTREAM :query AS {select} {clauses} WHERE {{ {body} }} {behind}"
     facts = [
-        (draw(st.integers(0, LAST)), one(draw, "north", "north", "south"), fact(draw))
-        for _ in range(draw(st.integers(3, 14)))
+        (draw.randint(0, LAST), one(draw, "north", "north", "south"), fact(draw)) for _ in range(draw.randint(10, 40))
     ]
-    background = Dataset.of([fact(draw) for _ in range(draw(st.integers(0, 4)))], {})
-    return Case(text, tuple(facts), background, draw(st.integers(0, LAST)))
+    background = Dataset.of([fact(draw) for _ in range(draw.randint(0, 6))], {})
+    return Case(text, tuple(facts), background, draw.randint(0, LAST))
 
 
 def window_content(query: Query, case: Case, now: int) -> dict[str, set[Fact]] | None:
@@ -238,7 +244,7 @@ def read(text: str) -> Query:
     return query
 
 
-@given(cases())
+@given(st.integers(0, 1 << 62).map(random_case))
 def test_rules_are_sparql(case: Case) -> None:
     query = read(case.text)
     lowered = lower(query)

@@ -51,7 +51,7 @@ class Alternative:
             return self
         terms = {name: Constant(value) for name, value in known.items()}
         body = tuple(_put(literal, terms) for literal in self.body)
-        return replace(self, body=body, names=self.names - known.keys(), constants={**self.constants, **known})
+        return replace(self, body=body, names=self.names.difference(known), constants={**self.constants, **known})
 
     def also(self, *literals: Literal) -> "Alternative":
         """The same with more literals, which bind nothing."""

@@ -460,9 +460,8 @@ class PatternRules:
             self._rule(name, (x, z), (Now(Atom(name, (x, y))), Now(Atom(once, (y, z)))))
         if path.mod != "+":
             self._rule(name, (x, x), (Now(Atom(self._node_rules(graph), (x,))),))
-            for end in (subject, thing):
-                if kind(end) in ("URIRef", "Literal"):
-                    self._rule(name, (Constant(term_of(end)),) * 2, ())
+            if {kind(subject), kind(thing)} & {"URIRef", "Literal"}:
+                self._obstacle(f"the path `{path.mod}` may stay at a term that is not in the graph", path.mod)
         return self._over(name, (subject, thing))
 
     def _node_rules(self, graph: Graph) -> str:
@@ -486,18 +485,14 @@ class PatternRules:
         return Alternative((Now(Atom(name, tuple(args))),), names, witnesses)
 
     def _other_predicates(self, subject: Any, path: Any, thing: Any, graph: Graph) -> Alternatives:
-        """`!(:p|^:q)`: triples with another predicate, in one direction or the other."""
-        found = []
-        for inverse in (False, True):
-            names = [each.arg if inverse else each for each in path.args if (kind(each) == "InvPath") is inverse]
-            if not names:
-                continue
-            predicate = Between(self._variable())
-            ends = (thing, predicate, subject) if inverse else (subject, predicate, thing)
-            triple = self._reading(graph, "triples", ends)
-            tests = (Comparison("!==", Variable(str(predicate)), Constant(term_of(each))) for each in names)
-            found.append(triple.also(*tests))
-        return found
+        """`!(:p|:q)`: triples with another predicate."""
+        if any(kind(each) != "URIRef" for each in path.args):
+            self._obstacle("rdflib does not say which predicates `!(^:p)` leaves out", "^")
+            return []
+        predicate = Between(self._variable())
+        triple = self._reading(graph, "triples", (subject, predicate, thing))
+        tests = (Comparison("!==", Variable(str(predicate)), Constant(term_of(each))) for each in path.args)
+        return [triple.also(*tests)]
 
     # Names ------------------------------------------------------------------------------------------------------------
 
