@@ -216,7 +216,7 @@ def window_content(query: Query, case: Case, now: int) -> dict[str, set[Fact]] |
     """What each window shows at a tick; None where none closes."""
     shown, closes = {}, False
     for window in query.windows:
-        closings = [tick for tick in range(window.range - 1, now + 1, window.slide)]
+        closings = range(window.range - 1, now + 1, window.slide)
         closes |= now in closings
         last = closings[-1] if closings else -1
         name = window.stream.removeprefix(f"<{BASE}").removesuffix(">")

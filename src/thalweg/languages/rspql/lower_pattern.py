@@ -103,9 +103,8 @@ class PatternRules:
                 return self.extend(self.pattern(node.p, graph), node.expr, str(node.var))
             case "ToMultiSet":
                 return self._values(node.p.res) if kind(node.p) == "values" else self._selection(node.p, graph)
-        self._obstacle(
-            f"{_CALLED.get(kind(node), kind(node))} cannot be written as rules", _KEYWORDS.get(kind(node), "")
-        )
+        called, keyword = _CALLED.get(kind(node), (kind(node), ""))
+        self._obstacle(f"{called} cannot be written as rules", keyword)
         return []
 
     def _in_graph(self, node: Any) -> Alternatives:
