@@ -83,18 +83,17 @@ class Asking:
             self._entries += len(some)
         return np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
 
-    def aggregated(self, each: Aggregation, names: Sequence[str], bags: Sequence[Counter[Key]]) -> list[int]:
-        """The words of an aggregate's values over bags of terms; the columns of their elements are `names`.
+    def aggregated(self, each: Aggregation, bags: Sequence[Counter[Key]]) -> list[int]:
+        """The words of an aggregate's values over bags of what its variables are bound to.
 
         >>> words = Dictionary()
         >>> bag = Counter({(words.code("2"),): 2, (words.code("3.5"),): 1})
-        >>> found = Asking(words).aggregated(Aggregation("SUM", "?v", ("v",), False, "t"), ("v",), [bag, Counter()])
+        >>> found = Asking(words).aggregated(Aggregation("SUM", "?v", ("v",), False, "t"), [bag, Counter()])
         >>> [words.spell(word) for word in found]
         ['7.5', '0']
         """
-        places = [names.index(name) for name in each.variables]
         rows = [
-            (number, self._terms(tuple(element[place] for place in places)))
+            (number, self._terms(element))
             for number, bag in enumerate(bags)
             for element, count in bag.items()
             for _ in range(1 if each.distinct else count)
@@ -140,7 +139,7 @@ class Asking:
         found = store.ask(f"SELECT ?row__ ?value__ {decimal} WHERE {{ {pattern} }}")
         code = self._dictionary.code
         return [
-            (int(row or 0), code(_typed(value, "true" in (is_decimal or ""))))
+            (int(row or 0), code(typed(value, "true" in (is_decimal or ""))))
             for row, value, is_decimal in found
             if value is not None
         ]
@@ -174,7 +173,7 @@ def _as_values(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> str:
     return f"VALUES ({' '.join(f'?{name}' for name in ('row__', *names))}) {{ {lines} }}"
 
 
-def _typed(value: str, decimal: bool) -> str:
+def typed(value: str, decimal: bool) -> str:
     """A number without a point is an integer, unless it is kept with its datatype."""
     return f'"{value}"{DECIMAL}' if decimal and value.lstrip("-").isdigit() else value
 

@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from thalweg.languages.rspql.lowered import Aggregation, Grouped, LoweredQuery
+from thalweg.languages.rspql.lowered import Grouped, LoweredQuery
 from thalweg.model.dictionary import Dictionary
 from thalweg.parts.queries.asking import DECIMAL, UNBOUND, Asking, Words
 from thalweg.parts.queries.evaluator import Row, Rows, rdf_spelling
-from thalweg.parts.queries.group_values import group_values
+from thalweg.parts.queries.group_values import Group, group_values
 from thalweg.parts.queries.solutions import Solutions, net, stepped
 
 Key = tuple[int, ...]
@@ -31,7 +31,7 @@ class RowCounter:
         self._texts: dict[int, str | None] = {UNBOUND: None}
         self._collections = dictionary.collections
         self._counts: Counter[Key] = Counter()
-        self._groups = Groups(query.tail.grouped, asking) if query.tail.grouped else None
+        self._groups = Groups(query.tail.grouped, dictionary, asking) if query.tail.grouped else None
         # Where nothing is left out of the rows of one answer, none of them can begin and end at once.
         shown = [set(answer.columns) <= set(query.tail.columns) and not answer.steps for answer in query.answers]
         self._is_injective = len(shown) == 1 and shown[0]
@@ -90,14 +90,16 @@ class RowCounter:
 
 
 class Groups:
-    """The groups of an aggregate: for each the bag of what is aggregated, and the solution that it was last."""
+    """The groups of an aggregate, by their keys, and the solution that each was last."""
 
-    def __init__(self, grouped: Grouped, asking: Asking) -> None:
+    def __init__(self, grouped: Grouped, dictionary: Dictionary, asking: Asking) -> None:
         self._grouped = grouped
+        self._dictionary = dictionary
         self._asking = asking
-        self._names = tuple(sorted({name for each in grouped.aggregations for name in each.variables}))
-        self._computed: list[Aggregation] = [each for each in grouped.aggregations if each.function != "key"]
-        self._bags: dict[Key, Counter[Key]] = {(): Counter()} if grouped.always else {}
+        self._computed = [each for each in grouped.aggregations if each.function != "key"]
+        self._variables = list(dict.fromkeys(each.variables for each in self._computed if each.argument != "*"))
+        self._widths = [len(names) for names in self._variables]
+        self._groups: dict[Key, Group] = {(): Group(self._widths)} if grouped.always else {}
         self._values: dict[Key, Key] = {}
         self._columns = (*grouped.keys, *(each.into for each in self._computed))
         self._is_new = True
@@ -106,26 +108,35 @@ class Groups:
         """The solutions of groups that begin and end."""
         changed: dict[Key, None] = {(): None} if self._is_new and self._grouped.always else {}
         self._is_new = False
-        width = len(self._grouped.keys)
         for some, sign in ((begun, 1), (ended, -1)):
             for each in some:
-                for row in map(tuple, each.matrix((*self._grouped.keys, *self._names)).tolist()):
-                    key = row[:width]
-                    changed[key] = None
-                    self._bags.setdefault(key, Counter())[row[width:]] += sign
+                changed |= self._take(each, sign)
         old = [(*key, *self._values.pop(key)) for key in changed if key in self._values]
         for key in changed:
-            bag = self._bags[key]
-            for element in [element for element, count in bag.items() if not count]:
-                del bag[element]
-            if not bag and not self._grouped.always:
-                del self._bags[key]
-        living = [key for key in changed if key in self._bags]
-        found = group_values(self._computed, self._names, [self._bags[key] for key in living], self._asking)
+            if not self._groups[key].size and not self._grouped.always:
+                del self._groups[key]
+        living = [key for key in changed if key in self._groups]
+        groups = [self._groups[key] for key in living]
+        found = group_values(self._computed, self._variables, groups, self._dictionary, self._asking)
         self._values.update(zip(living, found, strict=True))
         new = [(*key, *values) for key, values in zip(living, found, strict=True)]
         begin, end = net(_matrix(new, len(self._columns)), _matrix(old, len(self._columns)))
         return self._solutions(begin), self._solutions(end)
+
+    def _take(self, some: Solutions, sign: int) -> dict[Key, None]:
+        """Puts solutions into their groups, or takes them out; the keys of these."""
+        changed: dict[Key, None] = {}
+        keys = map(tuple, some.matrix(self._grouped.keys).tolist())
+        columns = [map(tuple, some.matrix(names).tolist()) for names in self._variables]
+        for key, *elements in zip(keys, *columns, strict=True):
+            changed[key] = None
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = Group(self._widths)
+            group.size += sign
+            for bag, element in zip(group.bags, elements, strict=True):
+                bag.change(element, sign)
+        return changed
 
     def _solutions(self, rows: Words) -> Solutions:
         columns: dict[str, Words | int] = {name: rows[:, place] for place, name in enumerate(self._columns)}
@@ -135,9 +146,9 @@ class Groups:
         return stepped(Solutions(len(rows), columns), self._grouped.steps, self._asking)
 
     def words(self) -> Iterable[int]:
-        for key, bag in self._bags.items():
+        for key, group in self._groups.items():
             yield from key
-            for element in bag:
+            for element in (element for bag in group.bags for element in bag.counts):
                 yield from element
         for values in self._values.values():
             yield from values
