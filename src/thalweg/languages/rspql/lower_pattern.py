@@ -33,7 +33,7 @@ from thalweg.languages.rspql.lower_expression import (
 from thalweg.languages.rspql.lowered import Answer, Asked, Graph, Input, Sieve, Step
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
-from thalweg.model.rdf import RDF_TYPE
+from thalweg.model.rdf import RDF_TYPE, named
 
 _MOST: Final = 64
 """Alternatives of one pattern: each OPTIONAL may double them."""
@@ -51,8 +51,8 @@ class PatternRules:
 
         `obstacle` takes a sentence, and the keyword that it is about.
         """
-        self._windows = {name: number for number, name in enumerate(windows)}
-        self._graphs = graphs
+        self._windows = {named(name): number for number, name in enumerate(windows)}
+        self._graphs = tuple(map(named, graphs))
         self._obstacle = obstacle
         self._inputs: dict[tuple[Graph, str, tuple[tuple[int, Asked], ...]], Input] = {}
         self._nodes: dict[Graph, str] = {}
@@ -115,8 +115,8 @@ class PatternRules:
         if kind(node.p) == "BGP" and not node.p.triples:
             self._obstacle("an empty pattern in every graph cannot be written as rules", "GRAPH")
         for name in (*self._windows, *self._graphs):
-            named = [Alternative(constants={str(node.term): name})]
-            found += self.join(named, self.pattern(node.p, self._windows.get(name, name)))
+            known = [Alternative(constants={str(node.term): name})]
+            found += self.join(known, self.pattern(node.p, self._windows.get(name, name)))
         return found
 
     def join(self, left: Alternatives, right: Alternatives) -> Alternatives:
@@ -411,26 +411,8 @@ class PatternRules:
         return self._reading(graph, "types", (subject, thing))
 
     def _reading(self, graph: Graph, takes: Any, places: tuple[Any, ...]) -> Alternative:
-        """An atom of an input; literals are compared as SPARQL does it, where they may be written in several ways."""
-        names, witnesses, args = set(), set(), []
-        conditions: list[tuple[int, Asked]] = []
-        for column, place in enumerate(places):
-            match kind(place):
-                case "Variable":
-                    names.add(str(place))
-                    args.append(Variable(str(place)))
-                case "BNode" | "Between":
-                    witnesses.add(_witness(place))
-                    args.append(Variable(_witness(place)))
-                case "Literal" if not _has_one_spelling(place):
-                    variable = self._variable()
-                    witnesses.add(variable)
-                    args.append(Variable(variable))
-                    conditions.append((column, Asked(f"sameTerm(?x, {place.n3()})", ("x",))))
-                case _:
-                    args.append(Constant(term_of(place)))
-        predicate = self._input(graph, takes, len(places), tuple(conditions))
-        return Alternative((Now(Atom(predicate.name, tuple(args))),), frozenset(names), frozenset(witnesses))
+        """An atom of an input."""
+        return self._over(self._input(graph, takes, len(places), ()).name, places)
 
     def _input(self, graph: Graph, takes: Any, width: int, conditions: tuple[tuple[int, Asked], ...]) -> Predicate:
         key = graph, str(takes), conditions
@@ -474,7 +456,7 @@ class PatternRules:
         return self._nodes[graph]
 
     def _over(self, name: str, places: tuple[Any, ...]) -> Alternative:
-        """An atom of a predicate that rules derive."""
+        """An atom of a predicate, with the variables that the query sees and the others."""
         names = frozenset(str(place) for place in places if kind(place) == "Variable")
         witnesses = frozenset(_witness(place) for place in places if kind(place) in ("BNode", "Between"))
         args: list[Expression] = []
@@ -517,11 +499,6 @@ def _name(place: Any) -> str:
 
 def _witness(place: Any) -> str:
     return str(place) if kind(place) == "Between" else f"_:{place}"
-
-
-def _has_one_spelling(literal: Any) -> bool:
-    """Whether a literal is spelled in one way only: a text, with a language or not, or an integer."""
-    return literal.datatype is None or str(literal.datatype).endswith(("#string", "#langString"))
 
 
 def _as_exists(condition: Any) -> tuple[bool, Any]:

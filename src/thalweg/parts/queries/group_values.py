@@ -13,9 +13,10 @@ from typing import Final
 import numpy as np
 
 from thalweg.languages.rspql.lowered import Aggregation, Asked
+from thalweg.languages.rspql.stored_terms import typed
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import LARGEST_INTEGER, LARGEST_MANTISSA, mantissa, scale
-from thalweg.parts.queries.asking import UNBOUND, Asking, typed
+from thalweg.parts.queries.asking import UNBOUND, Asking
 
 Key = tuple[int, ...]
 

@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from thalweg.languages.rspql.lowered import Grouped, LoweredQuery
+from thalweg.languages.rspql.stored_terms import DECIMAL
 from thalweg.model.dictionary import Dictionary
-from thalweg.parts.queries.asking import DECIMAL, UNBOUND, Asking, Words
+from thalweg.parts.queries.asking import UNBOUND, Asking, Words
 from thalweg.parts.queries.evaluator import Row, Rows, rdf_spelling
 from thalweg.parts.queries.group_values import Group, group_values
 from thalweg.parts.queries.solutions import Solutions, net, stepped
