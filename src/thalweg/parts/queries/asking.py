@@ -53,7 +53,8 @@ class Asking:
         [False, True, False]
         """
         if asked.bound is None or not len(rows):
-            return self._answered(asked, rows, False) == _TRUE
+            true: NDArray[np.bool_] = self._answered(asked, rows, False) == _TRUE
+            return true
         found, decided = _compared(rows[:, 0], *asked.bound, self._dictionary)
         if not decided.all():
             found[~decided] = self._answered(asked, rows[~decided], False) == _TRUE

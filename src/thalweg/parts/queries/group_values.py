@@ -128,7 +128,8 @@ def _values(each: Aggregation, bags: Sequence[Bag], dictionary: Dictionary, aski
 
 def _scaled(word: int) -> int:
     """A plain number, multiplied so that all of them are integers."""
-    return mantissa(word) * 10 ** (_PLACES - scale(word))
+    value: int = mantissa(word) * 10 ** (_PLACES - scale(word))
+    return value
 
 
 def _number(total: int, decimal: bool, dictionary: Dictionary) -> int | None:

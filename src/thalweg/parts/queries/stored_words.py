@@ -56,9 +56,8 @@ class StoredWords:
             self._table[:] = _UNSEEN
         self._make_room()
         entries = rows & 3 == 0
-        if entries.all():
-            return self._table[rows >> 2]
-        return np.where(entries, self._table[np.where(entries, rows >> 2, 0)], rows)
+        found: Words = np.where(entries, self._table[np.where(entries, rows >> 2, 0)], rows)
+        return found
 
     def _make_room(self) -> None:
         lacking = len(self._dictionary.values) - len(self._table)
