@@ -115,6 +115,9 @@ class PatternRules(TripleRules):
 
     def extend(self, found: Alternatives, expression: Any, name: str) -> Alternatives:
         """BIND: a step; a variable or a constant is known at once."""
+        if not found:
+            # What is wrong with the expression is said all the same.
+            self._asked(expression, Alternative())
         return [self._extended(each, expression, name) for each in found]
 
     def _extended(self, each: Alternative, expression: Any, name: str) -> Alternative:
@@ -306,10 +309,21 @@ class PatternRules(TripleRules):
 
     def answer(self, each: Alternative, columns: tuple[str, ...] | None = None, name: str | None = None) -> Answer:
         """A rule for an alternative, with all that is bound in its head, or only some of it."""
+        if columns is None and (known := self._derived_as(each)) is not None:
+            return known
         shown = each.columns if columns is None else columns
         name = name or self._fresh("rows")
         self._rule(name, tuple(map(Variable, shown)), each.body)
         return Answer(interned(name, len(shown)), shown, tuple(sorted(each.constants.items())), each.steps)
+
+    def _derived_as(self, each: Alternative) -> Answer | None:
+        """An answer without a rule of its own, where an alternative is just what a rule derives."""
+        match each.body:
+            case (Now(atom),) if any(rule.head.signature == atom.signature for rule in self.rules):
+                columns = tuple(arg.name for arg in atom.args if isinstance(arg, Variable))
+                if len(columns) == len({*columns}) == len(atom.args):
+                    return Answer(atom.signature, columns, tuple(sorted(each.constants.items())), each.steps)
+        return None
 
     # Sub-selects and values -------------------------------------------------------------------------------------------
 
