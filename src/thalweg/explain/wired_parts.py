@@ -145,8 +145,8 @@ def _explained(place: Layer | Station, members: Sequence[ExplainedMember]) -> Pa
         known = [*(name for name in sources), *(name for name in member.inputs if name not in sources)]
         reads = tuple((name, sources.get(name, 0)) for name in known)
         return Part(member.kind, reads, member.outputs, member.statements, member.explanation, tuple(heard))
-    known = frozenset((name, False) for name in sources)
-    interface = replace(place.program.interface, exports=frozenset(), imports=place.program.interface.imports | known)
+    imports = place.program.interface.imports | {(name, False) for name in sources}
+    interface = replace(place.program.interface, exports=frozenset(), imports=imports)
     program = replace(place.program, rules=place.rules, interface=interface)
     needed = tuple((name, sources.get(name, 0)) for name in sorted(_needed(program) - program.derived))
     return Part(_RULES, needed, _outputs(program), _statements(program), explain(program))

@@ -15,6 +15,7 @@ from thalweg.languages.rspql.lower_expression import UnsteadyError, asked, kind,
 from thalweg.languages.rspql.lower_pattern import PatternRules
 from thalweg.languages.rspql.lowered import Aggregation, Answer, Grouped, LoweredQuery, Obstacle, Step, Tail
 from thalweg.languages.rspql.query import Query
+from thalweg.model.rdf import named
 
 _AGGREGATES = ("Count", "Sum", "Min", "Max", "Avg")
 
@@ -28,7 +29,8 @@ class _Lowering:
     def __init__(self, query: Query, graphs: tuple[str, ...]) -> None:
         self._query = query
         self._obstacles: list[Obstacle] = []
-        seen = graphs if query.named is None else tuple(name for name in graphs if name in query.named)
+        shown = {*map(named, graphs if query.named is None else query.named)}
+        seen = [name for name in graphs if named(name) in shown]
         self._rules = PatternRules([window.name for window in query.windows], seen, self._obstacle)
 
     def _obstacle(self, sentence: str, keyword: str) -> None:

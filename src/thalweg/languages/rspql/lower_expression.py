@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from thalweg.languages.rspql.lowered import Asked
+from thalweg.languages.rspql.stored_terms import stored
 from thalweg.model.rdf import XSD, literal, named
 
 _UNSTEADY: Final = ("RAND", "NOW", "UUID", "STRUUID", "BNODE", "IRI", "URI")
@@ -27,7 +28,7 @@ def kind(node: Any) -> str:
 
 
 def term_of(node: Any) -> str:
-    """The term of an IRI or a literal.
+    """The term of an IRI or a literal, as rules compare it.
 
     >>> from rdflib import Literal, URIRef
     >>> term_of(URIRef("http://ex.org/a")), term_of(Literal("chat", lang="FR")), term_of(Literal(3))
@@ -35,7 +36,8 @@ def term_of(node: Any) -> str:
     """
     if kind(node) == "URIRef":
         return named(f"<{node}>")
-    return literal(str(node), f"@{node.language}" if node.language else f"<{node.datatype or XSD + 'string'}>")
+    tag = f"@{node.language}" if node.language else f"<{node.datatype or XSD + 'string'}>"
+    return stored(literal(str(node), tag))
 
 
 def conjuncts(expression: Any) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 
-from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Not, Now, Rule, Variable
+from thalweg.ir.nodes import Atom, Constant, Literal, Not, Now, Variable
 from thalweg.languages.rspql.alternative import Alternative, joined, renamed
 from thalweg.languages.rspql.lower_expression import (
     UnsteadyError,
@@ -30,20 +30,19 @@ from thalweg.languages.rspql.lower_expression import (
     term_of,
     variables,
 )
-from thalweg.languages.rspql.lowered import Answer, Asked, Graph, Input, Sieve, Step
+from thalweg.languages.rspql.lower_triple import Alternatives, TripleRules
+from thalweg.languages.rspql.lowered import Answer, Asked, Graph, Sieve, Step
 from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate, interned
-from thalweg.model.rdf import RDF_TYPE, named
+from thalweg.model.predicate import interned
+from thalweg.model.rdf import named
 
 _MOST: Final = 64
 """Alternatives of one pattern: each OPTIONAL may double them."""
 _MOST_MADE: Final = 3
 _PLAIN_PATTERNS: Final = ("BGP", "Join", "Union", "Graph", "ToMultiSet", "values")
 
-Alternatives = list[Alternative]
 
-
-class PatternRules:
+class PatternRules(TripleRules):
     """Collects inputs, rules, facts and sieves while patterns are looked at."""
 
     def __init__(self, windows: Sequence[str], graphs: Sequence[str], obstacle: Callable[[str, str], None]) -> None:
@@ -51,26 +50,11 @@ class PatternRules:
 
         `obstacle` takes a sentence, and the keyword that it is about.
         """
+        super().__init__(obstacle)
         self._windows = {named(name): number for number, name in enumerate(windows)}
-        self._graphs = graphs
-        self._obstacle = obstacle
-        self._inputs: dict[tuple[Graph, str, tuple[tuple[int, Asked], ...]], Input] = {}
-        self._nodes: dict[Graph, str] = {}
-        self.rules: list[Rule] = []
+        self._graphs = tuple(map(named, graphs))
         self.facts: list[Fact] = []
         self.sieves: list[Sieve] = []
-        self._made = 0
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """The inputs that rules read."""
-        used = {
-            literal.atom.signature if isinstance(literal, Now) else literal.formula.atom.signature
-            for rule in self.rules
-            for literal in rule.body
-            if isinstance(literal, Now | Not)
-        }
-        return tuple(each for each in self._inputs.values() if each.signature in used)
 
     # Patterns -------------------------------------------------------------------------------------------------------
 
@@ -86,8 +70,8 @@ class PatternRules:
         match kind(node):
             case "BGP":
                 found = [Alternative()]
-                for triple in node.triples:
-                    found = self.join(found, self.triple(*triple, graph))
+                for subject, predicate, thing in node.triples:
+                    found = self.join(found, self.triple(subject, predicate, thing, graph))
                 return found
             case "Join":
                 return self.join(self.pattern(node.p1, graph), self.pattern(node.p2, graph))
@@ -115,8 +99,8 @@ class PatternRules:
         if kind(node.p) == "BGP" and not node.p.triples:
             self._obstacle("an empty pattern in every graph cannot be written as rules", "GRAPH")
         for name in (*self._windows, *self._graphs):
-            alone = [Alternative(constants={str(node.term): name})]
-            found += self.join(alone, self.pattern(node.p, self._windows.get(name, name)))
+            known = [Alternative(constants={str(node.term): name})]
+            found += self.join(known, self.pattern(node.p, self._windows.get(name, name)))
         return found
 
     def join(self, left: Alternatives, right: Alternatives) -> Alternatives:
@@ -131,6 +115,9 @@ class PatternRules:
 
     def extend(self, found: Alternatives, expression: Any, name: str) -> Alternatives:
         """BIND: a step; a variable or a constant is known at once."""
+        if not found:
+            # What is wrong with the expression is said all the same.
+            self._asked(expression, Alternative())
         return [self._extended(each, expression, name) for each in found]
 
     def _extended(self, each: Alternative, expression: Any, name: str) -> Alternative:
@@ -322,10 +309,21 @@ class PatternRules:
 
     def answer(self, each: Alternative, columns: tuple[str, ...] | None = None, name: str | None = None) -> Answer:
         """A rule for an alternative, with all that is bound in its head, or only some of it."""
+        if columns is None and (known := self._derived_as(each)) is not None:
+            return known
         shown = each.columns if columns is None else columns
         name = name or self._fresh("rows")
         self._rule(name, tuple(map(Variable, shown)), each.body)
         return Answer(interned(name, len(shown)), shown, tuple(sorted(each.constants.items())), each.steps)
+
+    def _derived_as(self, each: Alternative) -> Answer | None:
+        """An answer without a rule of its own, where an alternative is just what a rule derives."""
+        match each.body:
+            case (Now(atom),) if any(rule.head.signature == atom.signature for rule in self.rules):
+                columns = tuple(arg.name for arg in atom.args if isinstance(arg, Variable))
+                if len(columns) == len({*columns}) == len(atom.args):
+                    return Answer(atom.signature, columns, tuple(sorted(each.constants.items())), each.steps)
+        return None
 
     # Sub-selects and values -------------------------------------------------------------------------------------------
 
@@ -376,153 +374,6 @@ class PatternRules:
             found.append(Alternative((atom,), frozenset(columns), frozenset((witness,))))
         return found
 
-    # Triples ----------------------------------------------------------------------------------------------------------
-
-    def triple(self, subject: Any, predicate: Any, thing: Any, graph: Graph) -> Alternatives:
-        """A triple pattern, whose predicate may be a path."""
-        match kind(predicate):
-            case "URIRef" | "Variable" | "BNode":
-                return [self._atom(subject, predicate, thing, graph)]
-            case "InvPath":
-                return self.triple(thing, predicate.arg, subject, graph)
-            case "AlternativePath":
-                return [each for path in predicate.args for each in self.triple(subject, path, thing, graph)]
-            case "SequencePath":
-                found, start = [Alternative()], subject
-                for number, path in enumerate(predicate.args):
-                    end = thing if number == len(predicate.args) - 1 else Between(self._variable())
-                    found, start = self.join(found, self.triple(start, path, end, graph)), end
-                return found
-            case "MulPath":
-                return [self._closure(subject, predicate, thing, graph)]
-            case "NegatedPath":
-                return self._other_predicates(subject, predicate, thing, graph)
-        self._obstacle(f"the path {predicate} cannot be written as rules", "")
-        return []
-
-    def _atom(self, subject: Any, predicate: Any, thing: Any, graph: Graph) -> Alternative:
-        if kind(predicate) != "URIRef":
-            return self._reading(graph, "triples", (subject, predicate, thing))
-        name = term_of(predicate)
-        if name != RDF_TYPE:
-            return self._reading(graph, interned(name, 2), (subject, thing))
-        if kind(thing) == "URIRef":
-            return self._reading(graph, interned(term_of(thing), 1), (subject,))
-        return self._reading(graph, "types", (subject, thing))
-
-    def _reading(self, graph: Graph, takes: Any, places: tuple[Any, ...]) -> Alternative:
-        """An atom of an input; literals are compared as SPARQL does it, where they may be written in several ways."""
-        names, witnesses, args = set(), set(), []
-        conditions: list[tuple[int, Asked]] = []
-        for column, place in enumerate(places):
-            match kind(place):
-                case "Variable":
-                    names.add(str(place))
-                    args.append(Variable(str(place)))
-                case "BNode" | "Between":
-                    witnesses.add(_witness(place))
-                    args.append(Variable(_witness(place)))
-                case "Literal" if not _has_one_spelling(place):
-                    variable = self._variable()
-                    witnesses.add(variable)
-                    args.append(Variable(variable))
-                    conditions.append((column, Asked(f"sameTerm(?x, {place.n3()})", ("x",))))
-                case _:
-                    args.append(Constant(term_of(place)))
-        predicate = self._input(graph, takes, len(places), tuple(conditions))
-        return Alternative((Now(Atom(predicate.name, tuple(args))),), frozenset(names), frozenset(witnesses))
-
-    def _input(self, graph: Graph, takes: Any, width: int, conditions: tuple[tuple[int, Asked], ...]) -> Predicate:
-        key = graph, str(takes), conditions
-        if key not in self._inputs:
-            number = sum(known[:2] == key[:2] for known in self._inputs if known[2]) + 1
-            where = {int: f"'w{graph}", str: f"'{graph}"}.get(type(graph), "'b")
-            what = takes.name if isinstance(takes, Predicate) else takes
-            name = f"{where} {what}" + (f" {number}" if conditions else "")
-            self._inputs[key] = Input(interned(name, width), graph, takes, conditions)
-        return self._inputs[key].signature
-
-    def _input_of(self, atom: Atom) -> Input | None:
-        return next((each for each in self._inputs.values() if each.signature == atom.signature), None)
-
-    # Paths ------------------------------------------------------------------------------------------------------------
-
-    def _closure(self, subject: Any, path: Any, thing: Any, graph: Graph) -> Alternative:
-        """`path+`, `path*` and `path?`: pairs of nodes, each once."""
-        name, x, y, z = self._fresh("path"), Variable("'x"), Variable("'y"), Variable("'z")
-        once = name if path.mod == "?" else self._fresh("path")
-        for each in self.triple(Between("'x"), path.path, Between("'y"), graph):
-            for step in self._settled(each):
-                self._rule(once, (x, y), step.body)
-        if path.mod != "?":
-            self._rule(name, (x, y), (Now(Atom(once, (x, y))),))
-            self._rule(name, (x, z), (Now(Atom(name, (x, y))), Now(Atom(once, (y, z)))))
-        if path.mod != "+":
-            self._rule(name, (x, x), (Now(Atom(self._node_rules(graph), (x,))),))
-            if {kind(subject), kind(thing)} & {"URIRef", "Literal"}:
-                self._obstacle(f"the path `{path.mod}` may stay at a term that is not in the graph", path.mod)
-        return self._over(name, (subject, thing))
-
-    def _node_rules(self, graph: Graph) -> str:
-        """The predicate of the subjects and objects of a graph."""
-        if graph not in self._nodes:
-            self._nodes[graph] = name = self._fresh("node")
-            triples = self._input(graph, "triples", 3, ())
-            x, others = Variable("'x"), (Variable("'y"), Variable("'z"))
-            self._rule(name, (x,), (Now(Atom(triples.name, (x, *others))),))
-            self._rule(name, (x,), (Now(Atom(triples.name, (*others, x))),))
-        return self._nodes[graph]
-
-    def _over(self, name: str, places: tuple[Any, ...]) -> Alternative:
-        """An atom of a predicate that rules derive."""
-        names = frozenset(str(place) for place in places if kind(place) == "Variable")
-        witnesses = frozenset(_witness(place) for place in places if kind(place) in ("BNode", "Between"))
-        args: list[Expression] = []
-        for place in places:
-            is_constant = kind(place) in ("URIRef", "Literal")
-            args.append(Constant(term_of(place)) if is_constant else Variable(_name(place)))
-        return Alternative((Now(Atom(name, tuple(args))),), names, witnesses)
-
-    def _other_predicates(self, subject: Any, path: Any, thing: Any, graph: Graph) -> Alternatives:
-        """`!(:p|:q)`: triples with another predicate."""
-        if any(kind(each) != "URIRef" for each in path.args):
-            self._obstacle("rdflib does not say which predicates `!(^:p)` leaves out", "^")
-            return []
-        predicate = Between(self._variable())
-        triple = self._reading(graph, "triples", (subject, predicate, thing))
-        tests = (Comparison("!==", Variable(str(predicate)), Constant(term_of(each))) for each in path.args)
-        return [triple.also(*tests)]
-
-    # Names ------------------------------------------------------------------------------------------------------------
-
-    def _rule(self, name: str, args: tuple[Expression, ...], body: tuple[Literal, ...]) -> None:
-        self.rules.append(Rule(Atom(name, args), body))
-
-    def _fresh(self, what: str) -> str:
-        self._made += 1
-        return f"'{what} {self._made}"
-
-    def _variable(self) -> str:
-        self._made += 1
-        return f"'{self._made}"
-
-
-class Between(str):
-    """A variable that the query does not name."""
-
-
-def _name(place: Any) -> str:
-    return str(place) if kind(place) == "Variable" else _witness(place)
-
-
-def _witness(place: Any) -> str:
-    return str(place) if kind(place) == "Between" else f"_:{place}"
-
-
-def _has_one_spelling(literal: Any) -> bool:
-    """Whether a literal is spelled in one way only: a text, with a language or not, or an integer."""
-    return literal.datatype is None or str(literal.datatype).endswith(("#string", "#langString"))
-
 
 def _as_exists(condition: Any) -> tuple[bool, Any]:
     """Whether a pattern must exist, and which; None where the condition is about values."""
@@ -543,7 +394,8 @@ def _decided(condition: Any, each: Alternative) -> bool | None:
     value = each.constants.get(str(condition.expr)) if kind(condition.expr) == "Variable" else None
     if value is None or not isinstance(condition.other, list) or any(kind(one) != "URIRef" for one in condition.other):
         return None
-    return (value in map(term_of, condition.other)) == (condition.op == "IN")
+    is_in = value in map(term_of, condition.other)
+    return is_in if condition.op == "IN" else not is_in
 
 
 def _is_plain(node: Any) -> bool:

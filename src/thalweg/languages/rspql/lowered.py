@@ -119,7 +119,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class LoweredQuery:
-    """A query as rules, with facts that always hold, and what is done besides, for `explain`."""
+    """A query as rules, with facts that always hold."""
 
     inputs: tuple[Input, ...]
     rules: tuple[Rule, ...]
@@ -127,4 +127,3 @@ class LoweredQuery:
     sieves: tuple[Sieve, ...]
     answers: tuple[Answer, ...]
     tail: Tail
-    notes: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.languages.rspql.lowered import Aggregation, Asked
+from thalweg.languages.rspql.stored_terms import typed
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import NO_VALUE
 from thalweg.model.rdf import XSD, as_ntriples
@@ -25,7 +26,6 @@ Terms = tuple[str | None, ...]
 UNBOUND: Final = NO_VALUE
 """The word of a variable that is not bound."""
 
-DECIMAL: Final = f"^^<{XSD}decimal>"
 _AT_ONCE: Final = 2_000
 _MOST: Final = 1 << 18
 _TRUE: Final = 1
@@ -53,7 +53,8 @@ class Asking:
         [False, True, False]
         """
         if asked.bound is None or not len(rows):
-            return self._answered(asked, rows, False) == _TRUE
+            true: NDArray[np.bool_] = self._answered(asked, rows, False) == _TRUE
+            return true
         found, decided = _compared(rows[:, 0], *asked.bound, self._dictionary)
         if not decided.all():
             found[~decided] = self._answered(asked, rows[~decided], False) == _TRUE
@@ -171,11 +172,6 @@ def _as_values(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> str:
     """
     lines = " ".join(f"({' '.join((str(number), *(term or 'UNDEF' for term in row)))})" for number, row in rows)
     return f"VALUES ({' '.join(f'?{name}' for name in ('row__', *names))}) {{ {lines} }}"
-
-
-def typed(value: str, decimal: bool) -> str:
-    """A number without a point is an integer, unless it is kept with its datatype."""
-    return f'"{value}"{DECIMAL}' if decimal and value.lstrip("-").isdigit() else value
 
 
 def _compared(

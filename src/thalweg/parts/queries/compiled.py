@@ -19,13 +19,16 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.rdf import named as rdf_name
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.time import FOREVER
 from thalweg.parts.queries.asking import UNBOUND, Asking, Words
 from thalweg.parts.queries.evaluator import Rows
-from thalweg.parts.queries.feeding import facts_for, lasting, needed_of
+from thalweg.parts.queries.feeding import facts_for, lasting, needed_of, no_triples
+from thalweg.parts.queries.per_window import Report, Triples
 from thalweg.parts.queries.query_stages import stages_of
 from thalweg.parts.queries.solutions import Solutions, net, solutions
+from thalweg.parts.queries.stored_words import StoredWords
 from thalweg.parts.queries.tail import RowCounter
 from thalweg.runtimes.rule_engine import RuleEngine
 
@@ -37,22 +40,31 @@ class CompiledQuery:
     """One query at work, as rules."""
 
     def __init__(
-        self, query: Query, lowered: LoweredQuery, background: Dataset = _NOTHING, dictionary: Dictionary | None = None
+        self,
+        query: Query,
+        lowered: LoweredQuery,
+        background: Dataset = _NOTHING,
+        dictionary: Dictionary | None = None,
+        report: Report = lambda found: None,
     ) -> None:
+        """`report` takes a warning about facts that are no triples."""
         self.dictionary = Dictionary() if dictionary is None else dictionary
         self._query = query
         self._lowered = lowered
         self._background = background
         self._asking = Asking(self.dictionary)
+        self._known = StoredWords(self.dictionary)
         self._stages = stages_of(lowered)
         self._engines = [RuleEngine(stage.program, dictionary=self.dictionary) for stage in self._stages]
         self._rows = RowCounter(lowered, self.dictionary, self._asking)
         self._windows = [
-            WaitingFacts(number, [each for each in lowered.inputs if each.graph == number])
+            WaitingFacts([each for each in lowered.inputs if each.graph == number])
             for number in range(len(query.windows))
         ]
         self._held = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
         self._first = 0
+        self._triples = Triples(report)
+        self._is_reported = False
 
     def begin(self, first: int) -> None:
         self._first = first
@@ -60,10 +72,17 @@ class CompiledQuery:
             window.closings = closings_of(described, first)
 
     def add(self, tick: int, batches: Sequence[Batch]) -> None:
+        if not self._is_reported:
+            self._look_at(batches)
         for window, described in zip(self._windows, self._query.windows, strict=True):
             for batch in batches:
                 if batch.stream == described.stream:
                     window.add(tick, batch)
+
+    def _look_at(self, batches: Iterable[Batch]) -> None:
+        """Reports the first fact that is no triple."""
+        found = (fact for batch in batches for fact in no_triples(batch, self.dictionary))
+        self._is_reported = any(not list(self._triples.of((fact,))) for fact in found)
 
     def evaluate(self, tick: int) -> Rows:
         return self._rows.change(*self._changed(tick))
@@ -104,13 +123,18 @@ class CompiledQuery:
 
     def _fed(self, tick: int) -> Iterator[tuple[Input, Words]]:
         for window in self._windows:
-            yield from window.taken(tick, self.dictionary, self._asking)
+            entering = window.entering(tick)
+            for each in window.inputs:
+                parts = ((self._facts(each, batch), until) for until, batch in entering)
+                yield each, lasting(parts, each.signature.arity)
         if self._engines[0].now is None:
             for each in self._lowered.inputs:
                 if not isinstance(each.graph, int):
-                    batch = self._coded(graph_of(self._query, self._background, each.graph))
-                    rows = facts_for(each, batch, self.dictionary, self._asking)
+                    rows = self._facts(each, self._coded(graph_of(self._query, self._background, each.graph)))
                     yield each, lasting([(rows, FOREVER)], each.signature.arity)
+
+    def _facts(self, needed: Input, batch: Batch) -> Words:
+        return facts_for(needed, batch, self.dictionary, self._known, self._asking)
 
     def _coded(self, facts: Iterable[Fact]) -> Batch:
         batch = Batch()
@@ -161,18 +185,18 @@ class CompiledQuery:
 
 def graph_of(query: Query, background: Dataset, name: str | None) -> Iterable[Fact]:
     """The facts of a graph of the background; the default graph may be several."""
-    named = dict(background.named)
+    named = {rdf_name(each): facts for each, facts in background.named}
     if name is not None:
         return named.get(name, ())
     if query.default is None:
         return background.default
-    return (fact for each in query.default for fact in named.get(each, ()))
+    return (fact for each in query.default for fact in named.get(rdf_name(each), ()))
 
 
 class WaitingFacts:
     """The facts of one window that wait for it to close."""
 
-    def __init__(self, number: int, inputs: Sequence[Input]) -> None:
+    def __init__(self, inputs: Sequence[Input]) -> None:
         self.inputs = inputs
         self.closings: Closings | None = None
         self.waiting: list[tuple[int, Batch]] = []
@@ -183,12 +207,12 @@ class WaitingFacts:
         if needed.rows and self.closings.shows(tick) is not None:
             self.waiting.append((tick, needed))
 
-    def taken(self, now: int, dictionary: Dictionary, asking: Asking) -> Iterator[tuple[Input, Words]]:
+    def entering(self, now: int) -> list[tuple[int, Batch]]:
         """What enters as windows close up to now, with the last tick at which it is shown."""
         assert self.closings is not None
         closed = self.closings.latest(now)
         if closed is None:
-            return
+            return []
         entering: list[tuple[int, Batch]] = []
         staying = []
         for tick, batch in self.waiting:
@@ -197,9 +221,7 @@ class WaitingFacts:
             elif (until := (self.closings.gone(tick) or 0) - 1) >= now:
                 entering.append((until, batch))
         self.waiting = staying
-        for each in self.inputs:
-            parts = ((facts_for(each, batch, dictionary, asking), until) for until, batch in entering)
-            yield each, lasting(parts, each.signature.arity)
+        return entering
 
 
 def _of_relation(engine: RuleEngine, name: Predicate, deltas: Sequence[Delta]) -> tuple[Words, Words]:

@@ -4,7 +4,7 @@ A fact is handed to the rules when a window that shows it closes, once, with the
 leaves a window is found by the engine. Batches are arrays of words by predicate, so nothing is done fact by fact.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,24 +12,27 @@ import numpy as np
 from thalweg.languages.rspql.lowered import Input
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import OWN, RDF_TYPE
 from thalweg.parts.queries.asking import Asking, Words
+from thalweg.parts.queries.stored_words import StoredWords
 
 _TYPES: Final = Predicate(RDF_TYPE, 2)
 
 
-def facts_for(needed: Input, batch: Batch, dictionary: Dictionary, asking: Asking) -> Words:
+def facts_for(needed: Input, batch: Batch, dictionary: Dictionary, known: StoredWords, asking: Asking) -> Words:
     """The rows of one input: what it takes of a batch, if its subject is a resource and its conditions hold.
 
     >>> words = Dictionary()
     >>> batch = Batch({Predicate("<p>", 2): [words.code(term) for term in ("<a>", "1", "<b>", "2", '"x"', "3")]})
-    >>> facts_for(Input(Predicate("'w0 <p>", 2), 0, Predicate("<p>", 2)), batch, words, Asking(words)).tolist()
+    >>> needed = Input(Predicate("'w0 <p>", 2), 0, Predicate("<p>", 2))
+    >>> facts_for(needed, batch, words, StoredWords(words), Asking(words)).tolist()
     [[0, 5], [8, 9]]
     """
     rows = _taken(needed, batch, dictionary)
     subjects = rows[:, 0] & 7 == 0
-    rows = rows if subjects.all() else rows[subjects]
+    rows = known.of(rows if subjects.all() else rows[subjects])
     for column, asked in needed.conditions:
         if len(rows):
             rows = rows[asking.holds(asked, rows[:, column : column + 1])]
@@ -84,3 +87,21 @@ def needed_of(batch: Batch, inputs: Sequence[Input]) -> Batch:
     else:
         kept = {each.takes: batch.rows[each.takes] for each in inputs if each.takes in batch.rows}  # type: ignore[index,misc]
     return Batch(kept, stream=batch.stream)
+
+
+def no_triples(batch: Batch, dictionary: Dictionary) -> Iterator[Fact]:
+    """Facts that are not triples: by the number of their arguments, or by their subject.
+
+    >>> words = Dictionary()
+    >>> batch = Batch({Predicate("p", 2): [words.code("<a>"), 5, 9, 5], Predicate("go", 0): []})
+    >>> [str(fact) for fact in no_triples(batch, words)]
+    ['p(2,1)', 'go']
+    """
+    for signature in batch.rows:
+        rows = np.asarray(batch.rows[signature], dtype=np.int64).reshape(-1, signature.arity or 1)
+        if signature.arity in (1, 2):
+            rows = rows[rows[:, 0] & 7 != 0]
+        elif not signature.arity:
+            yield Fact(signature.name)
+        for row in rows[:1].tolist():
+            yield dictionary.fact(signature.name, row)

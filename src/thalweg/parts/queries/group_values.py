@@ -13,9 +13,10 @@ from typing import Final
 import numpy as np
 
 from thalweg.languages.rspql.lowered import Aggregation, Asked
+from thalweg.languages.rspql.stored_terms import typed
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import LARGEST_INTEGER, LARGEST_MANTISSA, mantissa, scale
-from thalweg.parts.queries.asking import UNBOUND, Asking, typed
+from thalweg.parts.queries.asking import UNBOUND, Asking
 
 Key = tuple[int, ...]
 
@@ -127,7 +128,8 @@ def _values(each: Aggregation, bags: Sequence[Bag], dictionary: Dictionary, aski
 
 def _scaled(word: int) -> int:
     """A plain number, multiplied so that all of them are integers."""
-    return mantissa(word) * 10 ** (_PLACES - scale(word))
+    value: int = mantissa(word) * 10 ** (_PLACES - scale(word))
+    return value
 
 
 def _number(total: int, decimal: bool, dictionary: Dictionary) -> int | None:

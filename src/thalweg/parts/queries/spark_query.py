@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 from uuid import uuid4
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from thalweg.languages.rspql.closings import closings_of, evaluation_ticks
 from thalweg.languages.rspql.lower import lower
 from thalweg.languages.rspql.lowered import Input, LoweredQuery
 from thalweg.languages.rspql.query import Query
+from thalweg.languages.rspql.stored_terms import stored
 from thalweg.model.arrow import decode, encode, frame, terms_of, unframe
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
@@ -39,14 +41,14 @@ from thalweg.parts.queries.continuous import Continuous
 from thalweg.parts.queries.evaluator import Rows
 from thalweg.parts.queries.feeding import facts_for, lasting
 from thalweg.parts.queries.solutions import Solutions, solutions
+from thalweg.parts.queries.stored_words import StoredWords
 from thalweg.parts.queries.streams_read import StreamsRead
 from thalweg.parts.queries.tail import RowCounter
 from thalweg.parts.spark_plan import BLOCKS, PlanJob, PlanWorker, blocks_of
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.inbox import Inbox, Run
-from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import CHANGES, FACTS, Content, Parcel, buckets_of, unwrap, wrap
+from thalweg.runtimes.spark.wire import CHANGES, FACTS, Content, Parcel, unwrap, wrap
 
 Words = NDArray[np.int64]
 
@@ -124,10 +126,18 @@ class QueryJob(PlanJob):
             yield 1, 0, None
 
     def where(self, stage: int, route: int, key: int | None, rows: Words, words: Dictionary) -> Words | None:
-        return Job.where(self, stage, route, key, rows, words)
+        return None if key is None else _buckets(rows[:, key], words, self.buckets(stage))
 
     def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
         return next(self.routes(signature))[:2] == (stage, route)
+
+
+def _buckets(column: Words, dictionary: Dictionary, buckets: range) -> Words:
+    """The bucket of each term; what is one term to SPARQL's store is in one bucket."""
+    used, places = np.unique(column, return_inverse=True)
+    spelled = map(dictionary.spell, used.tolist())
+    hashed = [crc32((stored(term) or term).encode()) % len(buckets) for term in spelled]
+    return buckets[0] + np.array(hashed, dtype=np.int64)[places]
 
 
 def _takes(needed: Input, signature: Predicate) -> bool:
@@ -171,11 +181,12 @@ class SolutionsWorker:
         self._bucket = bucket
         self._dictionary = Dictionary()
         self._asking = Asking(self._dictionary)
+        self._known_words = StoredWords(self._dictionary)
         self._engine = RuleEngine(_fed_program(job.split), dictionary=self._dictionary)
         self._inbox = Inbox(job, stage, bucket, self._dictionary, _tagged)
         context = job.context(lambda found: None)
         self._streams = StreamsRead(self._query, context.streams, context.names_streams)
-        self._waiting = [WaitingFacts(number, [each]) for number, (_, each) in enumerate(job.split.routes)]
+        self._waiting = [WaitingFacts([each]) for _, each in job.split.routes]
         self._now: int | None = None
 
     def process(self, payloads: Iterable[bytes]) -> list[Parcel]:
@@ -243,7 +254,8 @@ class SolutionsWorker:
         is_first = self._engine.now is None
         for (route, each), waiting in zip(self.job.split.routes, self._waiting, strict=True):
             if isinstance(each.graph, int):
-                taken = [rows for _, rows in waiting.taken(tick, self._dictionary, self._asking)]
+                parts = [(self._facts(each, batch), until) for until, batch in waiting.entering(tick)]
+                taken = [lasting(parts, each.signature.arity)]
             else:
                 taken = [self._known(route, each)] if is_first else []
             yield from (Given(route.called, False, rows, nothing) for rows in taken if len(rows))
@@ -254,10 +266,13 @@ class SolutionsWorker:
         batch = Batch()
         for fact in graph_of(self._query, self.job.background, each.graph):
             batch.add(fact.signature, [self._dictionary.code(term) for term in fact.args])
-        rows = facts_for(each, batch, self._dictionary, self._asking)
+        rows = self._facts(each, batch)
         assert route.key is not None
-        here = buckets_of(rows[:, route.key], self._dictionary, self.job.buckets(0)) == self._bucket
+        here = _buckets(rows[:, route.key], self._dictionary, self.job.buckets(0)) == self._bucket
         return lasting([(rows[here], FOREVER)], each.signature.arity)
+
+    def _facts(self, needed: Input, batch: Batch) -> Words:
+        return facts_for(needed, batch, self._dictionary, self._known_words, self._asking)
 
     def _collect(self, tick: int, given: Sequence[Given], changes: "_Changes") -> None:
         outputs = {whole: own for own, whole in self.job.split.stage.outputs}

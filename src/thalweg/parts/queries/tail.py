@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from thalweg.languages.rspql.lowered import Grouped, LoweredQuery
+from thalweg.languages.rspql.stored_terms import DECIMAL
 from thalweg.model.dictionary import Dictionary
-from thalweg.parts.queries.asking import DECIMAL, UNBOUND, Asking, Words
+from thalweg.parts.queries.asking import UNBOUND, Asking, Words
 from thalweg.parts.queries.evaluator import Row, Rows, rdf_spelling
 from thalweg.parts.queries.group_values import Group, group_values
 from thalweg.parts.queries.solutions import Solutions, net, stepped
@@ -30,6 +31,7 @@ class RowCounter:
         self._asking = asking
         self._texts: dict[int, str | None] = {UNBOUND: None}
         self._collections = dictionary.collections
+        self._has_whole_decimals = False
         self._counts: Counter[Key] = Counter()
         self._groups = Groups(query.tail.grouped, dictionary, asking) if query.tail.grouped else None
         # Where nothing is left out of the rows of one answer, none of them can begin and end at once.
@@ -38,7 +40,12 @@ class RowCounter:
 
     def change(self, begun: Sequence[Solutions], ended: Sequence[Solutions]) -> Rows:
         """The rows that begin and end with solutions."""
-        return Rows(*map(self._spelled, self.changed(begun, ended)))
+        begin, end = map(self._spelled, self.changed(begun, ended))
+        if self._has_whole_decimals and begin and end:
+            # Two terms may be written alike.
+            came, went = Counter(begin), Counter(end)
+            begin, end = list((came - went).elements()), list((went - came).elements())
+        return Rows(begin, end)
 
     def changed(self, begun: Sequence[Solutions], ended: Sequence[Solutions]) -> tuple[Words, Words]:
         """The same as words."""
@@ -80,7 +87,12 @@ class RowCounter:
     def _column(self, words: Words) -> list[str | None]:
         texts, listed = self._texts, words.tolist()
         for word in {*listed} - texts.keys():
-            texts[word] = _text(self._dictionary.spell(word))
+            term = self._dictionary.spell(word)
+            if term.endswith(DECIMAL):
+                # A whole decimal is written like an integer.
+                self._has_whole_decimals, texts[word] = True, term[1 : -len(DECIMAL) - 1]
+            else:
+                texts[word] = rdf_spelling(term)
         return [texts[word] for word in listed]
 
     def words_in_use(self) -> Words:
@@ -152,11 +164,6 @@ class Groups:
                 yield from element
         for values in self._values.values():
             yield from values
-
-
-def _text(term: str) -> str:
-    """A term as rows have it; a whole decimal is written like an integer."""
-    return term[1 : -len(DECIMAL) - 1] if term.endswith(DECIMAL) else rdf_spelling(term)
 
 
 def _stacked(parts: Sequence[Words], width: int) -> Words:
