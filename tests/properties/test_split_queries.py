@@ -26,6 +26,7 @@ PATTERNS = (
     "WINDOW :w {{ ?x :p ?y }} MINUS {{ ?x :k ?z }}",
     "{{ WINDOW :w {{ ?x :p ?y }} }} UNION {{ WINDOW :v {{ ?x :q ?y }} }}",
     "WINDOW :w {{ ?x :q ?y FILTER(?y > 2) }}",
+    "WINDOW :w {{ ?x :q ?y . ?z :q ?y }}",
     "WINDOW :w {{ ?x :q ?y . ?x :p ?z FILTER(?y + 1 > 2) }}",
 )
 FORMS = (
@@ -60,7 +61,7 @@ def events(draw: st.DrawFn) -> list[Event]:
     facts = st.one_of(
         st.builds(lambda x: Fact(f"<{EX}C>", (x,)), term),
         st.builds(lambda x, y: Fact(f"<{EX}p>", (x, y)), term, term),
-        st.builds(lambda x, y: Fact(f"<{EX}q>", (x, str(y))), term, st.integers(1, 4)),
+        st.builds(lambda x, y: Fact(f"<{EX}q>", (x, y)), term, st.sampled_from(("1", "2", "3", "4", "2.50", "2.5"))),
         st.builds(lambda x, y: Fact("unread", (x, y)), term, term),
     )
     ticks = sorted(draw(st.lists(st.integers(0, LAST), min_size=1, max_size=8)))

@@ -136,7 +136,7 @@ def _buckets(column: Words, dictionary: Dictionary, buckets: range) -> Words:
     """The bucket of each term; what is one term to SPARQL's store is in one bucket."""
     used, places = np.unique(column, return_inverse=True)
     spelled = map(dictionary.spell, used.tolist())
-    hashed = [crc32((stored(term) or term).encode()) % len(buckets) for term in spelled]
+    hashed = [crc32(stored(term).encode()) % len(buckets) for term in spelled]
     return buckets[0] + np.array(hashed, dtype=np.int64)[places]
 
 
