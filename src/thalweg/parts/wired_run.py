@@ -195,9 +195,9 @@ class WiredRun(Emitter):
             yield from self._flow(to, batches)
             return
         assert self.first is not None
-        if now is not None:
-            yield from self._flow(now, None, over=False)
         for tick in range(self.first if now is None else now + 1, to + 1):
+            # There is a next tick: what waited for it is said of the last one.
+            yield from self._flow(tick - 1, None, over=False)
             yield from self._flow(tick, batches if tick == to else ())
 
     def _flow(self, to: int, batches: Sequence[Batch] | None, over: bool = True) -> Iterator[Output]:
@@ -377,7 +377,7 @@ class WiredRun(Emitter):
 
     def snapshot(self) -> bytes:
         """Where all places are, and what is held between them."""
-        held = {"begin": [], "end": []}  # type: dict[str, list[str]]
+        held: dict[str, list[str]] = {"begin": [], "end": []}
         for change in self._held:
             held["begin"] += change.begin_text
             held["end"] += change.end_text
