@@ -71,7 +71,7 @@ def joined(program: Program) -> Iterator[str]:
         for start in formulas:
             rest = [each for each in formulas if each is not start]
             bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable))
-            steps = join_order(rest, negated, tests, binders(rule.body), bound)
+            steps = join_order(rest, negated, tests, binders(rule, rule.body), bound)
             yield " → ".join([start.text, *(each.text if isinstance(each, Written) else show(each) for each in steps)])
 
 

@@ -30,6 +30,7 @@ from thalweg.engine.layout import (
     IS_WATCHED,
     LEVEL,
     LITERAL,
+    NO_TERM,
     ON_COUNT,
     ON_GROWTH,
     ON_HEAD,
@@ -63,7 +64,7 @@ from thalweg.engine.layout import (
 )
 from thalweg.ir.nodes import Call, Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
 from thalweg.model.functions import CONDITIONS, LOOKED_UP
-from thalweg.model.number import COMPARISONS, EQUAL, NUMERIC_FUNCTIONS, OPERATORS, ZERO
+from thalweg.model.number import AT_LEAST, COMPARISONS, EQUAL, LESS, NUMERIC_FUNCTIONS, OPERATORS, ZERO
 from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
 
 Code = Callable[[str], int]
@@ -84,7 +85,7 @@ class Table:
 
     Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
     `variants` has the rule of each place in the table that can be fired; `registers` and `lookups` are the most that
-    one of them needs.
+    one of them needs. `orders` has the comparisons by `<` and its like, where the terms stand that they cannot compare.
     """
 
     words: NDArray[np.int64]
@@ -94,6 +95,7 @@ class Table:
     registers: int
     lookups: int
     variants: dict[int, PlanRule]
+    orders: dict[int, Comparison]
 
     @property
     def tuple_starts(self) -> int:
@@ -178,6 +180,7 @@ def _lay_out(
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
     table = [0] * (TABLE_HEAD + (relations + 3) * RECORD)
     variants: dict[int, PlanRule] = {}
+    orders: dict[int, Comparison] = {}
 
     def place(words: list[int]) -> int:
         table.extend(words)
@@ -188,6 +191,7 @@ def _lay_out(
         for level, variant, rule in fired:
             at = place(variant.words)
             variants[at] = rule
+            orders.update((at + behind, comparison) for behind, comparison in variant.orders)
             pairs += (level, at)
         return place([len(fired), *pairs, *more])
 
@@ -229,7 +233,8 @@ def _lay_out(
     fired = [each for one in lists for _, each, _ in (*one.growth, *one.negated, *one.head)]
     registers = max((len(each.registers) for each in fired), default=0)
     lookups = max((each.lookups for each in fired), default=0)
-    return Table(np.array(table, dtype=np.int64), stride, by_column, len(plan.tuples), registers, lookups, variants)
+    words = np.array(table, dtype=np.int64)
+    return Table(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
@@ -280,6 +285,7 @@ class _Variant:
         self.registers: dict[str, int] = {}
         self.lookups = 0
         self.words: list[int] = []
+        self.orders: list[tuple[int, Comparison]] = []
         known = names(*(arg for atom in rule.positive for arg in atom.args))
         columns = [self.start_column(arg, known) for arg in join.start.args]
         self.words += [len(columns), *(word for column in columns for word in column)]
@@ -373,9 +379,11 @@ class _Variant:
         if condition in CONDITIONS:
             found = self.call(condition, [left, right])
             truth = self.code("1" if condition == test.operator else "0")
-            self.words += [STEP_TEST, EQUAL, *found, LITERAL, truth]
+            self.words += [STEP_TEST, EQUAL, *found, LITERAL, truth, NO_TERM, NO_TERM]
             return
-        self.words += [STEP_TEST, COMPARISONS[test.test], *left, *right]
+        self.words += [STEP_TEST, COMPARISONS[test.test], *left, *right, NO_TERM, NO_TERM]
+        if LESS <= COMPARISONS[test.test] <= AT_LEAST:
+            self.orders.append((len(self.words) - 2, test))
 
     def absent(self, atom: RelationAtom) -> None:
         operands = [word for arg in atom.args for word in self.operand(arg)]

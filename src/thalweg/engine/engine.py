@@ -22,11 +22,11 @@ from thalweg.engine.delta import Delta, Given
 from thalweg.engine.equality import EqualityState
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
+from thalweg.engine.incomparable import Incomparable, IncomparableTerms
 from thalweg.engine.layout import (
     BEGUN,
     BORN,
     DIED,
-    DIVERSE_IN,
     ENDED,
     FEED_CLOCK,
     FEED_FOREVER,
@@ -47,7 +47,6 @@ from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
-from thalweg.ir.nodes import Rule
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -119,6 +118,7 @@ class Engine:
         self.shed: tuple[Predicate, ...] = ()
         self._changes: list[ref[Delta]] = []
         self._most_changes = _CHANGES
+        self._incomparable = IncomparableTerms(self.dictionary)
         self.adopt(plan)
 
     def adopt(self, plan: Plan) -> None:
@@ -126,6 +126,7 @@ class Engine:
         self.plan = plan
         weigh(self)
         self.table = assemble(plan, self.dictionary.code)
+        self._incomparable.follow(self.table)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
@@ -294,14 +295,16 @@ class Engine:
         batch, words = Batch(), self.dictionary.words
         for fact in given:
             if not isinstance(fact, Fact):
-                raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', '12'))")
-            batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.args])
+                raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', 12))")
+            batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.terms])
         return [batch]
 
     def _code(self, term: object, fact: Fact) -> int:
         """The word of a term that a program hands over; what could not be read back is refused."""
         if not is_term(term):
-            raise ValueError(f"{term!r} in {fact!r} is not a term: write 'abc', '12.5', '\"any text\"' or '<iri>'")
+            raise ValueError(
+                f"{term!r} in `{fact.predicate}` is not the spelling of a term: make facts with thalweg.Fact"
+            )
         return self.dictionary.code(term)
 
     def _admit(self, batch: Batch) -> None:
@@ -362,7 +365,7 @@ class Engine:
             feeds.add(FEED_FOREVER, self.plan.truth.number, 0, -1, [], 1, 0)
         words: dict[Predicate, list[int]] = {}
         for fact in dict.fromkeys(self.plan.program.background):
-            words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.args)
+            words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.terms)
         for relation, signature in self.plan.background:
             flat, wide = words[signature], relation.arity
             feeds.add(FEED_FOREVER, relation.number, 0, -1, flat, len(flat) // wide if wide else 1, wide)
@@ -536,10 +539,9 @@ class Engine:
         return int(np.count_nonzero((relations >= 0) & (relations < len(self.plan.relations))))
 
     @property
-    def incomparable_in(self) -> Rule | None:
-        """The last rule in which `<` or its like met values of different kinds, and was false for that reason."""
-        fired = self.table.variants.get(int(self.arrays.scalars[DIVERSE_IN]))
-        return None if fired is None else fired.origin
+    def incomparable(self) -> list[Incomparable]:
+        """Where `<` or its like met terms of different kinds, and was false for that reason."""
+        return self._incomparable.found()
 
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""

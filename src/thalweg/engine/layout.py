@@ -138,7 +138,6 @@ MEMO_LENGTH: Final = 46
 RESUMED: Final = 47
 HORIZON: Final = 48
 CALLED: Final = 49
-DIVERSE_IN: Final = 52
 INDEXES: Final = 56
 
 # The scalars of an index: how many rows it has, how many chains, and which is its first.
@@ -223,6 +222,9 @@ STEP_CALL: Final = 10
 BIND: Final = 0
 SAME: Final = 1
 EQUALS: Final = 2
+
+# Where a word of a term may stand: no term has this one.
+NO_TERM: Final = -1
 
 # Kinds of operands.
 LITERAL: Final = 0

@@ -1,9 +1,9 @@
 """Terms to words and back.
 
 Numbers are their own words; every other term gets an entry, and its word is the entry and three bits: 000 for a
-resource, 100 for a literal in quotes, so that a word alone says what it stands for. Beside each entry stands the value
-of its term, which comparisons and calculations look at (`number`). Entries are given back when nothing that lives uses
-them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
+resource, 100 for a text or another literal, so that a word alone says what it stands for. Beside each entry stands
+the value of its term, which comparisons and calculations look at (`number`). Entries are given back when nothing that
+lives uses them, so that the dictionary follows the window and not the run: `collect` gets the words in use.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number, show_number
-from thalweg.model.term import is_number
+from thalweg.model.term import is_literal, is_number
 from thalweg.model.values import value_word
 
 _BYTES_AN_ENTRY: Final = 140
@@ -65,7 +65,7 @@ class Dictionary:
         if self.canonical is not None and (meant := self.canonical(term)) != term:
             self.words[term] = word = self.code(meant)
             return word
-        literal = term[0] == '"'
+        literal = is_literal(term)
         spellings, free = self._spellings[literal], self._free[literal]
         if free:
             entry = free.pop()

@@ -1,11 +1,12 @@
 """Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.ir.dependency import formulas
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
@@ -49,13 +50,19 @@ class Mixed:
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.wired_run import WiredRun
         from thalweg.runtimes.emit import EMITTERS
+        from thalweg.runtimes.mixed_kinds import mixed_kinds
         from thalweg.runtimes.unmatched import Unmatched
 
         dictionary, calendar = Dictionary(), Calendar(context.clock)
         places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
         run = WiredRun(places, dictionary, EMITTERS[context.settings.emit](), context.settings.first)
         watch = Unmatched(self._readers())
-        return Evaluation(run, run, look=watch.look, state=run, summary=watch.summary, close=run.close)
+
+        def summary() -> Iterator[Diagnostic]:
+            yield from watch.summary()
+            yield from mixed_kinds(self.around.rules, run.incomparable)
+
+        return Evaluation(run, run, look=watch.look, state=run, summary=summary, close=run.close)
 
     def _place(self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar) -> "Place":
         from thalweg.parts.rule_layer import RuleLayer

@@ -172,6 +172,7 @@ class PlanWorker:
         if time.is_over and not self._finished:
             self._finished = True
             self._give(time.decided, emitter.finish())
+            self._found += self._work.summary()
         yield self._answers(time.start, time.decided)
 
     def _give(self, tick: int, blocks: Iterable[AnswerBlock]) -> None:

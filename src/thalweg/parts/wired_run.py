@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from thalweg.engine import Absence, Delta, Proof
+from thalweg.engine.incomparable import Incomparable
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -365,6 +366,11 @@ class WiredRun(Emitter):
     def facts(self) -> list[Fact]:
         """What rules conclude at `now`."""
         return [fact for _, engine in self._engines(len(self.places)) for fact in engine.facts()]
+
+    @property
+    def incomparable(self) -> list[Incomparable]:
+        """The comparisons of rules that met terms of different kinds."""
+        return [one for _, engine in self._engines(len(self.places)) for one in engine.incomparable]
 
     # State ----------------------------------------------------------------------------------------------------------
 

@@ -288,7 +288,7 @@ class FactReader:
                     raise _not_simple(fact)
             except ReadingError:
                 closely = read_fact(fact)
-                signature, words = closely.signature, [self.dictionary.code(term) for term in closely.args]
+                signature, words = closely.signature, [self.dictionary.code(term) for term in closely.terms]
             order.append(signature)
             found.setdefault(signature, []).extend(words)
         return order, found
@@ -454,7 +454,7 @@ def read_fact(text: str, name: str = "fact", prefixes: tuple[tuple[str, str], ..
     """One fact without a time, as on the command line or in JSON; raises `Rejected`.
 
     >>> read_fact('a(x1, "b c", 007)')
-    Fact(predicate='a', args=('x1', '"b c"', '7'))
+    Fact('a', ('x1', 'b c', 7))
     """
     if not is_unicode(text):
         help = "write a character beyond U+FFFF as a pair of escapes: `\\ud83d\\ude00`"
