@@ -129,7 +129,7 @@ def stopped(part: Part, settings: Settings, events: Iterable[Event], breaks: Col
         if tick in came:
             batch = Batch(stream=came[tick].stream)
             for fact in came[tick].facts:
-                batch.add(fact.signature, [words.code(term) for term in fact.args])
+                batch.add(fact.signature, [words.code(term) for term in fact.terms])
             batches.append(batch)
         said += map(str, work.emitter.step(work.reasoner.advance(tick, batches), tick, tick, ()))
         if tick in breaks:

@@ -127,9 +127,9 @@ def sources(case: Case) -> list[Source]:
 def triple(fact: Fact) -> ox.Quad | None:
     """A fact in the graph of the window; facts that are not about resources are in none."""
     terms = (
-        (*fact.args[:1], fact.predicate, *fact.args[1:])
-        if len(fact.args) == 2
-        else (fact.args[0], TYPE, fact.predicate)
+        (*fact.terms[:1], fact.predicate, *fact.terms[1:])
+        if len(fact.terms) == 2
+        else (fact.terms[0], TYPE, fact.predicate)
     )
     if any(term[0] != "<" for term in terms):
         return None
@@ -162,7 +162,7 @@ def as_fact(subject: str, predicate: str, thing: str) -> Fact:
 
 
 def bodiless(facts: Iterable[Fact]) -> tuple[Rule, ...]:
-    return tuple(Rule(Atom(fact.predicate, tuple(map(Constant, fact.args)))) for fact in sorted(facts, key=str))
+    return tuple(Rule(Atom(fact.predicate, tuple(map(Constant, fact.terms)))) for fact in sorted(facts, key=str))
 
 
 def expected(

@@ -26,7 +26,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.arrivals import Arrivals, Heard, Union
+from thalweg.parts.passed_on import Arrivals, Heard, Union
 from thalweg.parts.member import MemberAtWork, Output
 from thalweg.parts.rule_layer import RuleLayer
 from thalweg.planning.wire_parts import BEFORE, Link, Ports

@@ -22,7 +22,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.held import HeldWindows
 from thalweg.parts.answer_sets.windowed import Connected, Windowed
-from thalweg.parts.arrivals import Heard
+from thalweg.parts.passed_on import Heard
 from thalweg.parts.member import Output
 from thalweg.runtimes.emit import Solution
 

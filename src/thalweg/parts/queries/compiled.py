@@ -139,7 +139,7 @@ class CompiledQuery:
     def _coded(self, facts: Iterable[Fact]) -> Batch:
         batch = Batch()
         for fact in facts:
-            batch.add(fact.signature, [self.dictionary.code(term) for term in fact.args])
+            batch.add(fact.signature, [self.dictionary.code(term) for term in fact.terms])
         return batch
 
     # Memory and state -----------------------------------------------------------------------------------------------

@@ -265,7 +265,7 @@ class SolutionsWorker:
         assert not isinstance(each.graph, int)
         batch = Batch()
         for fact in graph_of(self._query, self.job.background, each.graph):
-            batch.add(fact.signature, [self._dictionary.code(term) for term in fact.args])
+            batch.add(fact.signature, [self._dictionary.code(term) for term in fact.terms])
         rows = self._facts(each, batch)
         assert route.key is not None
         here = _buckets(rows[:, route.key], self._dictionary, self.job.buckets(0)) == self._bucket
