@@ -310,6 +310,18 @@ def test_what_a_row_of_an_aggregate_rests_on():
     assert proof.until == 4
 
 
+def test_what_a_row_with_a_computed_column_rests_on():
+    program = query("SELECT ?x (?n + 1 AS ?next)", "WINDOW :w { ?x :p ?n }")
+    proof = why_row(program, "?x=a ?next=3", 4, on=[(2, ["p(a,1)", "p(a,2)"]), (4, [])])
+    assert [[one.fact for one in solution] for solution in proof.solutions] == [["p(a,2)"]]
+    assert proof.as_data()["row"] == {"x": "<urn:thalweg:a>", "next": "3"}
+
+
+def test_why_an_ask_is_true():
+    proof = why_row(query("ASK", "WINDOW :w { ?x :p 1 }"), "", 3, on=STREAM)
+    assert (proof.row, proof.until, [one.fact for one in proof.solutions[0]]) == ("true", 4, ["p(a,1)"])
+
+
 def test_a_row_may_come_to_an_end_because_something_leaves_that_kept_another_out():
     program = query("SELECT ?x", "WINDOW :w { ?x :p ?n FILTER NOT EXISTS { ?x :off ?m } }", output="ISTREAM")
     proof = why_row(program, "?x=b", 4, on=[(2, ["p(a,1)", "off(a,1)"]), (3, ["p(b,1)"]), (4, ["p(b,1)"])])

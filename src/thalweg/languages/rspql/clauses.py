@@ -85,6 +85,7 @@ class Clauses:
         return False
 
     def complain(self, code: str, message: str, token: Token, help: str, end: int | None = None) -> None:
+        """Notes what is wrong at a token, or from there to an offset."""
         self.found.append(Diagnostic(code, message, Span(self.source, token.start, end or token.end), help))
 
     def _remove(self, first: Token, end: int) -> None:

@@ -29,6 +29,7 @@ MOST_SOLUTIONS: Final = 5
 """How many solutions are shown; a row of an aggregate may rest on thousands."""
 
 _SHAPE: Final = 'write it as `run` prints it, `{"s":"<http://example.org/a>"}`, or as `?s=<http://example.org/a> ?n=3`'
+_AGGREGATES: Final = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 _PAIR: Final = re.compile(r'[?$]?(\w+)\s*=\s*("(?:[^"\\]|\\.)*"(?:@[\w-]+|\^\^\S+)?|\S+)')
 
 
@@ -77,7 +78,7 @@ class RowProof:
 
     def as_data(self) -> dict[str, object]:
         return {
-            "row": self.row,
+            "row": json.loads(self.row) if self.row.startswith("{") else self.row,
             "t": self.tick,
             "until": self.until,
             "solutions": [[one.as_data() for one in solution] for solution in self.solutions],
@@ -158,22 +159,27 @@ def _solutions(query: Query, evaluator: PerWindow, bound: Mapping[str, str | Non
 
 
 def _pattern(query: Query) -> tuple[str, list[str]]:
-    """The text `SELECT … WHERE` with every variable of the pattern, and these variables."""
+    """The text `SELECT … WHERE` with every variable of the pattern and what is computed of them, and these names."""
     found = tokens(query.text)
-    depth, opening = 0, 0
-    for place, token in enumerate(found):
-        if token.text == "{" and depth == 0:
-            opening = place
-            break
-        depth += (token.text == "(") - (token.text == ")")
+    form = next(place for place, token in enumerate(found) if token.says("SELECT", "ASK"))
+    computed: list[tuple[int, int]] = []
+    opening = form + 1
+    while found[opening].text != "{":
+        end = closing(found, opening) if found[opening].text == "(" else None
+        computed += [(opening, end)] if end is not None else []
+        opening = (opening if end is None else end) + 1
     end = closing(found, opening)
     assert end is not None
-    form = next(token for token in found if token.says("SELECT", "ASK"))
+    if any(one.says(*_AGGREGATES) for one in found[form:opening]) or any(one.says("GROUP") for one in found[end:]):
+        computed = []
     names = list(dict.fromkeys(one.text[1:] for one in found[opening:end] if one.kind == "variable"))
+    items = [f"?{name}" for name in names]
+    items += [query.text[found[first].start : found[last].end] for first, last in computed]
+    names += [found[last - 1].text[1:] for _, last in computed]
     values = next((one.start for one in found[end:] if one.says("VALUES")), len(query.text))
-    select = " ".join(f"?{name}" for name in names) or "*"
     where = query.text[found[opening].start : found[end].end]
-    return f"{query.text[: form.start]} SELECT {select} WHERE {where} {query.text[values:]}", names
+    select = f"SELECT {' '.join(items) or '*'} WHERE {where} {query.text[values:]}"
+    return f"{query.text[: found[form].start]} {select}", names
 
 
 def _supports(pattern: Pattern, known: Mapping[str, str], query: Query, evaluator: PerWindow) -> Iterator[Support]:
