@@ -187,7 +187,8 @@ def graph_of(query: Query, background: Dataset, name: str | None) -> Iterable[Fa
     """The facts of a graph of the background; the default graph may be several."""
     named = {rdf_name(each): facts for each, facts in background.named}
     if name is not None:
-        return named.get(name, ())
+        is_seen = query.named is None or name in map(rdf_name, query.named)
+        return named.get(name, ()) if is_seen else ()
     if query.default is None:
         return background.default
     return (fact for each in query.default for fact in named.get(rdf_name(each), ()))
