@@ -1,11 +1,12 @@
 """The cells of a cluster in one process: to be fed batch by batch, and lost in between."""
 
 import pickle
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.reader import read_program
-from thalweg.model.event import Event
+from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
@@ -13,6 +14,7 @@ from thalweg.parts.answer_sets.spark_job import answer_set_job
 from thalweg.parts.answer_sets.spark_worker import AnswerSetWorker
 from thalweg.parts.answer_sets.window_combiner import WindowCombiner
 from thalweg.parts.answer_sets.windowed import Answered
+from thalweg.parts.part import Context, Part
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.pack import Packer
@@ -80,3 +82,58 @@ class Cluster:
             else:
                 for payloads in self._taken[bucket]:
                     cell.replay(payloads)
+
+
+def in_buckets(part: Part, settings: Settings, batches: list[list[Event]], loss: str, partitions: int = 2) -> list[str]:
+    """What a part answers in buckets that are fed batch by batch, and lost in between."""
+    work = part.spread(Context(settings, Clock(), lambda found: None), partitions)
+    job = pickle.loads(pickle.dumps(work.job))
+    packer, watermark = Packer(job, 0, -1), Watermark(settings.delay, settings.first, settings.last)
+    keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
+    workers = {key: work.start(job, *key) for key in keys}
+    taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
+    found: list[str] = []
+    for number, events in enumerate(batches, 1):
+        packer.part += 1
+        parcels = list(packer.pack(arrived(events, packer.words, watermark), number == len(batches)))
+        rows: list[dict[str, Any]] = []
+        for key, worker in workers.items():
+            taken[key].append([parcel.payload for parcel in parcels if (parcel.stage, parcel.bucket) == key])
+            for parcel in worker.process(taken[key][-1]):
+                if parcel.stage != OUT:
+                    parcels.append(parcel)
+                    continue
+                lists = unwrap(parcel.payload).lists
+                columns = lists["numbers"].tolist(), lists["facts"].to_pylist()
+                rows += ({"until": place, "fact": fact} for place, fact in zip(*columns, strict=True))
+        found += (str(one) for block in work.combine(rows) for one in block.answers())
+        for key, lost in workers.items() if loss != "none" else ():
+            workers[key] = worker = work.start(job, *key)
+            if loss == "saved":
+                worker.load(lost.save())
+            else:
+                for payloads in taken[key]:
+                    worker.replay(payloads)
+    return found
+
+
+def stopped(part: Part, settings: Settings, events: Iterable[Event], breaks: Collection[int]) -> list[str]:
+    """What a part answers in one process that is saved after some ticks, and goes on with what was saved elsewhere."""
+    came = {event.tick: event for event in events}
+    assert settings.first is not None
+    assert settings.last is not None
+    work = part.start(Context(settings, Clock(), lambda found: None, saves=True))
+    said: list[str] = []
+    for tick in range(settings.first, settings.last + 1):
+        words, batches = work.reasoner.dictionary, []
+        if tick in came:
+            batch = Batch(stream=came[tick].stream)
+            for fact in came[tick].facts:
+                batch.add(fact.signature, [words.code(term) for term in fact.terms])
+            batches.append(batch)
+        said += map(str, work.emitter.step(work.reasoner.advance(tick, batches), tick, tick, ()))
+        if tick in breaks:
+            saved = work.state.snapshot()
+            work = part.start(Context(settings, Clock(), lambda found: None, saves=True))
+            work.state.resume(saved)
+    return [*said, *map(str, work.emitter.finish())]

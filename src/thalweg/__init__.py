@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why, why_not
+    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why, why_not, why_row
     from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from thalweg.model.fact import PythonFact as Fact
     from thalweg.model.python_values import IRI
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
+    from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
     from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 __all__ = [
     "IRI",
+    "Bindings",
     "BusyError",
     "Change",
+    "ConstructedGraph",
     "Diagnostic",
     "Engine",
     "Event",
@@ -38,15 +41,17 @@ __all__ = [
     "SolveOptions",
     "Source",
     "ThalwegWarning",
+    "Truth",
     "check",
     "load",
     "run",
     "why",
     "why_not",
+    "why_row",
 ]
 
 _NAMES = {
-    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why", "why_not"),
+    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why", "why_not", "why_row"),
     "diagnostics": ("Diagnostic", "Failed", "Rejected", "Source", "ThalwegWarning"),
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),
@@ -54,6 +59,7 @@ _NAMES = {
     "model.fact:PythonFact": ("Fact",),
     "model.python_values": ("IRI",),
     "runtimes.emit": ("Change", "Interval", "Snapshot", "Solution"),
+    "runtimes.query_answers": ("Bindings", "ConstructedGraph", "Truth"),
     "runtimes.rule_engine:RuleEngine": ("Engine",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

@@ -105,6 +105,16 @@ CATALOGUE: Final = {
     "W512": "windows without facts are not shown",
     "E513": "programs form a loop",
     "W514": "rules cannot read a fact of an answer set",
+    "E601": "clause of another stream query language",
+    "E602": "unknown stream",
+    "E603": "window is not declared",
+    "E604": "query cannot be evaluated continuously",
+    "W605": "window is never used",
+    "W606": "window never closes",
+    "W607": "filter variable is not bound",
+    "W608": "fact is not a triple",
+    "W609": "value cannot be reproduced",
+    "W610": "nothing came on a stream",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

@@ -34,6 +34,12 @@ _WORDS: Final = {
         b"not", b"#from", b"#defined", b"#edge", b"#theory", b"&x{}", b"@f(X)", b"%*", b"*%", b"#project",
         b"#heuristic", b"#show.", b"#include<incmode>.", b"'a",
     ),
+    "rspql": (
+        b"SELECT", b"CONSTRUCT", b"ASK", b"FROM", b"NAMED", b"WINDOW", b"GRAPH", b"STREAM", b"RANGE", b"SLIDE", b"STEP",
+        b"ALIGN", b"REGISTER", b"ISTREAM", b"PREFIX", b"BASE", b"OPTIONAL", b"MINUS", b"UNION", b"FILTER", b"EXISTS",
+        b"VALUES", b"UNDEF", b"BIND", b"SERVICE", b"GROUP BY", b"LIMIT 0", b"{", b"}", b"[", b"]", b"(", b")", b"?x",
+        b"_:b", b"''", b'"""', b"PT0S", b"1e400", b"<<", b">>", b"^", b"*", b"NOW()", b"<w>", b"a:b\\", b"$s",
+    ),
     "turtle": (
         b"@prefix", b"@base", b"PREFIX", b"BASE", b"GRAPH", b"a", b"true", b"false", b"^^", b"@en", b"_:b", b"[]",
         b"()", b"<<(", b")>>", b"<<", b">>", b"owl:Thing", b"rdf:nil", b"<rel>", b"<urn:thalweg:iri:a>",

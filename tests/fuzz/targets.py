@@ -14,14 +14,14 @@ from typing import Final
 from zlib import crc32
 
 from fuzz.seeds import SAVED
-from thalweg import Engine, Failed, Rejected, api, load
+from thalweg import Engine, Event, Failed, Rejected, api, load
 from thalweg.api import OntologyOptions, SolveOptions, Timing
 from thalweg.cli.settings import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.connectors.open import open_stream
 from thalweg.connectors.readers import open_reader
-from thalweg.diagnostics import CATALOGUE, Diagnostic
+from thalweg.diagnostics import CATALOGUE, Diagnostic, Source
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.explain.plan import explain
 from thalweg.languages.asp.directives import signatures
@@ -50,6 +50,7 @@ n(N) :- k, N = count{X : p(X) in [9]}.
 c(X,Y) :- <http://ex.org/p>(X,Y) in [10 sec], X != Y.
 d(S,V) :- speed(S,V), V > 10.
 """
+_KNOWN: Final = "@prefix : <http://ex.org/> . :a :p :b . :g { :a a :Room . :b :e 3 }"
 # What Python says of itself, and no user should have to read.
 _PYTHONS_OWN: Final = re.compile(
     r"Exceeds the limit|codec can't|invalid literal|object has no|expected str|got an unexpected|'int'|'str'"
@@ -210,6 +211,22 @@ def _run_answer_sets(path: Path, data: bytes) -> None:
         assert str(answer).encode()
 
 
+def _run_query(path: Path, data: bytes) -> None:
+    """A query over two streams, answered in one of the formats, or explained."""
+    path.write_bytes(data)
+    part = api.load_part([path], Source("known.trig", _KNOWN), report=_report)
+    random = Random(crc32(data))
+    if random.random() < 0.2:
+        plan = part.explain()
+        assert random.choice((lambda: json.dumps(plan.as_data()), plan.as_text, plan.as_svg))().encode()
+    write = formatter(random.choice(("jsonl", *FORMATS)), Clock())
+    events = [Event(tick, tuple(map(read_fact, facts)), name) for tick, facts in EVENTS for name in "st"]
+    with api.start(part, events, Timing(last=15), report=_report) as job:
+        for piece in job.pieces():
+            if piece is not None:
+                assert "".join(write(piece)).encode() is not None
+
+
 def _background(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     _look(api.check("a(X) :- p(X).\n", background=path))
@@ -288,6 +305,8 @@ TARGETS: Final = (
     Target("program.lp", "lp", "lp", 3, _check),
     Target("run.lars", "lars", "lars", 4, _run),
     Target("run.lp", "lp", "lp", 0.5, _run_answer_sets),
+    Target("program.rspql", "rspql", "rspql", 1, _check),
+    Target("run.rspql", "rspql", "rspql", 1, _run_query),
     Target("ontology.ttl", "turtle", "turtle", 0.5, _ontology),
     Target("ontology.ofn", "functional", "owl", 0.3, _ontology),
     Target("run.ttl", "turtle", "turtle", 0.2, _run_ontology),

@@ -7,6 +7,7 @@ import clingo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cells import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
@@ -14,6 +15,7 @@ from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Change, Solution
 from thalweg.testing.evaluators import changes_of
 
@@ -52,13 +54,23 @@ ABOVE = (
     "c(X) :- <http://ex/E>(X), not b(X).",
     "c(X) :- e(X) in [{n}], u(X) always in [{m}].",
 )
+# What is read of answers of earlier ticks may feed the program that gives them.
+BACK = (
+    "d(X) :- o(X) before [{n}].",
+    "e(X) :- u(X) before [{n}], s(X) in [{m}].",
+    "d(X) :- r(X,Y), not o(Y) before [{n}].",
+    "e(N) :- N = count{{X : u(X) before [{n}]}}.",
+)
+RECORDED = "#record o/1. #record u/1."
 SHOWN = "#show o/1. #show u/1. #show v/1. #show ex_E/1."
 TERMS = ("1", "2", "x", "y")
+INPUTS = ("s/1", "r/2", "d/1", "e/1", "ex_C/1", "ex_D/1")
 
 
 @dataclass(frozen=True)
 class Case:
     below: str
+    back: str
     solved: str
     above: str
     with_ontology: bool
@@ -69,9 +81,9 @@ class Case:
 
 
 @st.composite
-def texts(draw: st.DrawFn, templates: tuple[str, ...], least: int) -> str:
+def texts(draw: st.DrawFn, templates: tuple[str, ...], least: int, shortest: int = 0) -> str:
     chosen = draw(st.lists(st.sampled_from(templates), min_size=least, max_size=4, unique=True))
-    return " ".join(each.format(n=draw(st.integers(0, 4)), m=draw(st.integers(0, 2))) for each in chosen)
+    return " ".join(each.format(n=draw(st.integers(shortest, 4)), m=draw(st.integers(0, 2))) for each in chosen)
 
 
 @st.composite
@@ -86,6 +98,7 @@ def cases(draw: st.DrawFn) -> Case:
     ticks = sorted(draw(st.lists(st.integers(0, LAST), min_size=1, max_size=6, unique=True)))
     return Case(
         draw(texts(BELOW, 0)),
+        draw(st.just("") | texts(BACK, 1, shortest=1)),
         draw(texts((*SOLVED, *OPEN) if several else SOLVED, 1)),
         draw(texts(ABOVE, 0)),
         draw(st.booleans()),
@@ -134,18 +147,23 @@ def bodiless(facts: set[Fact]) -> tuple[Rule, ...]:
 
 def expected(case: Case) -> tuple[list[tuple[int, frozenset[str]]], dict[int, frozenset[str]]]:
     documents = [Source("city.ttl", ONTOLOGY)] if case.with_ontology else []
-    below = api.load(Source("below.lars", case.below), *documents)
-    above = api.load(Source("above.lars", case.above))
+    quiet = {"report": lambda _: None}
+    below = api.load(Source("below.lars", f"{case.below} {case.back}"), *documents, **quiet)
+    above = api.load(Source("above.lars", case.above), **quiet)
     arrivals = [(fact, event.tick, None) for event in case.events for fact in event.facts]
-    snapshots, answers, holding = [], dict[int, frozenset[str]](), frozenset[str]()
+    snapshots, answers, holding, past = [], dict[int, frozenset[str]](), frozenset[str](), []
     ends = closings(case.frame)
     for tick in range(LAST + 1):
+        # Of what is recorded, earlier ticks are like those of a stream.
         came = [one for one in arrivals if one[1] <= tick]
+        came += past if case.back else []
         lower = set(semantics.output(below, 0, tick, came))
         if tick in ends:
-            content = {fact for fact, when, _ in came if when >= ends[tick]} | lower
+            content = {fact for fact, when, _ in arrivals if ends[tick] <= when <= tick} | lower
             answers[tick] = holding = by_clingo(case, content)
-        given_facts = lower | {fact_of(text) for text in holding}
+        held = {fact_of(text) for text in holding}
+        past += [(fact, tick, None) for fact in held if fact.predicate in ("o", "u")]
+        given_facts = lower | held
         program = Program((*above.rules, *bodiless(given_facts)), interface=Interface(outputs=above.derived))
         upper = semantics.output(program, 0, tick, came)
         own = {str(fact) for fact in upper if fact.signature in above.derived}
@@ -153,17 +171,23 @@ def expected(case: Case) -> tuple[list[tuple[int, frozenset[str]]], dict[int, fr
     return snapshots, answers
 
 
-def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
+def sources(case: Case) -> list[Source]:
     programs = [
-        Source("rules.lars", f"{case.below} {case.above}"),
+        Source("rules.lars", f"{RECORDED if case.back else ''} {case.below} {case.back} {case.above}"),
         Source("solved.lp", f"#prefix ex: <http://ex/>. {SHOWN} {case.solved}"),
     ]
-    programs += [Source("city.ttl", ONTOLOGY)] if case.with_ontology else []
+    return programs + ([Source("city.ttl", ONTOLOGY)] if case.with_ontology else [])
+
+
+def options(case: Case) -> SolveOptions:
     window, slide = case.frame or (None, None)
-    asking = SolveOptions(case.models, window, slide, workers=0)
+    return SolveOptions(case.models, window, slide, workers=0)
+
+
+def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
+    programs, asking = sources(case), options(case)
     changes, answers, ticks = {}, dict[int, frozenset[str]](), [0]
     shown = []
-    inputs = ("s/1", "r/2", "d/1", "e/1", "ex_C/1", "ex_D/1")
     for one in api.run(
         programs,
         on=list(case.events),
@@ -171,7 +195,7 @@ def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
         first=0,
         last=LAST,
         solving=asking,
-        inputs=inputs,
+        inputs=INPUTS,
         report=lambda _: None,
     ):
         ticks.append(one.t)
@@ -200,3 +224,20 @@ def test_a_plan_of_several_kinds_is_its_parts_one_after_the_other(case: Case) ->
             assert answers[tick] == holding
         holding = answers[tick]
     assert solved.keys() <= answers.keys()
+
+
+@given(cases(), st.sets(st.integers(0, LAST), min_size=1, max_size=2))
+def test_a_plan_of_several_kinds_can_be_stopped_and_resumed(case: Case, breaks: set[int]) -> None:
+    part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)
+    settings = Settings(first=0, last=LAST, emit=case.emit)
+    assert stopped(part, settings, case.events, breaks) == stopped(part, settings, case.events, ())
+
+
+@given(cases(), st.integers(1, 3), st.sampled_from(LOSSES))
+def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, loss: str) -> None:
+    part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)
+    settings = Settings(first=0, last=LAST, emit=case.emit)
+    batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
+    with api.start(part, list(case.events), api.Timing(first=0, last=LAST), case.emit, report=lambda _: None) as job:
+        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+    assert in_buckets(part, settings, batches, loss) == alone

@@ -9,14 +9,18 @@ import pytest
 
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.languages.lars import parse
+from thalweg.languages.rspql.read_query import read_query
 from thalweg.planning.passes import check
 
 HERE = Path(__file__).parent
-PROGRAMS = sorted(HERE.glob("*.lars"))
+PROGRAMS = sorted((*HERE.glob("*.lars"), *HERE.glob("*.rspql")))
 
 
 def diagnostics(path: Path) -> list[Diagnostic]:
-    program, found = parse(Source(path.name, path.read_text(encoding="utf-8")))
+    source = Source(path.name, path.read_text(encoding="utf-8"))
+    if path.suffix == ".rspql":
+        return read_query(source)[1]
+    program, found = parse(source)
     return found or check(program)
 
 

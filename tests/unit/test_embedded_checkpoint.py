@@ -32,6 +32,11 @@ last(R) :- speed(R,V) [3 #].
 road(a). road(b).
 """
 SETS = "1 { go(R) : speed(R,V) } 1.\n:- go(R), light(R).\n#show go/1.\n"
+# Reads what rules conclude, and rules read its answers.
+CHOICE = "1 { go(R) : slow(R) } 1 :- slow(_).\n:- go(R), light(R), not jam(R).\n#show go/1.\n"
+AROUND = (
+    "slow(R) :- speed(R,V) in [2], V < 30.\njam(R) :- speed(R,V) in [5], V < 9.\nmove(R) :- speed(R,V) in [3], go(R).\n"
+)
 STRATIFIED = "slow(R) :- speed(R,V), V < 20, not light(R).\n"
 ONTOLOGY = """@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :Open a owl:Class ; owl:disjointWith :Closed . :Closed a owl:Class .
@@ -43,6 +48,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rules.lars").write_text(RULES)
     Path("sets.lp").write_text(SETS)
+    Path("choice.lp").write_text(CHOICE)
+    Path("around.lars").write_text(AROUND)
     Path("stratified.lp").write_text(STRATIFIED)
     Path("gates.ttl").write_text(ONTOLOGY)
     write_stream(ticks=60)
@@ -73,6 +80,7 @@ def thalweg(*arguments: str) -> Result:
 
 
 STREAMS = ("--stream", "in.facts", "--stream", "lights.jsonl", "--delay", "2")
+MIXED = ("around.lars", "choice.lp", *STREAMS, "--workers", "0")
 RUNS: list[Any] = [
     pytest.param(("rules.lars", *STREAMS), id="snapshot"),
     pytest.param(("rules.lars", *STREAMS, "--emit", "changes"), id="changes"),
@@ -83,6 +91,9 @@ RUNS: list[Any] = [
     pytest.param(("sets.lp", *STREAMS, "--window", "4", "--slide", "2", "--workers", "0"), id="clingo"),
     pytest.param(("stratified.lp", *STREAMS, "--window", "4", "--slide", "2"), id="lowered"),
     pytest.param(("stratified.lp", *STREAMS, "--window", "4 #", "--slide", "2 #"), id="tuples"),
+    pytest.param((*MIXED, "--emit", "changes"), id="several kinds"),
+    pytest.param((*MIXED, "--emit", "intervals", "--window", "4", "--slide", "2"), id="several kinds, windows"),
+    pytest.param((*MIXED, "--emit", "snapshot", "--window", "500"), id="several kinds, one window at the end"),
 ]
 
 
@@ -209,7 +220,6 @@ def test_a_run_that_ended_at_a_malformed_line_is_over() -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("rules.lars", "sets.lp", "--stream", "in.facts"), "a run of rules and answer set programs together"),
         (("rules.lars", "--stream", "-"), "`-` cannot be read again after a crash"),
         (("rules.lars", "--stream", "in.facts", "--out", "out.jsonl.gz"), "`out.jsonl.gz` cannot be continued"),
     ],

@@ -27,6 +27,7 @@ from thalweg.parts.part import Explained, Part
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Proof
+    from thalweg.parts.queries.why_row import RowProof
     from thalweg.runtimes.emit import Answer
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "start",
     "why",
     "why_not",
+    "why_row",
     "with_frequencies",
 ]
 
@@ -167,6 +169,34 @@ def why(
     whole = load(program, background=background, tick=tick, ontology=ontology, report=report, show=EVERYTHING)
     engine = run_to(compose([whole])[0], on, Timing(tick, first, at, delay), report)
     return None if engine.now is None else engine.why(asked)
+
+
+def why_row(
+    program: Text,
+    row: str,
+    at: int | str,
+    on: On = (),
+    *,
+    background: Background = (),
+    first: int | str | None = None,
+    delay: int | str = 0,
+    tick: str = "1s",
+    report: Callable[[Diagnostic], None] = warn,
+    prefixes: Mapping[str, str] | None = None,
+) -> "RowProof | None":
+    """What a row of a continuous query rests on, at the last evaluation up to a tick; None where it is not there.
+
+    The row is an object of JSON as answers have it, or pairs such as `?s=ex:a ?n=3`; not all columns need be given. Of
+    a CONSTRUCT a fact is asked for.
+
+    >>> query = "SELECT ?s FROM NAMED WINDOW <w> ON <in> [RANGE 3, SLIDE 1] { WINDOW <w> { ?s <urn:thalweg:p> ?o } }"
+    >>> why_row(Source("q.rspql", query), "?s=a", at=4, on=[(2, "p(a,1)"), (3, "p(b,1)")]).until
+    4
+    """
+    part = load_part([program], background, tick, report=report)
+    continuous = run_to(part, on, Timing(tick, first, at, delay), report)
+    proof: RowProof | None = continuous.why(row, prefixes_of([program], prefixes))
+    return proof
 
 
 def why_not(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
     from thalweg.parts.answer_sets.windowed import Listener
-    from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.runtimes.embedded import Embedded, Items, Settings
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.spark.run import Outcome, SparkTarget
@@ -59,20 +59,23 @@ def start(
     listen: "Listener" = lambda solution, answered: None,
     look: Callable[[Batch], object] | None = None,
     checkpoint: "EmbeddedCheckpoint | None" = None,
+    explains: bool = False,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in.
+    `look` sees every batch that comes in; one that `explains` will be asked why.
     """
     from thalweg.runtimes.embedded import Embedded, Settings
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    evaluation = part.start(Context(settings, timing.clock, report, interrupt, listen, saves=checkpoint is not None))
+    transports = _opened(on, resumable=checkpoint is not None)
+    context = _context(settings, timing, report, interrupt, listen, transports)
     try:
-        transports = _opened(on, resumable=checkpoint is not None)
+        evaluation = part.start(replace(context, saves=checkpoint is not None, explains=explains))
     except BaseException:
-        evaluation.close()
+        for transport in transports:
+            transport.close()
         raise
     runtime = Embedded(
         evaluation.reasoner,
@@ -173,7 +176,6 @@ def run_on_spark(
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    work = part.spread(Context(settings, timing.clock, report, interrupt, listen), partitions)
     write = formatter(format, timing.clock)
 
     def deliver(ledger: Path) -> Delivery:
@@ -182,7 +184,9 @@ def run_on_spark(
         return Delivery(ledger, out, late, work.job.settings.emit, presented, work.combine, report=report)
 
     resumed = is_claimed(target.checkpoint)
-    with _streaming(on, timing, {"--out": out, "--late": late}, format) as (items, options):
+    with _streaming(on, timing) as (items, transports):
+        work = part.spread(_context(settings, timing, report, interrupt, listen, transports), partitions)
+        options = _unchanging(on, timing, {"--out": out, "--late": late}, format)
         outcome = run(
             work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=work.look
         )
@@ -194,10 +198,8 @@ def run_on_spark(
 
 
 @contextmanager
-def _streaming(
-    on: On, timing: Timing, sinks: dict[str, str | None], format: str
-) -> "Iterator[tuple[Callable[[Dictionary], Items], dict[str, object]]]":
-    """Opens streams for a run that may be resumed: how to read them, and what must be the same then."""
+def _streaming(on: On, timing: Timing) -> "Iterator[tuple[Callable[[Dictionary], Items], Sequence[Transport]]]":
+    """Opens streams for a run that may be resumed, and says how to read them."""
     transports = _opened(on)
 
     def items(words: "Dictionary") -> "Items":
@@ -205,7 +207,7 @@ def _streaming(
         return _items(on, transports, words, timing.clock, Interrupt())
 
     try:
-        yield items, _unchanging(on, timing, sinks, format)
+        yield items, transports
     finally:
         for transport in transports:
             transport.close()
@@ -239,7 +241,7 @@ def run_to(
     look: Callable[[Batch], object] | None = None,
 ) -> Any:
     """What reasons, at the last tick; its answers on the way are forgotten. `look` sees every batch that comes in."""
-    with start(part, on, timing, "changes", report=report, look=look) as job:
+    with start(part, on, timing, "changes", report=report, look=look, explains=True) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine
@@ -258,6 +260,25 @@ def _opened(on: On, resumable: bool = False) -> "Sequence[Transport]":
     if resumable:
         check_resumable(transports)
     return transports
+
+
+def _context(
+    settings: "Settings",
+    timing: Timing,
+    report: Callable[[Diagnostic], None],
+    interrupt: Interrupt,
+    listen: "Listener",
+    transports: "Sequence[Transport]",
+) -> Context:
+    names, may_name = tuple(one.stream for one in transports), _may_name_streams(transports)
+    return Context(settings, timing.clock, report, interrupt, listen, streams=names, names_streams=may_name)
+
+
+def _may_name_streams(transports: "Sequence[Transport]") -> bool:
+    """Whether what comes may be of a stream with another name than that of what brings it."""
+    from thalweg.connectors.readers import names_streams
+
+    return not transports or any(names_streams(one.name) for one in transports)
 
 
 def _items(on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: Interrupt) -> "Items":

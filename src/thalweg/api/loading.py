@@ -21,9 +21,11 @@ from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
 from thalweg.ir.merge import TOGETHER
 from thalweg.ir.nodes import Program, TermAnnotations
 from thalweg.languages.compile_options import OntologyOptions, Options
-from thalweg.languages.registry import Language
+from thalweg.languages.registry import Graph, Language
+from thalweg.model.dataset import Dataset
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.rdf import fact_of
 from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.choose_outputs import Shown
@@ -93,7 +95,7 @@ def analyse(
         found.append(Diagnostic("E403", "there is no ontology to check"))
     asked = replace(ontology, window=window)
     everything = (*read.known, *read.absorbed)
-    options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything)
+    options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything, dataset=read.dataset)
     compiled, shown = _compile(read, options, found)
     if show is not None:
         shown = None if show == EVERYTHING else _chosen(show, [*given, *facts])
@@ -114,13 +116,14 @@ class _Read:
     """Programs that were loaded before, and the texts of the others; what the background says.
 
     What a document of the background says about classes and properties matters to an ontology, whichever option brings
-    it: it is `absorbed` by the language of the ontology, and a fact to others only.
+    it: it is `absorbed` by the language of the ontology, and a fact to others only. The `dataset` has all of it.
     """
 
     programs: list[Program]
     sources: dict[Language, list[Source]]
     known: tuple[Fact, ...]
     absorbed: tuple[Fact, ...]
+    dataset: Dataset
 
 
 def _read(
@@ -129,21 +132,37 @@ def _read(
     texts = _by_language(programs, found)
     documents: dict[Language, list[Text]] = {}
     known: list[Fact] = []
+    graphs: list[Graph] = []
+    outside: list[Fact] = []
     for facts in background:
         language = language_of_background(facts)
         if language is not None and language.specialised and language in texts and not isinstance(facts, Fact):
             documents.setdefault(language, []).append(facts)
         else:
-            known += read_background(facts, tick_length, found)
+            before = len(graphs)
+            read = read_background(facts, tick_length, found, graphs)
+            known += read
+            outside += read if len(graphs) == before else ()
     sources = {language: read_all(some, language, found) for language, some in texts.items()}
     absorbed: list[Fact] = []
     for language, some in documents.items():
-        graphs = read_all(some, language, found)
-        sources[language] += graphs
+        about = read_all(some, language, found)
+        sources[language] += about
+        graphs += (one for one in about if isinstance(one, Graph))
         # Other languages read them as facts, where there are any.
-        absorbed += facts_of(graphs) if len(sources) > 1 else ()
+        absorbed += facts_of(about) if len(sources) > 1 else ()
     loaded = [one for one in programs if isinstance(one, Program)]
-    return _Read(loaded, sources, tuple(known), tuple(absorbed))
+    return _Read(loaded, sources, tuple(known), tuple(absorbed), _dataset(outside, graphs))
+
+
+def _dataset(outside: Sequence[Fact], documents: Sequence[Graph]) -> Dataset:
+    """The facts of all documents in their graphs; those from elsewhere are in the default graph."""
+    default, named = list(outside), dict[str, list[Fact]]()
+    for document in documents:
+        default += (fact_of(*triple) for triple in document.unnamed)
+        for name, triples in document.named:
+            named.setdefault(name, []).extend(fact_of(*triple) for triple in triples)
+    return Dataset.of(default, named)
 
 
 def _compile(read: _Read, options: Options, found: list[Diagnostic]) -> tuple[list[Any], Shown | None]:

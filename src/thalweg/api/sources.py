@@ -8,7 +8,7 @@ anything else that is a `str`   a text: rules or facts; no file is opened for it
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ from thalweg.languages.registry import (
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import fact_of
+from thalweg.model.vocabulary import Triple
 
 Text = str | Path | Source
 Facts = str | Fact | Iterable[str | Fact]
@@ -185,14 +186,26 @@ _BESIDE: Final = "include files in the program's folder or below it; name others
 def _read(text: Text, language: Language) -> _File:
     folder = None if isinstance(text, Source) else Path(text).parent.resolve()
     if language.takes_triples:
-        from thalweg.connectors.ontology_documents import read_triples
+        from thalweg.connectors.ontology_documents import read_graphs
 
-        return _File(Graph(name_of(text), "", triples=tuple(read_triples(text))), folder)
+        return _File(_document(name_of(text), read_graphs(text)), folder)
     return _File(text if isinstance(text, Source) else Source(str(text), read_text(Path(text))), folder)
 
 
-def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic]) -> tuple[Fact, ...]:
-    """Facts from a file of facts, from RDF, or as they are; what is wrong goes to `found`."""
+def _document(name: str, graphs: Mapping[str | None, Iterable[Triple]]) -> Graph:
+    named = tuple((graph, tuple(triples)) for graph, triples in graphs.items() if graph is not None)
+    unnamed = tuple(graphs.get(None, ()))
+    everything = dict.fromkeys((*unnamed, *(triple for _, triples in named for triple in triples)))
+    return Graph(name, "", triples=tuple(everything), unnamed=unnamed, named=named)
+
+
+def read_background(
+    facts: Text | Fact, tick_length: int, found: list[Diagnostic], graphs: list[Graph] | None = None
+) -> tuple[Fact, ...]:
+    """Facts from a file of facts, from RDF, or as they are; what is wrong goes to `found`.
+
+    Documents of RDF are noted in `graphs`, because facts do not say in which graph they are.
+    """
     if isinstance(facts, Fact):
         return (facts,)
     facts = classify(facts)
@@ -200,6 +213,8 @@ def read_background(facts: Text | Fact, tick_length: int, found: list[Diagnostic
         language = compiler_of(facts, background=True)
         sources = read_all([facts], language, found)
         if language.takes_triples:
+            if graphs is not None:
+                graphs += (one for one in sources if isinstance(one, Graph))
             return facts_of(sources)
         program, wrong = language.compile(sources, Options(tick_length))
     except Rejected as error:

@@ -9,7 +9,7 @@ Programs = Annotated[
     list[Path],
     typer.Argument(
         metavar="PROGRAM",
-        help="Rule programs (`.lars`), answer set programs (`.lp`) and ontologies "
+        help="Rule programs (`.lars`), answer set programs (`.lp`), continuous queries (`.rspql`) and ontologies "
         "(`.ttl .owl .rdf .nt .jsonld .ofn .omn`), run together.",
     ),
 ]

@@ -105,6 +105,7 @@ def run(
             "--report": report,
         }
         _refuse_misfits(known, given, solving, window)
+        _refuse_for_queries(known, {**given, "--emit": emit not in ("snapshot", "changes"), "--show": show})
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and keep is None and stream:
             complain(same_tick())
@@ -150,6 +151,12 @@ def _refuse_misfits(
     if "--window" not in known:
         misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
         misfits({"--keep": given["--keep"]}, "ontologies")
+
+
+def _refuse_for_queries(known: Collection[str], given: Mapping[str, object]) -> None:
+    """Refuses what has no meaning where there are continuous queries, and nothing else."""
+    if "--emit" not in known and "--slide" not in known:
+        misfits(given, "continuous queries (`.rspql`)", only=False)
 
 
 def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from thalweg.model.fact import Fact
     from thalweg.model.predicate import Predicate
     from thalweg.model.prefixes import Prefixes
+    from thalweg.parts.queries.why_row import RowProof
 
 
 def why(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="PROGRAM... FACT", help="One or more programs, then the fact.")
+        list[str],
+        typer.Argument(metavar="PROGRAM... FACT", help="One or more programs, then the fact, or the row of a query."),
     ],
     at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
     stream: options.Stream = None,
@@ -53,7 +55,8 @@ def why(
     with outcome():
         *names, fact = arguments
         programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
-        if programs and "why" not in understood(programs):
+        known = understood(programs)
+        if programs and known.isdisjoint({"why", "why row"}):
             refuse(
                 "`why` explains facts of rules (`.lars`), not of answer sets alone: "
                 "write the program as rules, or see `thalweg explain`"
@@ -69,6 +72,9 @@ def why(
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
         tell = complaining(prefixes, verbose)
         part = api.load_part(programs, background or (), tick, ontology, report=tell, show=api.EVERYTHING)
+        if "why row" in known:
+            _explain_row(api.run_to(part, streams, timing, tell).why(fact, prefixes), fact, at, format, prefixes)
+            return
         asked = api.fact_of(fact, prefixes)
         announce_compilation()
         came: set[Predicate] = set()
@@ -84,6 +90,17 @@ def why(
             raise typer.Exit(1)
         data, text = proof.as_data, prefixes.shorten
         print(json.dumps(data(), ensure_ascii=False, indent=2) if format == "json" else text(proof.render()))
+
+
+def _explain_row(proof: "RowProof | None", row: str, at: str, format: str, prefixes: "Prefixes") -> None:
+    """Prints what a row of a query rests on."""
+    from thalweg.diagnostics import Diagnostic, Rejected
+
+    if proof is None:
+        help_ = "see with `thalweg run` which rows there are; the last evaluation up to then is asked"
+        raise Rejected([Diagnostic("E405", f"the query has no such row at {at}: `{row}`", help=help_)])
+    data, text = proof.as_data, prefixes.shorten
+    print(json.dumps(data(), ensure_ascii=False, indent=2) if format == "json" else text(proof.render()))
 
 
 def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]", prefixes: "Prefixes") -> "Diagnostic":

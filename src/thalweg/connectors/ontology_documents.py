@@ -21,6 +21,11 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
 
     Relative IRIs stay relative, and blank nodes are called after the file.
     """
+    return list(dict.fromkeys(triple for triples in read_graphs(document).values() for triple in triples))
+
+
+def read_graphs(document: str | Path | Source) -> dict[str | None, list[Triple]]:
+    """The triples of each graph of a document, the default graph under None; `Rejected` where it cannot be read."""
     name = document.name if isinstance(document, Source) else str(document)
     data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else read_bytes(Path(document))
     format = format_of(name, data)
@@ -28,9 +33,11 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
     try:
         if format not in READ:
             text = as_utf8(data).decode("utf-8-sig", "replace")
-            return list(graph.triples(syntaxes.read(text, _SYNTAXES[format], name, name), name))
-        quads = read_graph(data, format, base=Path(name).name, scope=name)
-        return list(dict.fromkeys((subject, predicate, thing) for subject, predicate, thing, _ in quads))
+            return {None: list(graph.triples(syntaxes.read(text, _SYNTAXES[format], name, name), name))}
+        graphs: dict[str | None, dict[Triple, None]] = {None: {}}
+        for subject, predicate, thing, where in read_graph(data, format, base=Path(name).name, scope=name):
+            graphs.setdefault(where, {})[subject, predicate, thing] = None
+        return {where: list(triples) for where, triples in graphs.items()}
     except RdfSyntaxError as wrong:
         raise Rejected([misread("E101", name, 1, wrong)]) from None
     except UnknownEncodingError as error:

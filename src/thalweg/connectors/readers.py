@@ -74,6 +74,15 @@ def format_of(name: str) -> str | None:
     return None
 
 
+def names_streams(name: str) -> bool:
+    """Whether what comes from a stream may say that it is of another one.
+
+    >>> names_streams("readings.jsonl"), names_streams("readings.nq")
+    (True, False)
+    """
+    return format_of(name) in (None, "json")
+
+
 def scope_of(name: str, stream: str | None) -> str:
     """The scope of a document's blank nodes, which no other shares: its path, as written but without endings.
 

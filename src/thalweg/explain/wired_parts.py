@@ -1,21 +1,26 @@
 """A plan of several kinds of program, for people to read: its parts, how they are wired, and each part explained."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.explain.decomposition import ROLES, ExplainedAnswerSets
 from thalweg.explain.drawing import Drawing
-from thalweg.explain.plan import Explanation, explain
+from thalweg.explain.plan import explain
 from thalweg.explain.stages import NEGATED, POSITIVE
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
-from thalweg.planning.wire_parts import Touches, Wiring
+from thalweg.planning.wire_parts import BEFORE, Layer, Station, Wiring
 
-_BELOW, _SOLVED, _ABOVE = "rules below", "answer sets", "rules above"
+_RULES: Final = "rules"
+
+_TOGETHER: Final = "parts of several kinds are evaluated one after the other at each tick"
+
+# Keys of other plans that are found at the top as well.
+_REPEATED: Final = ("dependency", "inputs", "communities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +32,47 @@ class Statement:
     needs: tuple[tuple[Predicate, str], ...]
 
 
+class Explained(Protocol):
+    """How one part of a plan is evaluated."""
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]: ...
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str: ...
+    def as_data(self) -> dict[str, object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedMember:
+    """A part that is more than rules: its kind in words, the predicates that it reads and outputs, and what it does."""
+
+    kind: str
+    inputs: tuple[Predicate, ...]
+    outputs: tuple[Predicate, ...]
+    statements: tuple[Statement, ...]
+    explanation: Explained
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a plan: what it reads, and from which part (0 is the streams and the background); what it outputs."""
+    """One part of a plan: what it reads, and from which part (0 is the streams and the background); what it outputs.
+
+    What it `hears` are whole streams, which other parts make.
+    """
 
     kind: str
     reads: tuple[tuple[Predicate, int], ...]
     outputs: tuple[Predicate, ...]
     statements: tuple[Statement, ...]
-    explanation: Explanation | ExplainedAnswerSets
+    explanation: Explained
+    hears: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class ExplainedParts:
-    """Parts in the order in which they are evaluated at each tick."""
+    """Parts in the order in which they are evaluated at each tick; on Spark, where there are `partitions`, in one."""
 
     parts: tuple[Part, ...]
+    partitions: int | None = None
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -56,15 +86,19 @@ class ExplainedParts:
             own = part.explanation.as_data()
             found = own.get("strata")
             strata += found if isinstance(found, list) else []
-            if isinstance(part.explanation, ExplainedAnswerSets):
-                data |= {key: own[key] for key in ("dependency", "inputs", "communities")}
-        return data | {"strata": strata, "parts": list(map(self._part_data, self.parts))}
+            data |= {key: own[key] for key in _REPEATED if key in own}
+        data |= {"strata": strata, "parts": list(map(self._part_data, self.parts))}
+        if self.partitions is not None:
+            rules = [one.text for part in self.parts for one in part.statements]
+            data["stages"] = [{"rules": rules, "key": None, "partitions": 1, "why": _TOGETHER}]
+        return data
 
     @staticmethod
     def _part_data(part: Part) -> dict[str, object]:
         return {
             "kind": part.kind,
             "reads": [{"predicate": name, "from": source} for name, source in part.reads],
+            "hears": [{"stream": name, "from": source} for name, source in part.hears],
             "outputs": list(part.outputs),
             "plan": part.explanation.as_data(),
         }
@@ -74,11 +108,14 @@ class ExplainedParts:
 
     def _lines(self, prefixes: Prefixes) -> Iterator[str]:
         yield f"{len(self.parts)} parts, evaluated in this order at each tick"
+        if self.partitions is not None:
+            yield f"on Spark in one partition of {self.partitions}: {_TOGETHER}"
         for number, part in enumerate(self.parts, 1):
             yield ""
             yield f"{number}  {part.kind}"
             short = prefixes.shorten
             yield from (f"     reads {short(name)} from {self._source(source)}" for name, source in part.reads)
+            yield from (f"     hears the stream {name} from {self._source(source)}" for name, source in part.hears)
             yield f"     outputs {short(', '.join(part.outputs)) or 'nothing'}"
         for number, part in enumerate(self.parts, 1):
             yield ""
@@ -93,33 +130,30 @@ class ExplainedParts:
         return _Parts(self).svg()
 
 
-def explain_parts(wiring: Wiring, solved: ExplainedAnswerSets, writes: Touches) -> ExplainedParts:
-    """How rules and an answer set program are evaluated together."""
-    own = {name for name, _ in wiring.reads}
-    rules = tuple(rule for rule in wiring.below.rules if rule.head.signature not in own)
-    below = replace(wiring.below, rules=rules, interface=replace(wiring.below.interface, exports=frozenset()))
-    parts = []
-    if rules:
-        needed = tuple((name, 0) for name in sorted(_needed(below) - below.derived))
-        parts.append(Part(_BELOW, needed, _outputs(below), _statements(below), explain(below)))
-    inputs = [name for _, name in wiring.reads]
-    streamed = [name for name in solved.dependency.inputs if name not in inputs]
-    outputs = tuple(sorted({head for one in solved.dependency.outlines for head in one.heads}))
-    read = (*((name, 1) for name in inputs), *((name, 0) for name in streamed))
-    number = len(parts) + 1
-    statements = tuple(
-        Statement(one.written, one.heads, tuple((need.predicate, ROLES[need.how]) for need in one.body))
-        for one in solved.dependency.outlines
-    )
-    parts.append(Part(_SOLVED, read, outputs, statements, solved))
-    if wiring.above.rules:
-        above = wiring.above
-        needed = tuple(
-            (name, number if writes(name) else int(name in below.derived))
-            for name in sorted(_needed(above) - above.derived)
-        )
-        parts.append(Part(_ABOVE, needed, _outputs(above), _statements(above), explain(above)))
-    return ExplainedParts(tuple(parts))
+def explain_parts(wiring: Wiring, members: Sequence[ExplainedMember], partitions: int | None = None) -> ExplainedParts:
+    """How rules and parts that are more than rules are evaluated together."""
+    return ExplainedParts(tuple(_explained(place, members) for place in wiring.places), partitions)
+
+
+def _explained(place: Layer | Station, members: Sequence[ExplainedMember]) -> Part:
+    """A part; those that come before it are known by their places."""
+    sources = {link.name: link.source + 1 for link in place.links if link.stream is None}
+    sources |= {_written(link.name): link.source + 1 for link in place.delayed}
+    heard = sorted({(link.stream, link.source + 1) for link in place.links if link.stream is not None})
+    if isinstance(place, Station):
+        member = members[place.part]
+        known = [*(name for name in sources), *(name for name in member.inputs if name not in sources)]
+        reads = tuple((name, sources.get(name, 0)) for name in known)
+        return Part(member.kind, reads, member.outputs, member.statements, member.explanation, tuple(heard))
+    imports = place.program.interface.imports | {(name, False) for name in sources}
+    interface = replace(place.program.interface, exports=frozenset(), imports=imports)
+    program = replace(place.program, rules=place.rules, interface=interface)
+    needed = tuple((name, sources.get(name, 0)) for name in sorted(_needed(program) - program.derived))
+    return Part(_RULES, needed, _outputs(program), _statements(program), explain(program))
+
+
+def _written(name: Predicate) -> Predicate:
+    return name.renamed(name.name.removeprefix(BEFORE))
 
 
 def _outputs(program: Program) -> tuple[Predicate, ...]:

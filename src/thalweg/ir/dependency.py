@@ -55,7 +55,7 @@ def strata(program: Program) -> dict[Predicate, int] | None:
     return least_levels((rule.head.signature for rule in program.rules), needs)
 
 
-def least_levels(nodes: Iterable[N], needs: Iterable[tuple[N, N, int]]) -> dict[N, int] | None:
+def least_levels(nodes: Iterable[T], needs: Iterable[tuple[T, T, int]]) -> dict[T, int] | None:
     """The least number of each node, so that those that need others stand above them, by one or (0) not below.
 
     None where there are no such numbers. What is needed and not among the nodes does not count.
@@ -82,13 +82,13 @@ def by_level(level: dict[N, int]) -> list[list[N]]:
     return [sorted(node for node in level if level[node] == each) for each in sorted(set(level.values()))]
 
 
-def resting_on(start: Iterable[N], needs: Iterable[tuple[N, N, int]]) -> frozenset[N]:
+def resting_on(start: Iterable[T], needs: Iterable[tuple[T, T, int]]) -> frozenset[T]:
     """The nodes to start with and all that need one of them, however far away.
 
     >>> sorted(resting_on("c", [("a", "b", 0), ("b", "c", 1), ("c", "d", 0)]))
     ['a', 'b', 'c']
     """
-    above: dict[N, set[N]] = {}
+    above: dict[T, set[T]] = {}
     for node, needed, _ in needs:
         above.setdefault(needed, set()).add(node)
     return frozenset(reachable(start, lambda node: above.get(node, ())))

@@ -1,10 +1,22 @@
 """Rewriting: the same node with variables replaced."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from thalweg.ir.nodes import At, Call, Constant, Expression, Formula, Operation, Variable
+from thalweg.ir.nodes import (
+    Aggregate,
+    At,
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    Formula,
+    Literal,
+    Not,
+    Operation,
+    Variable,
+)
 
 F = TypeVar("F", bound=Formula)
 
@@ -35,3 +47,25 @@ def fill_in(expression: Expression, terms: Mapping[str, str]) -> Expression:
         case Call(_, args):
             return replace(expression, args=tuple(fill_in(arg, terms) for arg in args))
     return expression
+
+
+def mapped(body: tuple[Literal, ...], change: Callable[[Formula], Formula]) -> tuple[Literal, ...]:
+    """A body with every formula changed, also under `not` and in aggregates.
+
+    >>> from thalweg.ir.nodes import Atom, Now
+    >>> from thalweg.ir.text import show
+    >>> [show(one) for one in mapped((Not(Now(Atom("p"), "s")), Now(Atom("q"))), lambda one: replace(one, stream="t"))]
+    ['not p from t', 'q from t']
+    """
+    return tuple(_mapped(literal, change) for literal in body)
+
+
+def _mapped(literal: Literal, change: Callable[[Formula], Formula]) -> Literal:
+    match literal:
+        case Not(formula):
+            return replace(literal, formula=change(formula))
+        case Aggregate(body=body):
+            return replace(literal, body=mapped(body, change))
+        case Comparison():
+            return literal
+    return change(literal)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from thalweg.ir.nodes import Program
+from thalweg.model.dataset import Dataset
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.planning.choose_topology import TOPOLOGIES
@@ -77,6 +78,8 @@ class OntologyOptions:
 class Options:
     """What a compiler may need to know: how many milliseconds a tick lasts; what the user asks of ontologies, whose
     `window` is in ticks; the `inputs` of answer set programs; the facts that always hold; and the rules `beside`.
+
+    The `dataset` has the same facts in the graphs of the background.
     """
 
     tick_length: int = 1_000
@@ -84,3 +87,4 @@ class Options:
     inputs: tuple[Predicate, ...] = ()
     background: tuple[Fact, ...] = ()
     beside: tuple[Program, ...] = ()
+    dataset: Dataset = Dataset()

@@ -3,6 +3,7 @@
     jam.lars      lars    rules
     city.ttl      owl     rules, specialised to the ontology and to the rules beside it; or checks
     repair.lp     asp     an answer set program
+    jam.rspql     rspql   a continuous query
 
 Each package of a language has one object, `LANGUAGE`. Nothing else asks which kind of program a file holds. Other
 packages add languages by the entry point group `thalweg.languages`: each entry is a `Language`.
@@ -25,7 +26,7 @@ __all__ = ["BUILT_IN", "GROUP", "Graph", "Language", "Options", "Registry", "lan
 GROUP: Final = "thalweg.languages"
 # By name, so that a language is imported only when some file is looked at.
 BUILT_IN: Final = tuple(
-    EntryPoint(name, f"thalweg.languages.{name}:LANGUAGE", GROUP) for name in ("lars", "asp", "owl")
+    EntryPoint(name, f"thalweg.languages.{name}:LANGUAGE", GROUP) for name in ("lars", "asp", "owl", "rspql")
 )
 
 _SUFFIX: Final = re.compile(r"\.[a-z]+")
@@ -33,9 +34,14 @@ _SUFFIX: Final = re.compile(r"\.[a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Graph(Source):
-    """A document of RDF, which has been read: its triples stand for its text."""
+    """A document of RDF, which has been read: its triples stand for its text.
+
+    They are those of all its graphs; `named` has those of the named ones, and `unnamed` the others.
+    """
 
     triples: tuple[Triple, ...] = field(default=(), repr=False)
+    unnamed: tuple[Triple, ...] = field(default=(), repr=False)
+    named: tuple[tuple[str, tuple[Triple, ...]], ...] = field(default=(), repr=False)
 
 
 Compile = Callable[[Sequence[Any], Options], tuple[Any, list[Diagnostic]]]

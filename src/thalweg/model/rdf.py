@@ -1,4 +1,4 @@
-"""RDF and facts are two spellings of one thing. Only here is pyoxigraph imported.
+"""RDF and facts are two spellings of one thing. Only here are documents read by pyoxigraph.
 
     <s> <p> <o>             is the fact   <p>(<s>,<o>)
     <s> rdf:type <C>        is the fact   <C>(<s>)

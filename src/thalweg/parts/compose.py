@@ -2,12 +2,16 @@
 
     Program        rules, all of which are one part
     Checked        rules whose conclusions are clashes
-    AspProgram     answer sets; with rules around it, a cascade
+    AspProgram     answer sets
+    QueryProgram   continuous queries, each a part
+
+Several kinds are members of one plan (`mixed`), wired by predicate.
 
 A new kind of part has its line here.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thalweg.diagnostics import Diagnostic, Rejected
@@ -22,7 +26,8 @@ from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
-    from thalweg.parts.cascade import Cascade
+    from thalweg.parts.member import Member
+    from thalweg.parts.mixed import Mixed
 
 
 def compose(
@@ -42,30 +47,42 @@ def compose(
         return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.rspql.query import QueryProgram
     from thalweg.parts.answer_sets import AnswerSets
-    from thalweg.parts.cascade import Cascade
+    from thalweg.parts.member import Member
+    from thalweg.parts.mixed import Mixed
+    from thalweg.parts.queries import ContinuousQuery
 
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
     solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
-    if solved is None:
+    known = [one for one in compiled if isinstance(one, QueryProgram)]
+    queries = [ContinuousQuery(query, one.background) for one in known for query in one.queries]
+    if not queries and solved is None:
         if shown is not None and checked is not None:
             return _rules_part(programs, None, checked)[0], [_only_clashes()]
-        return _rules_part(programs, shown, checked)
+        return _rules_part(programs or [Program()], shown, checked)
     # What its own `#show` says is overridden by the option only.
     asked = shown if shown is not None and shown.by_option else None
-    if not programs:
+    if solved is not None and not queries and not programs:
         return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
-    rules, found = _rules_part(programs, shown, checked)
-    cascade = Cascade(rules, solved, asked)
-    if shown is not None:
-        found += solved.unknown(shown, outputs_of(rules.rules))
-    return cascade, [*_several_answers(options), *found, *_loops(cascade, found)]
+    if solved is None and len(queries) == 1 and not any(program.rules for program in programs):
+        return queries[0], []
+    members: tuple[Member, ...] = (*([] if solved is None else [replace(solved, output=asked)]), *queries)
+    rules, found = _rules_part(programs or [Program()], shown, checked, members)
+    if solved is not None:
+        found += [*_several_answers(options), *(solved.unknown(shown, outputs_of(rules.rules)) if shown else ())]
+    plan = Mixed(rules, members)
+    return plan, [*found, *_loops(plan, found)]
 
 
 def _rules_part(
-    programs: Sequence[Program], shown: Shown | None, checked: "Checked | None" = None
+    programs: Sequence[Program],
+    shown: Shown | None,
+    checked: "Checked | None" = None,
+    members: "Sequence[Member]" = (),
 ) -> tuple[Rules, list[Diagnostic]]:
+    """All rules; beside members of a plan, they may read what these hold."""
     found: list[Diagnostic] = []
     try:
         program = choose_outputs(merge(programs), shown)
@@ -73,12 +90,20 @@ def _rules_part(
         program = programs[0]
         found += error.diagnostics
     # A part that could not be read takes no circle away: what is found in the rest stands.
-    found += check(program)
+    found += check(_beside(program, members))
     if program.hints.justification is None:
         return Rules(program), found
     from thalweg.parts.consistency import Checks
 
     return Checks(program, checked), found
+
+
+def _beside(program: Program, members: "Sequence[Member]") -> Program:
+    if not members:
+        return program
+    from thalweg.parts.mixed import given_by
+
+    return given_by(members, program, streamed=False)
 
 
 def _only_clashes() -> Diagnostic:
@@ -90,11 +115,11 @@ def _several_answers(options: SolveOptions) -> list[Diagnostic]:
     return [Diagnostic("E403", message)] if options.models == "all" else []
 
 
-def _loops(cascade: "Cascade", found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _loops(plan: "Mixed", found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     if any(one.severity == "error" for one in found):
         return ()
     try:
-        cascade.wiring  # noqa: B018
+        plan.wiring  # noqa: B018
     except Rejected as error:
         return error.diagnostics
     return ()

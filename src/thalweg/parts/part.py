@@ -32,7 +32,8 @@ Summary = Callable[[], Iterable[Diagnostic]]
 class Context:
     """The run that a part is evaluated in; `listen` is called with each window's answer and what it took.
 
-    `saves`: the state of the part will be saved on the way.
+    `saves`: the state of the part will be saved on the way. `streams` are the names of those that the run was given;
+    `names_streams`, these may bring others under names of their own. It `explains`, if it will be asked why.
     """
 
     settings: "Settings"
@@ -41,6 +42,9 @@ class Context:
     interrupt: Interrupt = field(default_factory=Interrupt)
     listen: Callable[[Any, Any], None] = lambda solution, answered: None
     saves: bool = False
+    streams: tuple[str, ...] = ()
+    names_streams: bool = True
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ Over a memory budget an answer is *partial*: everything in it is true, something
 predicates of which facts were shed. What held at the tick before and may hold or not is *unknown*: it has not ended,
 and is no longer part of what holds. When it is known again and holds, it begins again.
 
-Answer sets come window by window instead: a `Solution` each. All can be written as JSON Lines, as atoms, or as graphs
-of RDF whose names say from when to when they hold.
+Answer sets come window by window instead: a `Solution` each; and so do continuous queries (`query_answers`). All can be
+written as JSON Lines, as atoms, or as graphs of RDF whose names say from when to when they hold.
 """
 
 from abc import abstractmethod
@@ -30,6 +30,7 @@ from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
 from thalweg.model.time import FOREVER, Clock
+from thalweg.runtimes.query_answers import QueryAnswer
 from thalweg.runtimes.shedding import MissingFacts, Span, shed_between
 
 _PARTIAL: Final = ',"partial":true'
@@ -281,8 +282,8 @@ class Solution:
             yield Graph(f"{OWN}window:{self.start}:{self.t}>", tuple(facts), said)
 
 
-Answer = Snapshot | Change | Interval | Solution
-AnswerBlock = SnapshotRun | Change | Interval | Solution
+Answer = Snapshot | Change | Interval | Solution | QueryAnswer
+AnswerBlock = SnapshotRun | Change | Interval | Solution | QueryAnswer
 Formatter = Callable[[AnswerBlock], Iterable[str]]
 """The text of a block, in parts where it is long."""
 

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.dictionary import Dictionary
@@ -14,11 +15,15 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver, evaluator
 from thalweg.parts.choose_outputs import Shown
+from thalweg.parts.member import Beside
 from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
     from thalweg.explain.decomposition import ExplainedAnswerSets
+    from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.asp.program import AspProgram
+    from thalweg.parts.answer_sets.holding import HoldingAnswers
     from thalweg.parts.answer_sets.windowed import Connected, Windowed
 
 
@@ -29,6 +34,13 @@ class AnswerSets:
     program: "AspProgram"
     background: tuple[Fact, ...] = ()
     options: SolveOptions = SolveOptions()
+    output: Shown | None = None
+    """What is output of its answers beside other parts, which may read more of them."""
+
+    def __reduce__(self) -> "tuple[Any, ...]":
+        """The syntax trees of clingo stay where they are: another process reads the program again."""
+        program = self.program
+        return _read_again, (program.source, program.inputs, program.shown, self.background, self.options, self.output)
 
     @property
     def size(self) -> str:
@@ -45,7 +57,7 @@ class AnswerSets:
 
         text = program_text(self.program.source, self.program.inputs, self.background)
         what = text, sorted(self.program.names.prefixes.items()), self.options, self._frame(context)
-        return text, sha256(repr((*what, sorted(self.program.shown))).encode()).hexdigest()
+        return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
 
     def showing(self, shown: Shown) -> "AnswerSets":
         """The same with answers of what is shown only."""
@@ -61,11 +73,50 @@ class AnswerSets:
 
         if context.settings.emit != "snapshot":
             raise _refused("emit")
-        windowed, _ = self.windowed(context)
+        windowed, _ = self._windowed(context)
         state = HeldWindows(windowed) if context.saves else None
         return Evaluation(windowed, windowed, state=state, close=windowed.close)
 
-    def windowed(
+    # Beside other parts ---------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> Ports:
+        name = PurePath(self.program.source.name).stem
+        reads, writes = self.program.reads, self.program.writes
+        return Ports("the answer set program", name, reads, writes, mentions=self.program.mentioned)
+
+    def readers(self) -> Program:
+        return self.program.readers()
+
+    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "HoldingAnswers":
+        from thalweg.parts.answer_sets.holding import HoldingAnswers
+
+        on_change = self.options.window is None and self.program.window is None
+        solved = self._with_output()
+        windowed, evaluator = solved._windowed(context, dictionary, beside.derived, on_change)
+        shown = None if self.output is None else frozenset(filter(solved.program.writes, self.output.predicates))
+        return HoldingAnswers(windowed, evaluator, beside.wanted, context.report, shown, context.saves)
+
+    def _with_output(self) -> "AnswerSets":
+        """What is solved: answers have what others read of them, and what is output."""
+        if self.output is None:
+            return self
+        shown = self.program.shown | self.program.showing(self.output.predicates).shown
+        return replace(self, program=replace(self.program, shown=shown))
+
+    def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.decomposition import ROLES
+        from thalweg.explain.wired_parts import ExplainedMember, Statement
+
+        explained = self.explain()
+        statements = tuple(
+            Statement(one.written, one.heads, tuple((need.predicate, ROLES[need.how]) for need in one.body))
+            for one in explained.dependency.outlines
+        )
+        outputs = tuple(sorted({head for one in explained.dependency.outlines for head in one.heads}))
+        return ExplainedMember("answer sets", explained.dependency.inputs, outputs, statements, explained)
+
+    def _windowed(
         self,
         context: Context,
         dictionary: Dictionary | None = None,
@@ -118,6 +169,21 @@ class AnswerSets:
 
     def _frame(self, context: Context) -> Frame:
         return self.options.frame(context.clock, self.program)
+
+
+def _read_again(
+    source: Source,
+    inputs: tuple[Predicate, ...],
+    shown: frozenset[Predicate],
+    background: tuple[Fact, ...],
+    options: SolveOptions,
+    output: Shown | None,
+) -> AnswerSets:
+    from thalweg.languages.asp.reader import read_program
+
+    program = read_program(source, inputs)[0].knowing(background)
+    program = program if program.shown == shown else replace(program.showing(shown), shown=shown)
+    return AnswerSets(program, background, options, output)
 
 
 def _refused(option: str) -> Rejected:

@@ -1,7 +1,10 @@
 """The facts that open windows hold, kept beside an evaluator: all that another one must know to answer on."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.diagnostics import Source
 from thalweg.model.arrow import decode, encode, frame, unframe
@@ -45,6 +48,12 @@ class Held:
     def close(self) -> None:
         self._evaluator.close()
 
+    def words(self) -> Iterator[NDArray[np.int64]]:
+        """The words of the facts that are kept."""
+        for _, batches in self._kept:
+            for batch in batches:
+                yield from (np.asarray(words, dtype=np.int64).reshape(-1) for words in batch.rows.values())
+
     def save(self) -> bytes:
         """The facts, each batch with its position."""
         kept = ((position, batch) for position, batches in self._kept for batch in batches)
@@ -62,6 +71,9 @@ class HeldWindows:
     def __init__(self, windowed: Windowed) -> None:
         self._windowed = windowed
         self._held = windowed.evaluator = Held(windowed.evaluator)
+
+    def words(self) -> Iterator[NDArray[np.int64]]:
+        return self._held.words()
 
     def snapshot(self) -> bytes:
         """How far the windows have come, and what they hold."""

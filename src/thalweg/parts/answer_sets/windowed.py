@@ -330,6 +330,7 @@ class Windowed:
             "ticks": list(self._ticks),
             "filled": self._filled,
             "empty": self._empty,
+            "stale": self._stale,
         }
 
     def load(self, saved: Mapping[str, Any]) -> None:
@@ -337,7 +338,7 @@ class Windowed:
         self.first, self.now = saved["first"], saved["now"]
         self._position, self._closed = saved["position"], saved["closed"]
         self._ticks = deque(saved["ticks"])
-        self._filled, self._empty = saved["filled"], saved["empty"]
+        self._filled, self._empty, self._stale = saved["filled"], saved["empty"], saved["stale"]
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self.evaluator.collect(waiting)

@@ -97,6 +97,37 @@ def test_a_loop_between_parts_is_refused() -> None:
     assert (found.code, found.span.source.position(found.span.start)) == ("E513", (2, 1))
 
 
+CHOICE = Source(
+    "choice.lp", "1 { green(R) : busy(R) } 1 :- busy(_). :- green(R), last(R), busy(X), X != R. #show green/1."
+)
+LOOKING_BACK = Source("rules.lars", "#record green/1. busy(R) :- on(C,R) in [3]. last(R) :- green(R) before [1].")
+
+
+def test_a_loop_may_pass_through_the_tick_before() -> None:
+    answers = thalweg.run(
+        [LOOKING_BACK, CHOICE],
+        on=[(1, "on(c,a)"), (2, "on(d,b)")],
+        emit="changes",
+        solving=SolveOptions(workers=0),
+        last=4,
+    )
+    greens = [_shown(one) for one in answers if isinstance(one, Solution)]
+    assert greens == ["green(a)", "green(b)", "green(a)", "green(b)"]
+
+
+def test_the_past_must_be_recorded() -> None:
+    rules = Source("rules.lars", LOOKING_BACK.text.removeprefix("#record green/1. "))
+    with pytest.raises(thalweg.Rejected, match="E210"):
+        run(rules, CHOICE)
+
+
+def test_why_goes_to_the_tick_before() -> None:
+    parts = thalweg.api.load_part([LOOKING_BACK, CHOICE], solving=SolveOptions(workers=0))
+    events = [(1, "on(c,a)")]
+    proof = thalweg.api.run_to(parts, events, thalweg.api.Timing(last=2)).why(thalweg.Fact("last", ("a",)))
+    assert [one.claim for one in proof.because] == ["green(a) before [1]"]
+
+
 def test_several_answers_cannot_feed_rules() -> None:
     with pytest.raises(thalweg.Rejected, match="`--models all`"):
         run(RULES, LIGHTS, models="all")

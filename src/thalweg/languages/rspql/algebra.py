@@ -1,0 +1,140 @@
+"""The algebra of a query, by rdflib's parser: the only door to rdflib.
+
+pyoxigraph decides what a query is; rdflib says what it consists of, which pyoxigraph does not. Some valid queries it
+cannot read. They have no algebra here, and are evaluated all the same.
+"""
+
+from collections.abc import Iterator
+from logging import getLogger
+from typing import Any, NamedTuple
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.model.rdf import XSD, literal
+
+
+def translate(text: str) -> Any:
+    """What rdflib's `translateQuery` makes of a query; None where rdflib cannot read it.
+
+    >>> translate("SELECT ?s { ?s ?p ?o }").algebra.name, translate("SELECT ?s {")
+    ('SelectQuery', None)
+    """
+    try:
+        from rdflib.plugins.sparql.algebra import translateQuery
+        from rdflib.plugins.sparql.parser import parseQuery
+    except ImportError:
+        message = "continuous queries need the package `rdflib`, which is not installed"
+        raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[rspql]'`")]) from None
+    # It logs what it thinks of IRIs, which pyoxigraph has judged already.
+    log = getLogger("rdflib.term")
+    before, log.disabled = log.disabled, True
+    # What its parser and its translation raise has no common class; the query is known to be valid SPARQL.
+    try:
+        return translateQuery(parseQuery(text))
+    except Exception:
+        return None
+    finally:
+        log.disabled = before
+
+
+def unbound(algebra: Any) -> Iterator[str]:
+    """The variables of filters that nothing in their group can bind.
+
+    >>> list(unbound(translate("SELECT ?s { ?s ?p ?o FILTER(?v > 3 && ?o < 4) }")))
+    ['v']
+    """
+    found = _unbound(algebra.algebra, frozenset()) if algebra is not None else iter(())
+    return iter(dict.fromkeys(found))
+
+
+def _unbound(node: Any, outside: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, list | tuple):
+        for one in node:
+            yield from _unbound(one, outside)
+        return
+    if not hasattr(node, "name"):
+        return
+    if node.name == "Filter":
+        known = outside | _visible(node.p)
+        yield from _missing(node.expr, known)
+    if node.name == "LeftJoin":
+        known = outside | _visible(node.p1) | _visible(node.p2)
+        yield from _missing(node.expr, known)
+    for part in ("p", "p1", "p2"):
+        if part in node:
+            yield from _unbound(node[part], outside)
+
+
+def _missing(expression: Any, known: frozenset[str]) -> Iterator[str]:
+    """The variables of an expression that are not known; those of `EXISTS` are looked for where it has patterns."""
+    from rdflib.term import Variable
+
+    if isinstance(expression, Variable):
+        # Those that rdflib makes itself stand for aggregates.
+        if str(expression) not in known and not str(expression).startswith("__agg_"):
+            yield str(expression)
+    elif isinstance(expression, list | tuple):
+        for one in expression:
+            yield from _missing(one, known)
+    elif hasattr(expression, "name"):
+        if expression.name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
+            yield from _unbound(expression.graph, known)
+        else:
+            for key, part in expression.items():
+                if key != "_vars":
+                    yield from _missing(part, known)
+
+
+def _visible(node: Any) -> frozenset[str]:
+    """The variables that a part may bind: those that occur in it outside of expressions."""
+    from rdflib.term import Variable
+
+    if isinstance(node, Variable):
+        return frozenset({str(node)})
+    if isinstance(node, dict):
+        parts = [*(part for key, part in node.items() if key not in ("expr", "_vars")), *node]
+    else:
+        parts = list(node) if isinstance(node, list | tuple) else []
+    return frozenset().union(*map(_visible, parts))
+
+
+class Pattern(NamedTuple):
+    """A triple pattern and the graph that it looks at, None for the default graph; variables are `?x`.
+
+    A blank node, which stands for anything, is None, and so is a path.
+    """
+
+    graph: str | None
+    terms: tuple[str | None, str | None, str | None]
+
+
+def patterns(algebra: Any) -> list[Pattern]:
+    """The triple patterns that a solution may rest on: not those of MINUS and EXISTS.
+
+    >>> patterns(translate("SELECT ?s { ?s <http://p> 3 GRAPH <http://w> { ?s <http://q> [] } }"))[1]
+    Pattern(graph='<http://w>', terms=('?s', '<http://q>', None))
+    """
+    return [] if algebra is None else list(dict.fromkeys(_patterns(algebra.algebra, None)))
+
+
+def _patterns(node: Any, graph: str | None) -> Iterator[Pattern]:
+    if node.name == "BGP":
+        for subject, predicate, thing in node.triples:
+            yield Pattern(graph, (_written(subject), _written(predicate), _written(thing)))
+    elif node.name == "Graph":
+        yield from _patterns(node.p, _written(node.term))
+    else:
+        for part in ("p", "p1") if node.name == "Minus" else ("p", "p1", "p2"):
+            if part in node:
+                yield from _patterns(node[part], graph)
+
+
+def _written(term: Any) -> str | None:
+    from rdflib.term import Literal, URIRef, Variable
+
+    if isinstance(term, Variable):
+        return f"?{term}"
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    if isinstance(term, Literal):
+        return literal(str(term), f"@{term.language}" if term.language else f"<{term.datatype or f'{XSD}string'}>")
+    return None

@@ -1,0 +1,24 @@
+"""Facts in graphs: what a background says, and where. Rules and ontologies do not ask where; queries do."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from thalweg.model.fact import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A default graph, and named graphs by their terms.
+
+    >>> Dataset.of([Fact("p", ("a",))], {"<g>": [Fact("q", ("a",))]}).named
+    (('<g>', (Fact(predicate='q', args=('a',)),)),)
+    """
+
+    default: tuple[Fact, ...] = ()
+    named: tuple[tuple[str, tuple[Fact, ...]], ...] = ()
+
+    @classmethod
+    def of(cls, default: Iterable[Fact], named: Mapping[str, Iterable[Fact]]) -> "Dataset":
+        """A dataset of facts, each of which is once in its graph."""
+        graphs = ((name, tuple(dict.fromkeys(facts))) for name, facts in named.items())
+        return cls(tuple(dict.fromkeys(default)), tuple(graphs))

@@ -1,0 +1,118 @@
+"""Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.dependency import formulas
+from thalweg.ir.merge import merge
+from thalweg.ir.nodes import Program
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Calendar
+from thalweg.parts.member import Beside, Member
+from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.parts.rule_part import Rules
+from thalweg.planning.wire_parts import Layer, Wiring, wire
+
+if TYPE_CHECKING:
+    from thalweg.parts.wired_run import Place
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Rules, and the members that stand among them."""
+
+    around: Rules
+    members: tuple[Member, ...]
+
+    @property
+    def size(self) -> str:
+        return ", ".join([self.around.size, *(member.size for member in self.members)])
+
+    @property
+    def rules(self) -> Program:
+        """`Rejected`, with the reason of the first member."""
+        return self.members[0].rules
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """`Rejected` where a member would read what rests on its own results."""
+        return wire(self.around.rules, [member.ports for member in self.members])
+
+    def identity(self, context: Context) -> tuple[str, str]:
+        known = [self.around.identity(context), *(member.identity(context) for member in self.members)]
+        texts, fingerprints = zip(*known, strict=True)
+        return "\n".join(texts), sha256(repr(fingerprints).encode()).hexdigest()
+
+    def start(self, context: Context) -> Evaluation:
+        from thalweg.parts.wired_run import WiredRun
+        from thalweg.runtimes.emit import EMITTERS
+        from thalweg.runtimes.mixed_kinds import mixed_kinds
+        from thalweg.runtimes.unmatched import Unmatched
+
+        dictionary, calendar = Dictionary(), Calendar(context.clock)
+        places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
+        run = WiredRun(places, dictionary, EMITTERS[context.settings.emit](), context.settings.first)
+        watch = Unmatched(self._readers())
+
+        def summary() -> Iterator[Diagnostic]:
+            yield from watch.summary()
+            yield from mixed_kinds(self.around.rules, run.incomparable)
+
+        return Evaluation(run, run, look=watch.look, state=run, summary=summary, close=run.close)
+
+    def _place(self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar) -> "Place":
+        from thalweg.parts.rule_layer import RuleLayer
+        from thalweg.parts.wired_run import Place
+
+        place, sources = self.wiring.places[number], tuple(self.wiring.sources(number))
+        if isinstance(place, Layer):
+            layer = RuleLayer(place, context.settings.first, dictionary, calendar)
+            return Place(layer, place.links, sources, place.events, delayed=place.delayed)
+        member, others = self.members[place.part], self.wiring.places
+        wanted = frozenset(
+            link.key[0] for one in others for link in (*one.links, *one.delayed) if link.source == number
+        )
+        heard = {one: self._name(one) for one in place.hears}
+        streams = {link.stream for link in place.links if link.stream is not None}
+        beside = Beside(
+            tuple(sorted({link.name for link in place.links if link.stream is None})),
+            None if any(number in one.hears for one in others) else wanted,
+            tuple(sorted({*streams, *heard.values(), *map(self._name, place.events)})),
+        )
+        worker = member.join(context, dictionary, beside)
+        return Place(worker, place.links, sources, place.events, heard, member.ports)
+
+    def _name(self, number: int) -> str:
+        place = self.wiring.places[number]
+        assert not isinstance(place, Layer)
+        return self.members[place.part].ports.name
+
+    def spread(self, context: Context, partitions: int) -> SparkWork:
+        """All of it in one bucket: what one part gives is there when the next one is evaluated."""
+        from thalweg.parts.spark_plan import in_one_bucket
+        from thalweg.runtimes.unmatched import Unmatched
+
+        watch = Unmatched(self._readers())
+        return in_one_bucket(self, context, partitions, lambda words: watch.look, watch.summary)
+
+    def _readers(self) -> Program:
+        """All that reads facts, with what members give it."""
+        readers = merge([self.around.rules, *(member.readers() for member in self.members)])
+        return given_by(self.members, readers)
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+        from thalweg.explain.wired_parts import explain_parts
+
+        return explain_parts(self.wiring, [member.explain_member() for member in self.members], partitions)
+
+
+def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:
+    """A program that knows which of the predicates it reads members give; those of events only where asked."""
+    ports = [one for one in (member.ports for member in members) if streamed or not one.streams]
+    read = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
+    imports = {(name, False) for name in read | program.recorded if any(one.writes(name) for one in ports)}
+    return replace(program, interface=replace(program.interface, imports=program.interface.imports | imports))

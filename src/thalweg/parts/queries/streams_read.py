@@ -1,0 +1,73 @@
+"""Which streams of a run a query reads.
+
+A query names a stream by an IRI, and reads the stream of the run whose name is the IRI or its local name. Where the run
+has one stream and the query one, they are each other's, whatever they are called. JSON Lines may name streams within a
+file: whether those come is known only at the end.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.languages.rspql.names import local_name, means_stream
+from thalweg.languages.rspql.query import Query
+from thalweg.model.event import Batch
+
+
+class StreamsRead:
+    """The streams that a query reads, by what the run calls them.
+
+    `given` are the streams that the run was given; `open_` says that they may bring others under names of their own.
+    """
+
+    def __init__(self, query: Query, given: Sequence[str], open_: bool) -> None:
+        self._query = query
+        self._written = tuple(dict.fromkeys(window.stream for window in query.windows))
+        self._given = given
+        self._open = open_
+        # What a stream is called that says nothing else, where there is no choice.
+        self._sole: tuple[str | None, ...] = (None, *given) if len(self._written) == 1 and len(given) <= 1 else ()
+        self._meant: dict[str | None, tuple[str, ...]] = {}
+        self._came: dict[str | None, None] = {}
+
+    def check(self) -> None:
+        """Refuses a query that reads a stream which the run does not have."""
+        if self._sole or self._open or not self._given:
+            return
+        wrong = [self._unknown(one, self._given) for one in self._written if not self._has(one, self._given)]
+        if wrong:
+            raise Rejected(wrong)
+
+    def only(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches that the query reads, each with the stream's name as the query writes it."""
+        for batch in batches:
+            for written in self._names(batch.stream):
+                yield batch if batch.stream == written else Batch(batch.rows, batch.order, written)
+
+    def _names(self, stream: str | None) -> tuple[str, ...]:
+        if stream not in self._meant:
+            self._came[stream] = None
+            named = (one for one in self._written if stream is not None and means_stream(one, stream))
+            self._meant[stream] = tuple(named) or (self._written if stream in self._sole else ())
+        return self._meant[stream]
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """The streams of the query that never came, and that the run was not given, where others came."""
+        meant = {written for stream in self._came for written in self._meant[stream]}
+        for written in self._written if self._came else ():
+            if written not in meant and not self._has(written, self._given):
+                yield self._unknown(written, [one for one in self._came if one is not None], "W610")
+
+    @staticmethod
+    def _has(written: str, streams: Iterable[str]) -> bool:
+        return any(means_stream(written, stream) for stream in streams)
+
+    def _unknown(self, written: str, streams: Sequence[str], code: str = "E602") -> Diagnostic:
+        window = next(window for window in self._query.windows if window.stream == written)
+        name = local_name(written)
+        others = ", ".join(f"`{one}`" for one in sorted(streams)) or "one without a name"
+        is_error = code == "E602"
+        message = f"there is no stream `{name}`" if is_error else f"nothing came on the stream `{name}`"
+        help_ = (
+            f"the streams of this run are {others}: a stream is called by its file's name, or by `stream` in its lines"
+        )
+        return Diagnostic(code, message, window.span, help_)

@@ -1,0 +1,69 @@
+"""Queries, and plans of several kinds, on Spark give what they give in one process."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from thalweg import api
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.runtimes.spark.run import SparkTarget
+
+CSRBENCH = Path(__file__).parents[3] / "shared" / "data" / "csrbench"
+RULES = """
+@prefix : <http://ex/> .
+:slow(R)  :- :speed(R,V) in [2], V < 30.
+:watch(R) :- :slow(R), :fast(R,V) in [5].
+:move(R)  :- :speed(R,V) in [3], ex_go(R).
+:calm(R)  :- :fast(R,V) from made in [4], not :slow(R).
+"""
+CHOICE = "#prefix ex: <http://ex/>. 1 { ex_go(R) : ex_slow(R) } 1 :- ex_slow(_). #show ex_go/1."
+MADE = """PREFIX : <http://ex/>
+REGISTER RSTREAM :made AS CONSTRUCT { ?r :fast ?v } FROM NAMED WINDOW :w ON STREAM :readings [RANGE 4s, SLIDE 3s]
+WHERE { WINDOW :w { ?r :speed ?v . FILTER(?v > 20) } }"""
+LATER = """PREFIX : <http://ex/>
+SELECT ?r (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON STREAM :rules [RANGE 6s, SLIDE 2s]
+WHERE { WINDOW :w { ?r a ?c } } GROUP BY ?r"""
+
+
+def both(part: api.Part, stream: Path, timing: api.Timing, folder: Path) -> tuple[list[str], list[str]]:
+    """The lines that a part writes in one process, and on Spark."""
+    with api.start(part, [str(stream)], timing, "changes", report=lambda _: None) as job:
+        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+    out = folder / f"{stream.stem}.out.jsonl"
+    target = SparkTarget("local[2]")
+    api.run_on_spark(part, [str(stream)], timing, target, emit="changes", out=str(out), report=lambda _: None)
+    return alone, out.read_text().splitlines()
+
+
+def test_a_plan_of_rules_queries_and_answer_sets(tmp_path: Path) -> None:
+    random = Random(1)
+    names = ("rules.lars", "choice.lp", "made.rspql", "later.rspql")
+    for name, text in zip(names, (RULES, CHOICE, MADE, LATER), strict=True):
+        (tmp_path / name).write_text(text)
+    facts = (f"<http://ex/speed>(<http://ex/{random.choice('abc')}>,{random.randrange(60)})" for _ in range(60))
+    (tmp_path / "readings.facts").write_text("".join(f"{fact} at {tick}.\n" for tick, fact in enumerate(facts)))
+    part = api.load_part([tmp_path / name for name in names], solving=SolveOptions(workers=0), report=lambda _: None)
+    alone, spread = both(part, tmp_path / "readings.facts", api.Timing(), tmp_path)
+    assert spread == alone
+    assert len(alone) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CSRBENCH.exists(), reason="CSRBench is not here")
+def test_csrbench(tmp_path: Path) -> None:
+    graphs = sorted((CSRBENCH / "data").glob("data_*.ttl"))
+    lines = [json.dumps({"t": tick, "graph": graph.read_text()}) for tick, graph in enumerate(graphs)]
+    (tmp_path / "datastream.jsonl").write_text("\n".join(lines))
+    for name, known in json.loads((CSRBENCH / "expected_q1-3.json").read_text()).items():
+        if name not in ("q1", "q2", "q3"):
+            continue
+        head, _, pattern = known["sparql"].partition("WHERE {")
+        window = f"[RANGE {known['window'] // 1000}, SLIDE {known['slide'] // 1000}]"
+        text = f"{head} FROM NAMED WINDOW <w> ON <datastream> {window} WHERE {{ WINDOW <w> {{ {pattern} }}"
+        (tmp_path / f"{name}.rspql").write_text(text)
+        part = api.load_part([tmp_path / f"{name}.rspql"])
+        alone, spread = both(part, tmp_path / "datastream.jsonl", api.Timing(first=0), tmp_path)
+        assert spread == alone
+        assert len(alone) > 1
