@@ -1,5 +1,7 @@
 """Each planning pass, before and after: `tests/passes/stratify.txt` shows what `planning/stratify.py` does.
 
+The page `lower` does the same for queries that become rules; `:w` and `:u` are windows, and `:` an empty prefix.
+
 A page holds examples: a line that begins with `#` says what to look at, then comes a program, `becomes`, and what the
 pass makes of it. After a change that is meant `python tests/test_passes.py` writes the pages anew: read the difference.
 """
@@ -8,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,11 @@ from thalweg.ir.binding import binders
 from thalweg.ir.nodes import At, Comparison, Expression, Formula, Not, Program, Variable
 from thalweg.ir.text import show
 from thalweg.languages.lars import read
+from thalweg.languages.rspql.describe_lowered import describe
+from thalweg.languages.rspql.lower import lower
+from thalweg.languages.rspql.lowered import LoweredQuery
+from thalweg.languages.rspql.query import Query
+from thalweg.languages.rspql.read_query import read_query
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.planning.horizons import horizons
 from thalweg.planning.normalise import simpler
@@ -124,11 +132,31 @@ def _sent(route: Route) -> str:
     return f"  {route.name} gets {route.signature}{' at U' if route.timed else ''} of {source}"
 
 
+def lowered(query: Query) -> Iterator[str]:
+    """The rules of a query and what is done besides them; or the obstacles."""
+    made = lower(query)
+    if isinstance(made, LoweredQuery):
+        yield from map(show, made.rules)
+        yield from map(str, made.facts)
+        yield from describe(made)
+    else:
+        yield from (f"{each.span.source.text[each.span.start : each.span.end]}: {each.sentence}" for each in made)
+
+
+def read_query_of_page(source: Source) -> Query:
+    windows = " ".join(f"FROM NAMED WINDOW :{name} ON STREAM :s [RANGE 3, SLIDE 1]" for name in "wu")
+    form, _, pattern = source.text.partition("{")
+    query, found = read_query(Source(source.name, f"PREFIX : <urn:> {form} {windows} {{{pattern}"))
+    assert query is not None, found
+    return query
+
+
 def _ticks(ticks: int) -> str:
     return "never" if ticks == NEVER else "for ever" if ticks >= FOREVER else str(ticks)
 
 
-PAGES_OF: dict[str, Callable[[Program], Iterator[str]]] = {
+PAGES_OF: dict[str, Callable[[Any], Iterator[str]]] = {
+    "lower": lowered,
     "stratify": stratified,
     "normalise": normalised,
     "assign_memories": planned,
@@ -147,7 +175,8 @@ def examples(page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def after(page: str, before: str) -> str:
-    return "\n".join(PAGES_OF[page](read(Source(f"{page}.txt", before)))).replace(f"[{FOREVER}]", "[for ever]")
+    program = (read_query_of_page if page == "lower" else read)(Source(f"{page}.txt", before))
+    return "\n".join(PAGES_OF[page](program)).replace(f"[{FOREVER}]", "[for ever]").replace("<urn:", "<:")
 
 
 CASES = [(page, *example) for page in PAGES_OF for example in examples(page)]

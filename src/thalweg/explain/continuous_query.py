@@ -19,10 +19,14 @@ _OUTPUTS = {
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What evaluates a query: the `rules` that it was compiled to; else SPARQL per window, with the reasons."""
+    """What evaluates a query: the `rules` that it was compiled to; else SPARQL per window, with the reasons.
+
+    `besides` are sentences about what is done with what rules read and find.
+    """
 
     rules: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class ExplainedQuery:
             "evaluated_by": "engine" if self.placement.rules else "pyoxigraph",
             "because": list(self.placement.reasons),
             "rules": list(self.placement.rules),
+            "besides": list(self.placement.besides),
             "sparql": query.text,
         }
 
@@ -79,6 +84,7 @@ class ExplainedQuery:
         if self.placement.rules:
             yield f"  the incremental engine, as {count(len(self.placement.rules), 'rule')}:"
             yield from (f"    {rule}" for rule in self.placement.rules)
+            yield from (f"  {sentence}" for sentence in self.placement.besides)
         else:
             yield "  SPARQL per window (pyoxigraph): triples are added and removed, and the query is asked again"
         yield from (f"    because {reason}" for reason in self.placement.reasons)

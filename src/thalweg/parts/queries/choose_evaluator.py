@@ -4,9 +4,14 @@ from collections.abc import Callable
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.continuous_query import Placement
+from thalweg.ir.text import show
+from thalweg.languages.rspql.describe_lowered import describe
+from thalweg.languages.rspql.lower import lower
+from thalweg.languages.rspql.lowered import LoweredQuery
 from thalweg.languages.rspql.query import Query
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
+from thalweg.parts.queries.compiled import CompiledQuery
 from thalweg.parts.queries.evaluator import Evaluator
 from thalweg.parts.queries.per_window import PerWindow
 
@@ -22,9 +27,15 @@ def choose_evaluator(
 
     One that `explains` keeps the triples of its windows, for `why`.
     """
+    lowered = None if explains else lower(query, tuple(name for name, _ in background.named))
+    if isinstance(lowered, LoweredQuery):
+        return CompiledQuery(query, lowered, background, dictionary, report)
     return PerWindow(query, background, dictionary, report)
 
 
 def placement(query: Query) -> Placement:
     """What evaluates a query, and why."""
-    return Placement()
+    lowered = lower(query)
+    if isinstance(lowered, LoweredQuery):
+        return Placement(tuple(map(show, lowered.rules)), besides=describe(lowered))
+    return Placement(reasons=tuple(obstacle.sentence for obstacle in lowered))

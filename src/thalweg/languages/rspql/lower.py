@@ -1,0 +1,151 @@
+"""A continuous query as rules of the incremental engine, or why that would not be exact.
+
+SELECT ?s ?v                     the rows of all answers, without the other variables
+SELECT DISTINCT ?s               rules with the head `(?s)`, where nothing is left to do with their rows
+GROUP BY ?s HAVING(COUNT(*)>2)   groups of rows; SPARQL is asked for the changed ones
+ASK                              rules with an empty head
+ORDER BY                         nothing: rows are a bag
+"""
+
+from typing import Any
+
+from thalweg.diagnostics import Span
+from thalweg.languages.rspql.alternative import Alternative, renamed
+from thalweg.languages.rspql.lower_expression import UnsteadyError, asked, kind, spelled, variables
+from thalweg.languages.rspql.lower_pattern import PatternRules
+from thalweg.languages.rspql.lowered import Aggregation, Answer, Grouped, LoweredQuery, Obstacle, Step, Tail
+from thalweg.languages.rspql.query import Query
+from thalweg.model.rdf import named
+
+_AGGREGATES = ("Count", "Sum", "Min", "Max", "Avg")
+
+
+def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[Obstacle, ...]:
+    """The rules of a query, or all that stands in the way; `graphs` are the named graphs of the background."""
+    return _Lowering(query, graphs).lowered()
+
+
+class _Lowering:
+    def __init__(self, query: Query, graphs: tuple[str, ...]) -> None:
+        self._query = query
+        self._obstacles: list[Obstacle] = []
+        shown = {*map(named, graphs if query.named is None else query.named)}
+        seen = [name for name in graphs if named(name) in shown]
+        self._rules = PatternRules([window.name for window in query.windows], seen, self._obstacle)
+
+    def _obstacle(self, sentence: str, keyword: str) -> None:
+        obstacle = Obstacle(sentence, _place(self._query, keyword))
+        if obstacle not in self._obstacles:
+            self._obstacles.append(obstacle)
+
+    def lowered(self) -> LoweredQuery | tuple[Obstacle, ...]:
+        if self._query.algebra is None:
+            return (Obstacle("rdflib cannot read the query, and so its parts are not known", self._query.span),)
+        top = self._query.algebra.algebra
+        answers, tail = self._form(top)
+        if self._obstacles:
+            return tuple(self._obstacles)
+        rules = self._rules
+        return LoweredQuery(
+            rules.inputs, tuple(rules.rules), tuple(rules.facts), tuple(rules.sieves), tuple(answers), tail
+        )
+
+    def _form(self, top: Any) -> tuple[list[Answer], Tail]:
+        node, distinct = top.p, False
+        if kind(node) == "Slice":
+            self._obstacle("LIMIT and OFFSET choose among all rows of an evaluation", "LIMIT")
+            node = node.p
+        if kind(node) == "Reduced":
+            self._obstacle("REDUCED leaves open which rows there are", "REDUCED")
+            node = node.p
+        if kind(node) == "Distinct":
+            node, distinct = node.p, True
+        node = node.p if kind(node) == "Project" else node
+        node = node.p if kind(node) == "OrderBy" else node
+        group = _group(node)
+        if group is not None:
+            return self._grouped(node, group, distinct)
+        found = self._rules.pattern(node, None)
+        if kind(top) == "AskQuery":
+            return self._asked(found)
+        return self._selected(found, distinct)
+
+    def _selected(self, found: list[Alternative], distinct: bool) -> tuple[list[Answer], Tail]:
+        columns = self._query.columns
+        if not distinct or any(each.steps for each in found):
+            return [self._rules.answer(each) for each in found], Tail(columns, distinct)
+        kept = frozenset(columns)
+        answers = [
+            self._rules.answer(each) for each in self._rules.distinct([renamed(each, {}, kept) for each in found])
+        ]
+        return answers, Tail(columns, distinct=len(answers) > 1)
+
+    def _asked(self, found: list[Alternative]) -> tuple[list[Answer], Tail]:
+        if any(each.steps for each in found):
+            return [self._rules.answer(each) for each in found], Tail(distinct=True)
+        hidden = [renamed(each, {}, frozenset()) for each in found]
+        return [self._rules.answer(each) for each in self._rules.distinct(hidden)], Tail()
+
+    # Groups ---------------------------------------------------------------------------------------------------------
+
+    def _grouped(self, node: Any, join: Any, distinct: bool) -> tuple[list[Answer], Tail]:
+        group = join.p
+        found = self._rules.pattern(group.p, None)
+        keys = []
+        for number, key in enumerate(group.expr or ()):
+            if kind(key) != "Variable":
+                name = f"key{number}__"
+                found, key = self._rules.extend(found, key, name), name
+            keys.append(str(key))
+        aggregations = [made for each in join.A if (made := self._aggregation(each, keys)) is not None]
+        bound = {*keys, *(each.into for each in aggregations)}
+        steps: list[Step] = []
+        for above in reversed(list(_above(node))):
+            try:
+                test = asked(above.expr, frozenset(bound))
+            except UnsteadyError as unsteady:
+                self._obstacle(f"{unsteady} cannot be worked out for groups alone", str(unsteady))
+                continue
+            into = str(above.var) if kind(above) == "Extend" else None
+            steps.append(Step(test, into))
+            bound |= {into} if into else set()
+        if "*" in (each.argument for each in aggregations if each.distinct):
+            self._obstacle("COUNT(DISTINCT *) needs every variable of a solution", "COUNT")
+        answers = [self._rules.answer(each) for each in found]
+        grouped = Grouped(tuple(keys), tuple(aggregations), tuple(steps), group.expr is None)
+        return answers, Tail(self._query.columns, distinct, grouped)
+
+    def _aggregation(self, node: Any, keys: list[str]) -> Aggregation | None:
+        function, into = kind(node).removeprefix("Aggregate_"), str(node.res)
+        if function == "Sample" and str(node.vars) in keys:
+            return Aggregation("key", str(node.vars), (), False, into)
+        if function not in _AGGREGATES:
+            self._obstacle(f"the value of {function.upper()} depends on the order of the rows", function)
+            return None
+        if node.vars == "*":
+            return Aggregation(function.upper(), "*", (), bool(node.distinct), into)
+        try:
+            text = spelled(node.vars)
+        except UnsteadyError as unsteady:
+            self._obstacle(f"{unsteady} is not decided by its arguments alone", str(unsteady))
+            return None
+        return Aggregation(function.upper(), text, tuple(sorted(variables(node.vars))), bool(node.distinct), into)
+
+
+def _group(node: Any) -> Any:
+    """The aggregates of a query, below HAVING and the expressions of SELECT."""
+    while kind(node) in ("Extend", "Filter"):
+        node = node.p
+    return node if kind(node) == "AggregateJoin" else None
+
+
+def _above(node: Any) -> Any:
+    while kind(node) in ("Extend", "Filter"):
+        yield node
+        node = node.p
+
+
+def _place(query: Query, keyword: str) -> Span:
+    """Where a keyword stands in the text of a query; the whole query where it does not."""
+    start = query.source.text.upper().find(keyword.upper(), query.span.start) if keyword else -1
+    return Span(query.source, start, start + len(keyword)) if start >= 0 else query.span

@@ -1,0 +1,207 @@
+"""SPARQL expressions over columns of words: each combination of terms is asked once, many at a time.
+
+Only SPARQL knows which comparisons are errors, how a date without a zone compares, and what `1 / 3` is. So it is asked,
+with the terms as `VALUES`, and the answers are kept. Plain numbers that are compared with a number need no
+question: there the engine's exact numbers are SPARQL's.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.languages.rspql.lowered import Aggregation, Asked
+from thalweg.languages.rspql.stored_terms import typed
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.number import NO_VALUE
+from thalweg.model.rdf import XSD, as_ntriples
+from thalweg.solvers.sparql import SparqlStore
+
+Words = NDArray[np.int64]
+Key = tuple[int, ...]
+Terms = tuple[str | None, ...]
+
+UNBOUND: Final = NO_VALUE
+"""The word of a variable that is not bound."""
+
+_AT_ONCE: Final = 2_000
+_MOST: Final = 1 << 18
+_TRUE: Final = 1
+_SMALL: Final = 1 << 40
+_PLACES: Final = 6
+
+
+class Asking:
+    """The answers of one query's expressions, in the words of a dictionary."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
+        self._collections = dictionary.collections
+        self._store = SparqlStore()
+        self._answers: dict[tuple[str, tuple[str, ...], bool], dict[Key, int]] = {}
+        self._entries = 0
+
+    def holds(self, asked: Asked, rows: Words) -> NDArray[np.bool_]:
+        """For which rows of terms a condition is true; their columns are the known variables.
+
+        >>> words = Dictionary()
+        >>> terms = "7", '"31.5"^^<http://www.w3.org/2001/XMLSchema#double>', "<http://ex.org/a>"
+        >>> rows = np.array([[words.code(term)] for term in terms])
+        >>> Asking(words).holds(Asked("(?v > 30)", ("v",), (">", "30")), rows).tolist()
+        [False, True, False]
+        """
+        if asked.bound is None or not len(rows):
+            true: NDArray[np.bool_] = self._answered(asked, rows, False) == _TRUE
+            return true
+        found, decided = _compared(rows[:, 0], *asked.bound, self._dictionary)
+        if not decided.all():
+            found[~decided] = self._answered(asked, rows[~decided], False) == _TRUE
+        return found
+
+    def values(self, asked: Asked, rows: Words) -> Words:
+        """The words of an expression's values, `UNBOUND` where it is an error.
+
+        >>> words = Dictionary()
+        >>> found = Asking(words).values(Asked("(?v + 1)", ("v",)), np.array([[words.code("7")], [words.code("a")]]))
+        >>> found[1] == UNBOUND, words.spell(int(found[0]))
+        (np.True_, '8')
+        """
+        return self._answered(asked, rows, True)
+
+    def _answered(self, asked: Asked, rows: Words, for_value: bool) -> Words:
+        if self._collections != self._dictionary.collections or self._entries > _MOST:
+            # Words may stand for other terms now.
+            self._answers, self._entries = {}, 0
+            self._collections = self._dictionary.collections
+        known = self._answers.setdefault((asked.text, asked.known, for_value), {})
+        keys = list(map(tuple, rows.tolist()))
+        missing = [key for key in dict.fromkeys(keys) if key not in known]
+        for start in range(0, len(missing), _AT_ONCE):
+            some = missing[start : start + _AT_ONCE]
+            known.update(zip(some, self._ask(asked, some, for_value), strict=True))
+            self._entries += len(some)
+        return np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
+
+    def aggregated(self, each: Aggregation, bags: Sequence[Counter[Key]]) -> list[int]:
+        """The words of an aggregate's values over bags of what its variables are bound to.
+
+        >>> words = Dictionary()
+        >>> bag = Counter({(words.code("2"),): 2, (words.code("3.5"),): 1})
+        >>> found = Asking(words).aggregated(Aggregation("SUM", "?v", ("v",), False, "t"), [bag, Counter()])
+        >>> [words.spell(word) for word in found]
+        ['7.5', '0']
+        """
+        rows = [
+            (number, self._terms(element))
+            for number, bag in enumerate(bags)
+            for element, count in bag.items()
+            for _ in range(1 if each.distinct else count)
+        ]
+        call = f"({each.function}({'DISTINCT ' if each.distinct else ''}{each.argument}) AS ?value__)"
+        answers = [UNBOUND] * len(bags)
+        if rows:
+            store, pattern = _given(each.variables, rows)
+            inner = f"{{ SELECT ?row__ {call} WHERE {{ {pattern} }} GROUP BY ?row__ }}"
+            for number, value in self._valued(store or self._store, inner):
+                answers[number] = value
+        if not all(bags):
+            inner = f"BIND(0 AS ?row__) {{ SELECT {call} WHERE {{ FILTER(false) }} }}"
+            of_nothing = dict(self._valued(self._store, inner)).get(0, UNBOUND)
+            answers = [value if bag else of_nothing for value, bag in zip(answers, bags, strict=True)]
+        return answers
+
+    def _ask(self, asked: Asked, keys: Sequence[Key], for_value: bool) -> list[int]:
+        rows = list(enumerate(map(self._terms, keys)))
+        answers = [UNBOUND if for_value else 0] * len(keys)
+        # Blank nodes take a way of their own, which is slow.
+        for some in ([row for row in rows if _is_blank(row[1]) is blank] for blank in (False, True)):
+            if not some:
+                continue
+            store, pattern = _given(asked.known, some)
+            store = store or self._store
+            if for_value:
+                found = self._valued(store, f"{pattern} BIND(({asked.text}) AS ?value__)")
+            else:
+                query = f"SELECT ?row__ WHERE {{ {pattern} FILTER({asked.text}) }}"
+                found = [(int(row or 0), _TRUE) for (row,) in store.ask(query)]
+            for number, value in found:
+                answers[number] = value
+        return answers
+
+    def _terms(self, key: Key) -> Terms:
+        spell = self._dictionary.spell
+        return tuple(None if word == UNBOUND else as_ntriples(spell(word)) for word in key)
+
+    def _valued(self, store: SparqlStore, pattern: str) -> list[tuple[int, int]]:
+        """The numbers of rows and the words of their values."""
+        decimal = f"(DATATYPE(?value__) = <{XSD}decimal> AS ?decimal__)"
+        found = store.ask(f"SELECT ?row__ ?value__ {decimal} WHERE {{ {pattern} }}")
+        code = self._dictionary.code
+        return [
+            (int(row or 0), code(typed(value, "true" in (is_decimal or ""))))
+            for row, value, is_decimal in found
+            if value is not None
+        ]
+
+
+def _is_blank(row: Terms) -> bool:
+    return any(term is not None and term[0] == "_" for term in row)
+
+
+def _given(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> tuple[SparqlStore | None, str]:
+    """Rows of terms as a pattern, and the store that it is asked of, if it needs one of its own."""
+    if not any(_is_blank(row) for _, row in rows):
+        return None, _as_values(names, rows)
+    # Blank nodes cannot be written as values: the rows are triples.
+    store, triples = SparqlStore(), []
+    for place, (number, row) in enumerate(rows):
+        triples.append((f"<urn:row:{place}>", "<urn:row>", str(number)))
+        known = ((name, term) for name, term in zip(names, row, strict=True) if term is not None)
+        triples += [(f"<urn:row:{place}>", f"<urn:{name}>", term) for name, term in known]
+    store.extend(triples)
+    return store, "?r__ <urn:row> ?row__ " + " ".join(f"OPTIONAL {{ ?r__ <urn:{name}> ?{name} }}" for name in names)
+
+
+def _as_values(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> str:
+    """Rows of terms as SPARQL writes them.
+
+    >>> _as_values(("x", "y"), [(0, ("<http://ex.org/a>", None))])
+    'VALUES (?row__ ?x ?y) { (0 <http://ex.org/a> UNDEF) }'
+    """
+    lines = " ".join(f"({' '.join((str(number), *(term or 'UNDEF' for term in row)))})" for number, row in rows)
+    return f"VALUES ({' '.join(f'?{name}' for name in ('row__', *names))}) {{ {lines} }}"
+
+
+def _compared(
+    words: Words, operator: str, number: str, dictionary: Dictionary
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether plain numbers satisfy a comparison, and which words are plain numbers of a size that makes it exact.
+
+    >>> words = Dictionary()
+    >>> rows = np.array([words.code(term) for term in ("29.5", "31", "a")])
+    >>> [one.tolist() for one in _compared(rows, ">", "30", words)]
+    [[False, True, False], [True, True, False]]
+    """
+    whole, _, fraction = number.partition(".")
+    # Both sides are multiplied by the same power of ten.
+    limit = int(whole + fraction) * 10 ** (_PLACES - len(fraction)) if len(fraction) <= _PLACES else 10**30
+    integers, decimals = words & 3 == 1, words & 3 == 2
+    mantissas = np.where(integers, words >> 2, words >> 8)
+    places = np.where(decimals, words >> 2 & 63, 0)
+    decided = (integers | decimals) & (np.abs(mantissas) < _SMALL) & (places <= _PLACES) & (abs(limit) < 1 << 62)
+    if not decided.any():
+        return np.zeros(len(words), dtype=bool), decided
+    scaled = np.where(decided, mantissas, 0) * 10 ** (_PLACES - np.where(decided, places, 0))
+    return _COMPARE[operator](scaled, limit) & decided, decided
+
+
+_COMPARE: Final = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
