@@ -1,20 +1,21 @@
 """pyoxigraph as the yardstick of queries: what it answers, and when two answers are the same.
 
 The only module beside the product that imports it. An answer is what a query gives at one evaluation: a truth value, a
-set of triples, or a bag of rows. Two of them are compared as graphs, each row a node of its own, so that blank nodes may
-have any names; numbers and booleans are compared by datatype and value, whatever their spelling.
+set of triples, or a bag of rows. Two of them are compared as graphs, each row a node of its own, so that blank nodes
+may have any names; numbers and booleans are compared by datatype and value, whatever their spelling.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import pyoxigraph as ox
 
-from thalweg.model.rdf import XSD
+from thalweg.model.rdf import XSD, as_ntriples
 
 RESULT_SET: Final = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#"
 _ROW: Final = "urn:row:"
@@ -98,6 +99,31 @@ def _described_rows(graph: Any) -> Iterable[Row]:
     return rows.values()
 
 
+def read_rows(text: str) -> Answer:
+    r"""The rows in a text of SPARQL's JSON or TSV.
+
+    >>> str(read_rows("?x\n1\n2\n"))
+    '2 rows'
+    """
+    format = ox.QueryResultsFormat.JSON if text.startswith("{") else ox.QueryResultsFormat.TSV
+    return _answer(ox.parse_query_results(text, format))
+
+
+def read_bindings(rows: Iterable[Mapping[str, str]], ordered: bool = False) -> Answer:
+    """The rows that Thalweg prints, `{"x":"<a>","n":"3"}`.
+
+    >>> read_bindings([{"n": "3"}]).rows[0]["n"].datatype
+    <NamedNode value=http://www.w3.org/2001/XMLSchema#integer>
+    """
+    return Answer(rows=tuple({name: node(term) for name, term in row.items()} for row in rows), ordered=ordered)
+
+
+@lru_cache(maxsize=65_536)
+def node(term: str) -> Any:
+    """A term as pyoxigraph has it."""
+    return next(iter(ox.parse(f"<urn:s> <urn:p> {as_ntriples(term)} .", format=ox.RdfFormat.N_TRIPLES))).object
+
+
 def same(one: Answer, other: Answer) -> bool:
     """Whether two answers are equal up to the names of blank nodes.
 
@@ -108,6 +134,8 @@ def same(one: Answer, other: Answer) -> bool:
     False
     """
     ordered = one.ordered and other.ordered
+    if len(one.rows) != len(other.rows):
+        return False
     return one.value == other.value and _graph(one, ordered) == _graph(other, ordered)
 
 
@@ -115,10 +143,10 @@ def _graph(answer: Answer, ordered: bool) -> Any:
     graph = ox.Dataset(ox.Quad(*map(_by_value, triple)) for triple in answer.triples)
     rows = [{name: _by_value(node) for name, node in row.items()} for row in answer.rows]
     for number, (row, times) in enumerate(_places(rows) if ordered else _counted(rows)):
-        node = ox.BlankNode(f"row{number}")
-        graph.add(ox.Quad(node, ox.NamedNode(f"{_ROW}"), ox.Literal(times)))
+        place = ox.BlankNode(f"row{number}")
+        graph.add(ox.Quad(place, ox.NamedNode(_ROW), ox.Literal(times)))
         for name, value in row.items():
-            graph.add(ox.Quad(node, ox.NamedNode(f"{_ROW}{name}"), value))
+            graph.add(ox.Quad(place, ox.NamedNode(f"{_ROW}{name}"), value))
     graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
     return graph
 
@@ -153,3 +181,39 @@ def select(path: Path, query: str) -> Iterable[Row]:
     graph = ox.Store()
     graph.load(path=str(path), base_iri=path.resolve().as_uri())
     return _answer(graph.query(query)).rows
+
+
+class Windows:
+    """The windows of a query as graphs of a store, in which it is asked again whenever they close.
+
+    `reload`: into an empty store, each time; elsewhere triples are added as they come and removed as they leave. Each
+    way takes the calls that are the fastest for it.
+    """
+
+    def __init__(self, query: str, graphs: Mapping[str, str], background: str, range: int, reload: bool) -> None:
+        self._query, self._range, self._reload = query, range, reload
+        self._graphs = {stream: str(ox.NamedNode(graph)) for stream, graph in graphs.items()}
+        self._background = list(ox.parse(background, format=ox.RdfFormat.N_TRIPLES))
+        self._store = ox.Store()
+        self._store.extend(self._background)
+        self._held: deque[list[Any]] = deque()
+
+    def add(self, texts: Mapping[str, str]) -> None:
+        """Takes the N-Triples that each stream brings at the next tick."""
+        lines = "".join(text.replace(" .\n", f" {self._graphs[stream]} .\n") for stream, text in texts.items())
+        quads = list(ox.parse(lines, format=ox.RdfFormat.N_QUADS))
+        self._held.append(quads)
+        gone = self._held.popleft() if len(self._held) > self._range else ()
+        if not self._reload:
+            self._store.extend(quads)
+            for quad in gone:
+                self._store.remove(quad)
+
+    def answer(self) -> list[str]:
+        """The rows over the ticks that are held, a text for each."""
+        if self._reload:
+            self._store = ox.Store()
+            self._store.bulk_extend(self._background)
+            self._store.bulk_extend(quad for quads in self._held for quad in quads)
+        found = self._store.query(self._query).serialize(format=ox.QueryResultsFormat.TSV)
+        return found.decode().splitlines(keepends=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from thalweg.bench.oxigraph import Answer, ask, read_answer, same, select, store
+from thalweg.bench.oxigraph import Answer, ask, read_answer, select, store
 
 _MANIFEST: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 _QUERY: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
