@@ -217,3 +217,15 @@ class Windows:
             self._store.bulk_extend(quad for quads in self._held for quad in quads)
         found = self._store.query(self._query).serialize(format=ox.QueryResultsFormat.TSV)
         return found.decode().splitlines(keepends=True)
+
+
+def as_nquads(paths: Iterable[Path], base: str, named: bool = False) -> str:
+    """Documents as lines of N-Quads, in the default graph or in graphs with the names of their files."""
+    found = store((), paths, base) if named else store(paths, (), base)
+    lines: bytes = ox.serialize(found, format=ox.RdfFormat.N_QUADS)
+    return lines.decode()
+
+
+def triple(subject: str, predicate: str, object: str) -> Any:
+    """A triple of terms as N-Triples writes them."""
+    return ox.Triple(node(subject), node(predicate), node(object))
