@@ -8,7 +8,7 @@ may have any names; numbers and booleans are compared by datatype and value, wha
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,8 @@ RESULT_SET: Final = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#"
 _ROW: Final = "urn:row:"
 _EXACT: Final = {f"{XSD}{name}" for name in ("integer", "decimal")}
 _FLOATING: Final = {f"{XSD}{name}" for name in ("double", "float")}
+# An average that never ends is cut off at any digit behind these.
+_DIGITS: Final = Context(prec=15)
 _BOOLEANS: Final = {"0": "false", "1": "true"}
 _RESULTS: Final = {".srx": ox.QueryResultsFormat.XML, ".srj": ox.QueryResultsFormat.JSON}
 
@@ -168,7 +170,7 @@ def _by_value(node: Any) -> Any:
         return ox.Literal(_BOOLEANS.get(node.value, node.value), datatype=node.datatype)
     try:
         if node.datatype.value in _EXACT:
-            return ox.Literal(f"{Decimal(node.value).normalize():f}", datatype=node.datatype)
+            return ox.Literal(f"{_DIGITS.create_decimal(node.value).normalize():f}", datatype=node.datatype)
         if node.datatype.value in _FLOATING:
             return ox.Literal(repr(float(node.value)), datatype=node.datatype)
     except (InvalidOperation, ValueError):

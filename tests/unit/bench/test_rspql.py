@@ -38,6 +38,7 @@ def test_istream_is_what_is_new() -> None:
     assert [race.compare()[1] for _ in range(6)] == [set()] * 6
 
 
+@pytest.mark.filterwarnings("ignore:Dataset:DeprecationWarning")
 def test_rdflib_agrees() -> None:
     found = measure_once(Point(QUERIES["city 5"], 20, 0), RDFLIB)
     assert (found.by, found.differs) == (RDFLIB, False)
