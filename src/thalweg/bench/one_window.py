@@ -14,11 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from thalweg import api
 from thalweg.bench.oxigraph import Answer, as_nquads, read_bindings, triple
+from thalweg.bench.query_ways import at_work
 from thalweg.bench.sparql_tests import REJECTED, SparqlTest
+from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.languages.rspql.lexer import Edit, Edited, Token, closing, tokens
 from thalweg.model.rdf import triple_of
+from thalweg.model.time import Clock
 
 _WINDOW: Final = "<urn:window>"
 _CLAUSE: Final = f" FROM NAMED WINDOW {_WINDOW} ON STREAM <urn:stream> [RANGE 1s, SLIDE 1s] "
@@ -63,22 +65,20 @@ def _without_from(found: list[Token]) -> Iterator[Edit]:
             yield Edit(token.start, graph.end, "")
 
 
-class NotRulesError(Exception):
-    """The query does not compile to rules, and why."""
-
-
-def by_thalweg(test: SparqlTest, compiled: bool) -> Answer:
+def by_thalweg(test: SparqlTest, way: str) -> Answer:
     """What Thalweg answers, by rules or by SPARQL per window; `Rejected` if it does not take the query."""
     text = test.query.read_text(encoding="utf-8")
     selected = [graph for graph in test.graphs if f"FROM <{graph.name}>" in text]
     with TemporaryDirectory() as folder:
-        query, stream, background = (Path(folder, name) for name in ("test.rspql", "stream.jsonl", "graphs.nq"))
+        query, background = Path(folder, "test.rspql"), Path(folder, "graphs.nq")
         query.write_text(f"BASE <{test.base}>\n{as_continuous(text, test.kind != REJECTED)}", encoding="utf-8")
-        event = {"t": 0, "graph": as_nquads((*test.data, *selected), test.base)}
-        stream.write_text(json.dumps(event) + "\n", encoding="utf-8")
         background.write_text(as_nquads(test.graphs, test.base, named=True), encoding="utf-8")
-        found = list(api.run(query, stream, background=background, first=0, last=0))
-    return _answer(json.loads(str(found[0])))
+        asked = at_work(way, query, background)
+    event = {"t": 0, "graph": as_nquads((*test.data, *selected), test.base)}
+    reader = JsonLinesReader(asked.dictionary, "stream", "stream", Clock(), "stream")
+    batches = [item[1] for item in reader.feed(f"{json.dumps(event)}\n".encode()) if isinstance(item, tuple)]
+    (answer,) = asked.advance(0, batches)
+    return _answer(json.loads(str(answer)))
 
 
 def _answer(line: dict[str, Any]) -> Answer:

@@ -1,6 +1,6 @@
 """Those that answer a continuous query in `bench rspql`, each from the text of triples to the text of answers.
 
-    compiled      Thalweg, by rules as far as the query is rules
+    compiled      Thalweg, by rules
     fallback      Thalweg, by SPARQL in each window
     add/remove    pyoxigraph: triples are added as they come and removed as they leave, and the query is asked again
     reload        pyoxigraph: each window is loaded into an empty store
@@ -18,14 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
-from thalweg import api
 from thalweg.bench.city_streams import CITY, as_lines, background
 from thalweg.bench.continuous_queries import ContinuousQuery
 from thalweg.bench.oxigraph import Answer, Windows, read_bindings, read_rows
+from thalweg.bench.query_ways import PER_WINDOW, RULES, at_work
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.model.time import Clock
-from thalweg.parts.part import Context
-from thalweg.runtimes.embedded import Settings
 
 COMPILED: Final = "compiled"
 FALLBACK: Final = "fallback"
@@ -53,18 +51,15 @@ class Contestant(Protocol):
 class Reasoned:
     """Thalweg, driven as a run does: triples are read, the part is taken through time, and its answer is printed."""
 
-    def __init__(self, query: ContinuousQuery, sensors: int) -> None:
+    def __init__(self, query: ContinuousQuery, sensors: int, way: str) -> None:
         with TemporaryDirectory() as folder:
             program, known = Path(folder, "query.rspql"), Path(folder, "city.nt")
             program.write_text(query.text, encoding="utf-8")
             known.write_text("".join(as_lines(background(sensors))), encoding="utf-8")
-            part = api.load_part([program], background=known)
-        self._evaluation = part.start(Context(Settings(first=0), Clock(), report=lambda found: None))
-        self._reasoner = self._evaluation.reasoner
-        self._advance = self._evaluation.advance or self._reasoner.advance
+            self._query = at_work(way, program, known)
+        words = self._query.dictionary
         self._readers = {
-            each.stream: TripleReader(self._reasoner.dictionary, each.stream, each.stream, Clock(), each.stream)
-            for each in query.windows
+            each.stream: TripleReader(words, each.stream, each.stream, Clock(), each.stream) for each in query.windows
         }
         self._batches: list[Any] = []
         self._written: list[str] = []
@@ -75,19 +70,16 @@ class Reasoned:
             lines = text.replace("\n", f"\n{tick} ")
             items = self._readers[stream].feed(f"{tick} {lines[: -len(str(tick)) - 1]}".encode())
             self._batches += [item[1] for item in items if isinstance(item, tuple)]
-        if self._reasoner.dictionary.wants_collection:
-            self._reasoner.collect(self._batches)
+        if self._query.dictionary.wants_collection:
+            self._query.collect(self._batches)
 
     def _to(self, tick: int) -> None:
         """Takes the reasoner to a tick at which all that comes has come; what it answers is kept."""
-        now = self._reasoner.now
+        now = self._query.now
         if tick < 0 or (now is not None and now >= tick):
             return
-        deltas, self._batches = self._advance(tick, self._batches), []
-        emitter = self._evaluation.emitter
-        assert emitter is not None
-        for block in emitter.step(deltas, 0 if now is None else now + 1, tick, self._reasoner.shed):
-            self._written.append(block.jsonl())
+        self._written += [answer.jsonl() for answer in self._query.advance(tick, self._batches)]
+        self._batches = []
 
     def answer(self, tick: int) -> str:
         self._to(tick)
@@ -148,7 +140,8 @@ class Parsed:
 
 
 MADE: Final[Mapping[str, Callable[[ContinuousQuery, int], Contestant]]] = {
-    COMPILED: Reasoned,
+    COMPILED: lambda query, sensors: Reasoned(query, sensors, RULES),
+    FALLBACK: lambda query, sensors: Reasoned(query, sensors, PER_WINDOW),
     ADDED: lambda query, sensors: Asked(query, sensors, reload=False),
     RELOADED: lambda query, sensors: Asked(query, sensors, reload=True),
     RDFLIB: Parsed,

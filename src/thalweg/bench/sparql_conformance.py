@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from thalweg.bench.one_window import NotRulesError, by_thalweg
+from thalweg.bench.one_window import by_thalweg
 from thalweg.bench.oxigraph import Answer, same
+from thalweg.bench.query_ways import PER_WINDOW, RULES, NotRulesError
 from thalweg.bench.report import Row, Target
 from thalweg.bench.sparql_tests import ACCEPTED, REJECTED, SparqlTest, by_pyoxigraph, expected
 from thalweg.diagnostics import Rejected
 
 PYOXIGRAPH: Final = "pyoxigraph"
-RULES: Final = "rules"
-PER_WINDOW: Final = "SPARQL per window"
 PASS: Final = "pass"
 FAIL: Final = "fail"
 NO_RULES: Final = "no rules"
@@ -27,8 +26,8 @@ Way = Callable[[SparqlTest], Answer]
 
 WAYS: Final[Mapping[str, Way]] = {
     PYOXIGRAPH: by_pyoxigraph,
-    RULES: lambda test: by_thalweg(test, compiled=True),
-    PER_WINDOW: lambda test: by_thalweg(test, compiled=False),
+    RULES: lambda test: by_thalweg(test, RULES),
+    PER_WINDOW: lambda test: by_thalweg(test, PER_WINDOW),
 }
 
 REASONS: Final[Mapping[str, str]] = {}

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.bench.one_window import NotRulesError, as_continuous
+from thalweg.bench.one_window import as_continuous
 from thalweg.bench.oxigraph import Answer, ask, node, read_answer, read_bindings, read_rows, same, store, triple
+from thalweg.bench.query_ways import NotRulesError
 from thalweg.bench.sparql_conformance import (
     FAIL,
     NO_RULES,
