@@ -223,8 +223,13 @@ class Windows:
 
 def as_nquads(paths: Iterable[Path], base: str, named: bool = False) -> str:
     """Documents as lines of N-Quads, in the default graph or in graphs with the names of their files."""
-    found = store((), paths, base) if named else store(paths, (), base)
-    lines: bytes = ox.serialize(found, format=ox.RdfFormat.N_QUADS)
+    quads = []
+    for path in paths:
+        # A store would write numbers in its own way.
+        found = ox.parse(path=str(path), base_iri=f"{base}{path.name}", rename_blank_nodes=True)
+        graph = ox.NamedNode(f"{base}{path.name}") if named else ox.DefaultGraph()
+        quads += [ox.Quad(*quad.triple, graph) for quad in found]
+    lines: bytes = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
     return lines.decode()
 
 

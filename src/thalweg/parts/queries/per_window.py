@@ -169,7 +169,8 @@ class PerWindow:
 
     def rows(self, text: str | None = None) -> list[Row]:
         """All rows over what the windows show: of the query, or of another text that looks at the same graphs."""
-        return self._store.ask(text or self._query.text, self._query.default, self._named)
+        columns = self._query.columns if text is None else None
+        return self._store.ask(text or self._query.text, self._query.default, self._named, columns)
 
     def matches(self, graph: str | None, pattern: Sequence[str | None]) -> dict[Triple, list[int]]:
         """The triples of a graph that match a pattern; those of a window with their ticks, those of others without."""
