@@ -13,7 +13,7 @@ from thalweg.model.rdf import XSD, as_ntriples
 from thalweg.model.vocabulary import TYPE, Triple
 
 CITY: Final = "http://example.org/city#"
-_METRES: Final = 10_000
+_METRES: Final = 5_000
 _EVENTS: Final = 20
 _HOTTEST: Final = 1_000
 """Readings are tenths, from 0 to 100: so many different ones."""
@@ -61,7 +61,7 @@ def _weather(tick: int, sensors: int) -> Iterator[Triple]:
 
 def _people(tick: int, sensors: int) -> Iterator[Triple]:
     """Where each of some people is, who walk over the grid."""
-    for number in range(max(1, sensors // 50)):
+    for number in range(max(1, sensors // 20)):
         name = iri(f"Position-{number}-{tick}")
         yield name, iri("observedBy"), iri(f"person{number}")
         yield name, iri("x"), str((977 * number + 13 * tick) % _METRES)
@@ -76,7 +76,7 @@ def _readings(tick: int, sensors: int) -> Iterator[Triple]:
         yield name, iri("observedBy"), iri(f"station{number}")
         yield name, iri("observedProperty"), iri("AirTemperature" if number % 2 else "RelativeHumidity")
         yield name, iri("result"), result
-        yield result, iri("floatValue"), f'"{random.randrange(_HOTTEST) / 10}"^^<{XSD}float>'
+        yield result, iri("floatValue"), f'"{random.randrange(_HOTTEST) / 10}"^^<{XSD}double>'
 
 
 STREAMS: Final[Mapping[str, Callable[[int, int], Iterator[Triple]]]] = {

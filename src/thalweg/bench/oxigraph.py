@@ -2,7 +2,8 @@
 
 The only module beside the product that imports it. An answer is what a query gives at one evaluation: a truth value, a
 set of triples, or a bag of rows. Two of them are compared as graphs, each row a node of its own, so that blank nodes
-may have any names; numbers and booleans are compared by datatype and value, whatever their spelling.
+may have any names; numbers and booleans are compared by datatype and value, whatever their spelling, to the digits that
+do not depend on the order of calculation.
 """
 
 from collections import Counter, deque
@@ -21,7 +22,7 @@ RESULT_SET: Final = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#"
 _ROW: Final = "urn:row:"
 _EXACT: Final = {f"{XSD}{name}" for name in ("integer", "decimal")}
 _FLOATING: Final = {f"{XSD}{name}" for name in ("double", "float")}
-# An average that never ends is cut off at any digit behind these.
+# An average that never ends is cut off at any digit behind these, and a sum of floating-point numbers has no order.
 _DIGITS: Final = Context(prec=15)
 _BOOLEANS: Final = {"0": "false", "1": "true"}
 _RESULTS: Final = {".srx": ox.QueryResultsFormat.XML, ".srj": ox.QueryResultsFormat.JSON}
@@ -172,7 +173,7 @@ def _by_value(node: Any) -> Any:
         if node.datatype.value in _EXACT:
             return ox.Literal(f"{_DIGITS.create_decimal(node.value).normalize():f}", datatype=node.datatype)
         if node.datatype.value in _FLOATING:
-            return ox.Literal(repr(float(node.value)), datatype=node.datatype)
+            return ox.Literal(f"{float(node.value):.12g}", datatype=node.datatype)
     except (InvalidOperation, ValueError):
         pass
     return node

@@ -21,7 +21,10 @@ class NotRulesError(Exception):
 
 
 def at_work(way: str, query: Path, background: Path) -> Continuous:
-    """What evaluates the query in a file from tick 0 on; `Rejected` if it is none, `NotRulesError` if it is not rules."""
+    """What evaluates the query in a file from tick 0 on.
+
+    `Rejected` where it is not a query, `NotRulesError` where it would have to be rules and is not.
+    """
     part = api.load_part([query], background=background, report=lambda found: None)
     assert isinstance(part, ContinuousQuery)
     streams = StreamsRead(part.query, (), open_=True)

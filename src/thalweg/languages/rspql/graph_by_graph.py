@@ -1,6 +1,7 @@
 """`GRAPH ?g { … }` graph by graph, where the store does not do what SPARQL says of it.
 
-    GRAPH ?g { SELECT … }      { { GRAPH <a> { SELECT … } VALUES ?g { <a> } } UNION { GRAPH <b> { SELECT … } VALUES ?g { <b> } } }
+    GRAPH ?g { SELECT … }      { { GRAPH <a> { SELECT … } VALUES ?g { <a> } }
+                                 UNION { GRAPH <b> { SELECT … } VALUES ?g { <b> } } }
 
 That is the definition of `GRAPH`. pyoxigraph looks up triples with their graph instead, so a sub-select forgets the
 graph, and `MINUS` takes it for a variable that both sides share.
