@@ -126,7 +126,7 @@ def _place(thing: str, random: Random) -> Iterator[Triple]:
 def as_lines(triples: Iterator[Triple]) -> list[str]:
     """Triples as lines of N-Triples.
 
-    >>> as_lines(iter([(iri("a"), iri("price"), "3")]))[0][-48:]
+    >>> as_lines(iter([(iri("a"), iri("price"), "3")]))[0][-50:]
     '"3"^^<http://www.w3.org/2001/XMLSchema#integer> .\\n'
     """
     return [f"{' '.join(map(as_ntriples, triple))} .\n" for triple in triples]

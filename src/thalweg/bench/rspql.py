@@ -20,7 +20,7 @@ from thalweg.bench.oxigraph import same
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.processes import MEGABYTE, Footprint, isolated
 from thalweg.bench.query_contestants import ADDED, COMPILED, FALLBACK, MADE, RDFLIB, RELOADED, Texts
-from thalweg.bench.report import Report, Target, at_least
+from thalweg.bench.report import Report, Row, Target, at_least
 
 # So many evaluations are compared, and not timed.
 _COMPARED: Final = 3
@@ -241,10 +241,32 @@ def main(out: Path, quick: bool = False) -> None:
     results += [slow.result] if slow.result else []
     growth = measure_growth(250 if quick else 1_000, 20 if quick else 60)
     memory = measure_memory(target(quick))
-    report.add("results", results)
+    report.show("µs a triple", beside(results, "us_a_triple"))
+    report.show("ms from the last triple of a window to its answer, the median", beside(results, "latency_ms"))
+    report.write("results", results)
     report.add("memory", memory)
     draw_results(results, report.folder)
     report.close(verdict(results, growth))
+
+
+def beside(results: Sequence[Measured], figure: str) -> list[Row]:
+    """One line for each query and size, with a column for each contestant.
+
+    >>> sizes = {"window": 3, "slide": 1, "triples_a_tick": 8, "rows": 0}
+    >>> costs = {"latency_ms": 1.0, "worst_ms": 1.0, "differs": False}
+    >>> found = [Measured("q", by, **sizes, us_a_triple=cost, **costs) for by, cost in (("one", 2.0), ("other", 3.0))]
+    >>> beside(found, "us_a_triple")
+    [{'query': 'q', 'window': 3, 'slide': 1, 'triples': 8, 'one': 2.0, 'other': 3.0}]
+    """
+    lines: dict[tuple[str, int, int, int], dict[str, float]] = {}
+    for each in results:
+        line = lines.setdefault((each.query, each.window, each.slide, each.triples_a_tick), {})
+        line[each.by] = getattr(each, figure)
+    names = list(dict.fromkeys(each.by for each in results))
+    return [
+        {"query": query, "window": window, "slide": slide, "triples": triples} | {by: line.get(by) for by in names}
+        for (query, window, slide, triples), line in lines.items()
+    ]
 
 
 def verdict(results: Sequence[Measured], growth: float) -> list[Target]:
