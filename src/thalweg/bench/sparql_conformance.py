@@ -30,7 +30,21 @@ WAYS: Final[Mapping[str, Way]] = {
     PER_WINDOW: lambda test: by_thalweg(test, PER_WINDOW),
 }
 
-REASONS: Final[Mapping[str, str]] = {}
+_FORGETS: Final = "pyoxigraph does not bind the variable of GRAPH around a sub-select or VALUES"
+_TAGGED: Final = "GROUP_CONCAT keeps a language that all texts have, as in SPARQL 1.2"
+_ZERO: Final = "pyoxigraph has no path of length zero at a term that is not in the graph"
+REASONS: Final[Mapping[str, str]] = {
+    "agg-empty-group-count-graph": _FORGETS,
+    "agg-groupconcat-04": _TAGGED,
+    "agg-groupconcat-06": _TAGGED,
+    "graph": _FORGETS,
+    "bnode01": "BNODE of a text is the same blank node in every row, and should be another one in each",
+    "graph-minus": "pyoxigraph takes the variable of GRAPH for one that both sides of MINUS share",
+    "zero_or_more_set_end": _ZERO,
+    "zero_or_more_set_start": _ZERO,
+    "zero_or_one_set_end": _ZERO,
+    "zero_or_one_set_start": _ZERO,
+}
 """Why a test is failed, where that was found out."""
 
 
