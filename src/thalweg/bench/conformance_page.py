@@ -31,8 +31,8 @@ _SPARQL: Final = """
 
 Each test is run on pyoxigraph as it is, for comparison, and as a continuous query: the data arrive as one event in the
 only window of a stream, `WINDOW` stands around the query's pattern, and named graphs are background. All queries are
-evaluated by *SPARQL per window*, and those that are *compiled* by *rules* as well. Answers are compared as bags of rows,
-or as sets of triples, up to the names of blank nodes; numbers and booleans by datatype and value, to 15 digits of
+evaluated by *SPARQL per window*, and those that are *compiled* by *rules* as well. Answers are compared as bags of
+rows, or as sets of triples, up to the names of blank nodes; numbers and booleans by datatype and value, to 15 digits of
 decimals and 12 of floating-point numbers. A window's rows have no order, so `ORDER BY` counts for pyoxigraph only.
 
 {counts}

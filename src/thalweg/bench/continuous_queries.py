@@ -198,7 +198,7 @@ _CITYBENCH: Final = (
 QUERIES: Final[Mapping[str, ContinuousQuery]] = {query.name: query for query in (*_CSRBENCH, *_CITYBENCH)}
 
 JOINS: Final = ContinuousQuery(
-    "filter and two joins",
+    "two joins",
     "?of ?sensor ?v",
     "WINDOW :measured { ?of :observedProperty :Level ; :observedBy ?sensor ; :hasValue ?v FILTER(?v > 989) }",
     (Over("measured", 60),),
