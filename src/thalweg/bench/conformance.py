@@ -208,8 +208,8 @@ def main(out: Path, quick: bool = False) -> None:
     report.show("W3C tests of OWL 2 by the rules of OWL 2 RL; a test may have several profiles", owl_tables[0])
     report.show("not passed, in one of the profiles", owl_tables[1])
     report.write("results", list(map(row, verdicts)))
-    progress = track(sparql_tests, description="SPARQL 1.1", console=report.stderr, transient=True)
-    answered = [run_sparql_test(test) for test in progress]
+    asked = track(sparql_tests, description="SPARQL 1.1", console=report.stderr, transient=True)
+    answered = [run_sparql_test(test) for test in asked]
     sparql_tables = counted_sparql(answered), failures(answered), not_rules(answered)
     report.add("sparql", sparql_tables[0], "W3C tests of SPARQL 1.1 queries over one window")
     report.add("sparql_failures", sparql_tables[1], "not passed")

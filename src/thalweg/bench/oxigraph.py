@@ -218,8 +218,9 @@ class Windows:
             self._store = ox.Store()
             self._store.bulk_extend(self._background)
             self._store.bulk_extend(quad for quads in self._held for quad in quads)
-        found = self._store.query(self._query).serialize(format=ox.QueryResultsFormat.TSV)
-        return found.decode().splitlines(keepends=True)
+        found: Any = self._store.query(self._query)
+        text: bytes = found.serialize(format=ox.QueryResultsFormat.TSV)
+        return text.decode().splitlines(keepends=True)
 
 
 def as_nquads(paths: Iterable[Path], base: str, named: bool = False) -> str:
@@ -229,9 +230,9 @@ def as_nquads(paths: Iterable[Path], base: str, named: bool = False) -> str:
         # A store would write numbers in its own way.
         found = ox.parse(path=str(path), base_iri=f"{base}{path.name}", rename_blank_nodes=True)
         graph = ox.NamedNode(f"{base}{path.name}") if named else ox.DefaultGraph()
-        quads += [ox.Quad(*quad.triple, graph) for quad in found]
-    lines: bytes = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
-    return lines.decode()
+        quads += [ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in found]
+    lines = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
+    return (lines or b"").decode()
 
 
 def triple(subject: str, predicate: str, object: str) -> Any:

@@ -272,10 +272,8 @@ def beside(results: Sequence[Measured], figure: str) -> list[Row]:
 
 def verdict(results: Sequence[Measured], growth: float) -> list[Target]:
     """Ratios of the filter with two joins over 60 ticks, and that nobody's answer differs."""
-    at_target = (
-        each for each in results if each.query == JOINS.name and each.window == 60 and each.triples_a_tick >= _RATE
-    )
-    costs = {each.by: each.us_a_triple for each in at_target}
+    joins = [each for each in results if each.query == JOINS.name and each.triples_a_tick >= _RATE]
+    costs = {each.by: each.us_a_triple for each in joins if each.window == 60}
     wrong = sorted({f"{each.query} by {each.by}" for each in results if each.differs})
     return [
         Target("all contestants answer the same", ", ".join(wrong) or f"{len(results)} series", not wrong),

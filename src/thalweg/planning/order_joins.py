@@ -2,8 +2,8 @@
 
 What is already decided comes first: a comparison or a negated atom as soon as its variables are bound. Then an atom
 that can be looked up by a variable that is bound; before one that can be looked up by a constant alone, whose rows all
-meet all that was found so far; before one that must be gone through as a whole. Among these the one with the fewest free
-columns, then the one whose relation is expected to be smaller, then the one written first.
+meet all that was found so far; before one that must be gone through as a whole. Among these the one with the fewest
+free columns, then the one whose relation is expected to be smaller, then the one written first.
 """
 
 import heapq
