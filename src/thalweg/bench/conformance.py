@@ -47,6 +47,8 @@ NOT_SUPPORTED: Final = "not supported"
 _OUTCOMES: Final = (PASS, FAIL, NOT_SUPPORTED)
 OTHER: Final = "other"
 _PROFILES: Final = ("RL", "EL", "QL", OTHER)
+# A quick run has one test of SPARQL in so many.
+_SAMPLED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ def folder_of_tests(name: str, about: str) -> Path:
 def main(out: Path, quick: bool = False) -> None:
     """Runs the tests, prints the tables, and writes CSV files and a page to the folder `conformance` of `out`."""
     tests = [test for test in find_tests(folder_of_tests("owl2", "OWL 2")) if not quick or "RL" in test.profiles]
-    sparql_tests = find_sparql_tests(folder_of_tests("w3c/sparql11", "SPARQL 1.1"))
+    sparql_tests = find_sparql_tests(folder_of_tests("w3c/sparql11", "SPARQL 1.1"))[:: _SAMPLED if quick else 1]
     report = Report(out, "conformance")
     progress = track(tests, description="OWL 2", console=report.stderr, transient=True)
     verdicts = [run_test(test, read_triples, close_by_rules) for test in progress]
@@ -214,5 +216,6 @@ def main(out: Path, quick: bool = False) -> None:
     report.add("sparql", sparql_tables[0], "W3C tests of SPARQL 1.1 queries over one window")
     report.add("sparql_failures", sparql_tables[1], "not passed")
     report.add("sparql_not_rules", sparql_tables[2], "not compiled to rules")
-    (report.folder / "conformance.md").write_text(page(*owl_tables, *sparql_tables), encoding="utf-8")
+    if not quick:
+        (report.folder / "conformance.md").write_text(page(*owl_tables, *sparql_tables), encoding="utf-8")
     report.close([*verdict_of(verdicts), *sparql_targets(answered)])
