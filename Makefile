@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 # Tests start many processes, and each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo quick test check bench slow lock
+.PHONY: setup demo quick test check bench conformance slow lock
 
 setup: $(STAMP)
 
@@ -41,6 +41,12 @@ bench: setup
 	$(BIN)/thalweg bench coror
 	$(BIN)/thalweg bench consistency
 	$(BIN)/thalweg bench streamrule
+	$(BIN)/thalweg bench rspql
+
+# The page of results needs the W3C's tests, in the folder that THALWEG_DATA names.
+conformance: setup
+	$(BIN)/thalweg bench conformance
+	cp bench-results/conformance/conformance.md docs/reference/conformance.md
 
 # For maintainers: pins what pyproject.toml asks for.
 lock:

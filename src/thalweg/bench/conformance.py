@@ -1,4 +1,4 @@
-"""The W3C's tests of OWL 2, and how many of them the rules of OWL 2 RL pass.
+"""The W3C's tests of OWL 2, and how many of them the rules of OWL 2 RL pass; with those of SPARQL, a page of results.
 
 Each test is a folder with an ontology and the expected result: it is consistent, it is not, something follows, or
 something does not. The rules are sound for all of OWL and complete for OWL 2 RL. So what they find counts everywhere;
@@ -14,8 +14,11 @@ from typing import Final
 
 from rich.progress import track
 
+from thalweg.bench.conformance_page import page
 from thalweg.bench.refutation import Close, Closure, follows
 from thalweg.bench.report import Report, Row, Target
+from thalweg.bench.sparql_conformance import counted_sparql, failures, not_rules, run_sparql_test, sparql_targets
+from thalweg.bench.sparql_tests import find_sparql_tests
 from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.diagnostics import Diagnostic, Rejected
@@ -44,6 +47,8 @@ NOT_SUPPORTED: Final = "not supported"
 _OUTCOMES: Final = (PASS, FAIL, NOT_SUPPORTED)
 OTHER: Final = "other"
 _PROFILES: Final = ("RL", "EL", "QL", OTHER)
+# A quick run has one test of SPARQL in so many.
+_SAMPLED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,23 +189,33 @@ def _all_of(found: Counter[str], what: str) -> Target:
     return Target(f"{what}, all", f"{found[PASS]} of {found.total()}", found[PASS] == found.total())
 
 
-def folder_of_tests() -> Path:
-    """Where the tests are: they are the W3C's and do not ship with the package."""
-    folder = data_folder() / "owl2"
+def folder_of_tests(name: str, about: str) -> Path:
+    """Where tests are: they are the W3C's and do not ship with the package."""
+    folder = data_folder() / name
     if not folder.is_dir():
-        way_out = "name the folder that holds `owl2`, a folder for each test, in the variable `THALWEG_DATA`"
-        raise Rejected([Diagnostic("E401", f"there are no tests of OWL 2 in `{folder}`", help=way_out)])
+        way_out = f"name the folder that holds `{name}` in the variable `THALWEG_DATA`"
+        raise Rejected([Diagnostic("E401", f"there are no tests of {about} in `{folder}`", help=way_out)])
     return folder
 
 
 def main(out: Path, quick: bool = False) -> None:
-    """Runs the tests, prints the tables, and writes CSV files to the folder `conformance` of `out`."""
-    tests = [test for test in find_tests(folder_of_tests()) if not quick or "RL" in test.profiles]
+    """Runs the tests, prints the tables, and writes CSV files and a page to the folder `conformance` of `out`."""
+    tests = [test for test in find_tests(folder_of_tests("owl2", "OWL 2")) if not quick or "RL" in test.profiles]
+    sparql_tests = find_sparql_tests(folder_of_tests("w3c/sparql11", "SPARQL 1.1"))[:: _SAMPLED if quick else 1]
     report = Report(out, "conformance")
-    progress = track(tests, description="testing", console=report.stderr, transient=True)
+    progress = track(tests, description="OWL 2", console=report.stderr, transient=True)
     verdicts = [run_test(test, read_triples, close_by_rules) for test in progress]
-    report.show("W3C tests of OWL 2 by the rules of OWL 2 RL; a test may have several profiles", counted(verdicts))
     noted = [each for each in verdicts if each.outcome == FAIL or (each.outcome != PASS and each.test.profiles)]
-    report.show("not passed, in one of the profiles", list(map(row, noted)))
+    owl_tables = counted(verdicts), list(map(row, noted))
+    report.show("W3C tests of OWL 2 by the rules of OWL 2 RL; a test may have several profiles", owl_tables[0])
+    report.show("not passed, in one of the profiles", owl_tables[1])
     report.write("results", list(map(row, verdicts)))
-    report.close(verdict_of(verdicts))
+    asked = track(sparql_tests, description="SPARQL 1.1", console=report.stderr, transient=True)
+    answered = [run_sparql_test(test) for test in asked]
+    sparql_tables = counted_sparql(answered), failures(answered), not_rules(answered)
+    report.add("sparql", sparql_tables[0], "W3C tests of SPARQL 1.1 queries over one window")
+    report.add("sparql_failures", sparql_tables[1], "not passed")
+    report.add("sparql_not_rules", sparql_tables[2], "not compiled to rules")
+    if not quick:
+        (report.folder / "conformance.md").write_text(page(*owl_tables, *sparql_tables), encoding="utf-8")
+    report.close([*verdict_of(verdicts), *sparql_targets(answered)])

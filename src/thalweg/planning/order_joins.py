@@ -1,8 +1,9 @@
 """The order in which a rule's atoms are joined, given what is bound when it starts.
 
 What is already decided comes first: a comparison or a negated atom as soon as its variables are bound. Then an atom
-that can be looked up by something known, before one that must be gone through as a whole; among these the one with the
-fewest free columns, then the one whose relation is expected to be smaller, then the one written first.
+that can be looked up by a variable that is bound; before one that can be looked up by a constant alone, whose rows all
+meet all that was found so far; before one that must be gone through as a whole. Among these the one with the fewest
+free columns, then the one whose relation is expected to be smaller, then the one written first.
 """
 
 import heapq
@@ -81,7 +82,7 @@ class _Waiting(Generic[A]):
         self.bound = bound
         self._atoms = dict(enumerate(atoms))
         self._free = {number: set(names(*atom.args) - bound) for number, atom in self._atoms.items()}
-        self._keyed = {number: _is_keyed(atom, bound) for number, atom in self._atoms.items()}
+        self._distance = {number: _distance(atom, bound) for number, atom in self._atoms.items()}
         self._uses: dict[str, list[int]] = {}
         for number, free in self._free.items():
             for name in free:
@@ -92,8 +93,8 @@ class _Waiting(Generic[A]):
     def __bool__(self) -> bool:
         return bool(self._atoms)
 
-    def _rank(self, number: int) -> tuple[bool, int, float, int]:
-        return not self._keyed[number], len(self._free[number]), self._atoms[number].weight, number
+    def _rank(self, number: int) -> tuple[int, int, float, int]:
+        return self._distance[number], len(self._free[number]), self._atoms[number].weight, number
 
     def bind(self, found: frozenset[str]) -> None:
         """Notes that variables have got a value."""
@@ -102,7 +103,7 @@ class _Waiting(Generic[A]):
             for number in self._uses.get(name, ()):
                 if number in self._atoms:
                     self._free[number].discard(name)
-                    self._keyed[number] = True
+                    self._distance[number] = 0
                     touched.add(number)
         self.bound |= found
         for number in touched:
@@ -124,6 +125,9 @@ def _needs(test: Comparison, binds: Mapping[int, str]) -> frozenset[str]:
     return names(test.left, test.right) - {binds.get(id(test), "")}
 
 
-def _is_keyed(atom: Joined, bound: frozenset[str]) -> bool:
-    """Whether an atom has a column that is known."""
-    return any(not isinstance(arg, Variable) or arg.name in bound for arg in atom.args)
+def _distance(atom: Joined, bound: frozenset[str]) -> int:
+    """How far an atom is from what is bound: 0 if it has a variable of it, or none at all; 1 if it has a constant."""
+    variables = names(*atom.args)
+    if not variables or variables & bound:
+        return 0
+    return 1 if any(not isinstance(arg, Variable) for arg in atom.args) else 2

@@ -128,8 +128,14 @@ class SparqlStore:
         found: Any = self._store.quads_for_pattern(subject, predicate, thing, where)
         return [(_text(one.subject), _text(one.predicate), _text(one.object)) for one in found]
 
-    def ask(self, query: str, default: Sequence[str] | None = None, named: Sequence[str] | None = None) -> list[Row]:
-        """The rows of a SELECT; of an ASK the empty row, if it is true.
+    def ask(
+        self,
+        query: str,
+        default: Sequence[str] | None = None,
+        named: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> list[Row]:
+        """The rows of a SELECT, with some `columns`; of an ASK the empty row, if it is true.
 
         `default` are the graphs that are merged to the default graph, and `named` those that the query may name; all
         that there are without them.
@@ -141,7 +147,9 @@ class SparqlStore:
         )
         if not hasattr(answer, "variables"):
             return [()] if answer else []
-        return [tuple(value and _text(value) for value in solution) for solution in answer]
+        # Those of `SELECT *` come in any order.
+        order = columns or [variable.value for variable in answer.variables]
+        return [tuple((value := solution[name]) and _text(value) for name in order) for solution in answer]
 
 
 @lru_cache(maxsize=65_536)
@@ -178,7 +186,9 @@ def _text(node: Any) -> str:
     if isinstance(node, NamedNode):
         return f"<{node.value}>"
     if isinstance(node, Literal):
-        return literal(node.value, f"@{node.language}" if node.language else f"<{node.datatype.value}>")
+        # The store writes a whole decimal as `2`, which would be an integer to whoever reads it.
+        whole = ".0" if node.datatype == _DECIMAL and "." not in node.value else ""
+        return literal(node.value + whole, f"@{node.language}" if node.language else f"<{node.datatype.value}>")
     return str(node)
 
 

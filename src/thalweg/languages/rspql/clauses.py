@@ -136,8 +136,9 @@ class Clauses:
         if token.says("PREFIX") and self._peek().kind == "name" and self._peek(1).kind == "iri":
             self._prefix(self._next(), self._next())
         elif token.says("BASE") and self._peek().kind == "iri":
+            # It stays, for `IRI("a")`.
+            self._absolute(self._peek())
             self.names.rebase(self._next().text)
-            self._remove(token, self._behind)
         elif token.says("REGISTER") and self.form is None:
             self._register(token)
         elif token.says(*FORMS, "DESCRIBE", *_UPDATES) and self.form is None:

@@ -157,5 +157,8 @@ def _builtin(name: str, node: Any) -> str:
     if name.upper() in _UNSTEADY or name in ("EXISTS", "NOTEXISTS"):
         raise UnsteadyError(name)
     given = [part for key, part in node.items() if key != "_vars" and part is not None]
+    # rdflib takes the empty list of `CONCAT()` for rdf:nil; one that is written is in a list.
+    if name in ("COALESCE", "CONCAT") and not isinstance(node.arg, list):
+        return f"{name}()"
     parts = [one for part in given for one in (part if isinstance(part, list) else [part])]
     return f"{name}({', '.join(map(spelled, parts))})"

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.languages.rspql.lowered import Aggregation, Asked
-from thalweg.languages.rspql.stored_terms import typed
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import NO_VALUE
-from thalweg.model.rdf import XSD, as_ntriples
+from thalweg.model.rdf import as_ntriples
 from thalweg.solvers.sparql import SparqlStore
 
 Words = NDArray[np.int64]
@@ -136,14 +135,8 @@ class Asking:
 
     def _valued(self, store: SparqlStore, pattern: str) -> list[tuple[int, int]]:
         """The numbers of rows and the words of their values."""
-        decimal = f"(DATATYPE(?value__) = <{XSD}decimal> AS ?decimal__)"
-        found = store.ask(f"SELECT ?row__ ?value__ {decimal} WHERE {{ {pattern} }}")
-        code = self._dictionary.code
-        return [
-            (int(row or 0), code(typed(value, "true" in (is_decimal or ""))))
-            for row, value, is_decimal in found
-            if value is not None
-        ]
+        found = store.ask(f"SELECT ?row__ ?value__ WHERE {{ {pattern} }}")
+        return [(int(row or 0), self._dictionary.code(value)) for row, value in found if value is not None]
 
 
 def _is_blank(row: Terms) -> bool:

@@ -13,8 +13,6 @@ from typing import Final
 import numpy as np
 
 from thalweg.languages.rspql.lowered import Aggregation, Asked
-from thalweg.languages.rspql.stored_terms import typed
-from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import LARGEST_INTEGER, LARGEST_MANTISSA, mantissa, scale
 from thalweg.parts.queries.asking import UNBOUND, Asking
 
@@ -55,7 +53,7 @@ class Bag:
             for sign, heap in self._heaps.items():
                 heappush(heap, (sign * _scaled(word), word))
 
-    def value(self, each: Aggregation, dictionary: Dictionary) -> int | tuple[int, int] | None:
+    def value(self, each: Aggregation) -> int | tuple[int, int] | None:
         """The word of an aggregate's value, for an average a sum and a number; None where SPARQL must be asked."""
         if not self._is_single or each.argument != f"?{each.variables[0]}":
             return None
@@ -67,7 +65,7 @@ class Bag:
             return self._extreme(1 if each.function == "MIN" else -1)
         if each.distinct:
             return None
-        total = _number(self._total, bool(self._decimals), dictionary)
+        total = _number(self._total, bool(self._decimals))
         return total if each.function == "SUM" or total is None else (total, self._bound << 2 | 1)
 
     def _extreme(self, sign: int) -> int:
@@ -91,16 +89,16 @@ def group_values(
     aggregations: Sequence[Aggregation],
     variables: Sequence[tuple[str, ...]],
     groups: Sequence[Group],
-    dictionary: Dictionary,
     asking: Asking,
 ) -> list[Key]:
     """For each group the words of its aggregates, `UNBOUND` where there is no value; `variables` has those of its bags.
 
+    >>> from thalweg.model.dictionary import Dictionary
     >>> words, group = Dictionary(), Group([1])
     >>> for term in ("2", "3.5"):
     ...     group.bags[0].change((words.code(term),), 1)
     >>> average = Aggregation("AVG", "?v", ("v",), False, "a")
-    >>> [words.spell(word) for word, in group_values([average], [("v",)], [group], words, Asking(words))]
+    >>> [words.spell(word) for word, in group_values([average], [("v",)], [group], Asking(words))]
     ['2.75']
     """
     columns = []
@@ -109,12 +107,12 @@ def group_values(
             columns.append([group.size << 2 | 1 for group in groups])
             continue
         bags = [group.bags[variables.index(each.variables)] for group in groups]
-        columns.append(_values(each, bags, dictionary, asking))
+        columns.append(_values(each, bags, asking))
     return [tuple(column[place] for column in columns) for place in range(len(groups))]
 
 
-def _values(each: Aggregation, bags: Sequence[Bag], dictionary: Dictionary, asking: Asking) -> list[int]:
-    found = [bag.value(each, dictionary) for bag in bags]
+def _values(each: Aggregation, bags: Sequence[Bag], asking: Asking) -> list[int]:
+    found = [bag.value(each) for bag in bags]
     averages = [place for place, value in enumerate(found) if isinstance(value, tuple)]
     if averages:
         quotients = asking.values(_QUOTIENT, np.array([found[place] for place in averages], dtype=np.int64))
@@ -132,19 +130,18 @@ def _scaled(word: int) -> int:
     return value
 
 
-def _number(total: int, decimal: bool, dictionary: Dictionary) -> int | None:
+def _number(total: int, decimal: bool) -> int | None:
     """The word of a sum; None where it has too many digits for one.
 
-    >>> words = Dictionary()
-    >>> [words.spell(_number(25 * 10**17, decimal, words)) for decimal in (False, True)]
-    ['2', '2.5']
+    >>> from thalweg.model.number import show_number
+    >>> [show_number(_number(total * 10**17, decimal)) for total, decimal in ((20, False), (20, True), (25, True))]
+    ['2', '2.0', '2.5']
     """
     if not decimal:
         whole = total // 10**_PLACES
         return whole << 2 | 1 if abs(whole) <= LARGEST_INTEGER else None
     digits, places = total, _PLACES
-    while places and digits % 10 == 0:
+    # A whole decimal keeps a place, or it would be an integer.
+    while places > 1 and digits % 10 == 0:
         digits, places = digits // 10, places - 1
-    if not places:
-        return dictionary.code(typed(str(digits), decimal=True))
     return digits << 8 | places << 2 | 2 if abs(digits) <= LARGEST_MANTISSA else None

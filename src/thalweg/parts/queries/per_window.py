@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.rspql.closings import Closings, closings_of
+from thalweg.languages.rspql.graph_by_graph import graph_by_graph
 from thalweg.languages.rspql.query import Query, StreamWindow
 from thalweg.model.arrow import decode, encode
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import RDF_TYPE, names_a_predicate
+from thalweg.model.rdf import RDF_TYPE, as_ntriples, names_a_predicate
 from thalweg.model.term import is_literal
 from thalweg.parts.queries.evaluator import Row, Rows
 from thalweg.solvers.sparql import SparqlStore, as_stored, is_known
@@ -137,7 +138,9 @@ class PerWindow:
         for name, facts in ((name, facts) for name, facts in background.named if is_known(name)):
             self._store.add_graph(name)
             self._store.extend(self._triples.of(facts), name)
-        self._named = None if query.named is None else [*query.named, *(window.name for window in query.windows)]
+        windows = [window.name for window in query.windows]
+        self._named = None if query.named is None else [*query.named, *windows]
+        self._text = graph_by_graph(query.text, self._named or [*map(as_ntriples, dict(background.named)), *windows])
         self._graphs = [_Graph(window, self._store) for window in query.windows]
         self._rows: Counter[Row] | None = None
         self._first = 0
@@ -169,7 +172,8 @@ class PerWindow:
 
     def rows(self, text: str | None = None) -> list[Row]:
         """All rows over what the windows show: of the query, or of another text that looks at the same graphs."""
-        return self._store.ask(text or self._query.text, self._query.default, self._named)
+        columns = self._query.columns if text is None else None
+        return self._store.ask(text or self._text, self._query.default, self._named, columns)
 
     def matches(self, graph: str | None, pattern: Sequence[str | None]) -> dict[Triple, list[int]]:
         """The triples of a graph that match a pattern; those of a window with their ticks, those of others without."""

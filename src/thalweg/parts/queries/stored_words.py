@@ -44,7 +44,8 @@ class StoredWords:
                 self._make_room()
                 self._table[word >> 2] = made
             found = self._found(rows)
-        long = (found & 3 == 2) & ((found >> 8) % 10 == 0)
+        # Decimals with a zero at the end, unless it is all that stands behind the point.
+        long = (found & 3 == 2) & ((found >> 8) % 10 == 0) & ((found >> 2 & 63) > 1)
         if long.any():
             found[long] = [self._coded(word) for word in found[long].tolist()]
         unknown = found == _NONE

@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from thalweg.languages.rspql.lowered import Grouped, LoweredQuery
-from thalweg.languages.rspql.stored_terms import DECIMAL
 from thalweg.model.dictionary import Dictionary
 from thalweg.parts.queries.asking import UNBOUND, Asking, Words
 from thalweg.parts.queries.evaluator import Row, Rows, rdf_spelling
@@ -31,7 +30,6 @@ class RowCounter:
         self._asking = asking
         self._texts: dict[int, str | None] = {UNBOUND: None}
         self._collections = dictionary.collections
-        self._has_whole_decimals = False
         self._counts: Counter[Key] = Counter()
         self._groups = Groups(query.tail.grouped, dictionary, asking) if query.tail.grouped else None
         # Where nothing is left out of the rows of one answer, none of them can begin and end at once.
@@ -40,12 +38,7 @@ class RowCounter:
 
     def change(self, begun: Sequence[Solutions], ended: Sequence[Solutions]) -> Rows:
         """The rows that begin and end with solutions."""
-        begin, end = map(self._spelled, self.changed(begun, ended))
-        if self._has_whole_decimals and begin and end:
-            # Two terms may be written alike.
-            came, went = Counter(begin), Counter(end)
-            begin, end = list((came - went).elements()), list((went - came).elements())
-        return Rows(begin, end)
+        return Rows(*map(self._spelled, self.changed(begun, ended)))
 
     def changed(self, begun: Sequence[Solutions], ended: Sequence[Solutions]) -> tuple[Words, Words]:
         """The same as words."""
@@ -87,12 +80,7 @@ class RowCounter:
     def _column(self, words: Words) -> list[str | None]:
         texts, listed = self._texts, words.tolist()
         for word in {*listed} - texts.keys():
-            term = self._dictionary.spell(word)
-            if term.endswith(DECIMAL):
-                # A whole decimal is written like an integer.
-                self._has_whole_decimals, texts[word] = True, term[1 : -len(DECIMAL) - 1]
-            else:
-                texts[word] = rdf_spelling(term)
+            texts[word] = rdf_spelling(self._dictionary.spell(word))
         return [texts[word] for word in listed]
 
     def words_in_use(self) -> Words:
@@ -129,7 +117,7 @@ class Groups:
                 del self._groups[key]
         living = [key for key in changed if key in self._groups]
         groups = [self._groups[key] for key in living]
-        found = group_values(self._computed, self._variables, groups, self._dictionary, self._asking)
+        found = group_values(self._computed, self._variables, groups, self._asking)
         self._values.update(zip(living, found, strict=True))
         new = [(*key, *values) for key, values in zip(living, found, strict=True)]
         begin, end = net(_matrix(new, len(self._columns)), _matrix(old, len(self._columns)))
