@@ -1,0 +1,1 @@
+"""Abstraction: the classes of the individuals of an event."""
