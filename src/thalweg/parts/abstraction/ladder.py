@@ -274,7 +274,7 @@ class Ladder:
         subjects = self._subjects(event)
         names = {one: one if one[0] == "<" else f"<urn:thalweg:node:{one[2:]}>" for one in subjects}
         try:
-            found = hermit.types(self._question(event, names), set(names.values()))
+            found = hermit.types(self._question(event, names), set(names.values()), self._known(lower, names))
         except hermit.UndecidedError as error:
             return self._decision(event, lower, UNDECIDED, f"HermiT failed: {error}")
         if found is None:
@@ -282,6 +282,14 @@ class Ladder:
         places = {one.name: place for place, one in enumerate(self.program.asked)}
         kinds = (found[names[one]] for one in subjects)
         return Decision(tuple(tuple(sorted(places[of] for of in each if of in places)) for each in kinds), REASONER)
+
+    def _known(self, lower: set[Membership], names: dict[str, str]) -> dict[str, set[str]]:
+        """The classes that need not be confirmed: entailed ones, and those that are not asked for."""
+        asked = {one.name for one in self.program.asked}
+        known = {name: {of for of in self.program.form.classes if of not in asked} for name in names.values()}
+        for of, one in lower:
+            known[names[str(one)]].add(self.program.asked[self._wanted[of]].name)
+        return known
 
     def _question(self, event: EventFacts, names: dict[str, str]) -> Iterator[str]:
         """The axioms that decide an event, as text; a blank node that is asked about needs a name."""
