@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from math import inf, isnan
 from typing import Any, Final
 
@@ -126,7 +127,7 @@ class Ranges:
         found += self.literals
         for kind in NUMBERS:
             numbers = sorted({_number(one) for one in self.literals if one.kind == kind and _is_finite(one)})
-            between = [(low + high) / 2 for low, high in zip(numbers, numbers[1:], strict=False)]
+            between = [(low + high) / 2 for low, high in pairwise(numbers)]
             ends = [numbers[0] - 1, numbers[-1] + 1] if numbers else []
             found += [_value_of_number(kind, number) for number in (*ends, *between)]
         return list(dict.fromkeys(found))

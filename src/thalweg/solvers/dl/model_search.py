@@ -106,7 +106,7 @@ class _Search:
                 yield from self.literals(guard, individual)
 
     def values(self, guard: AtLeast, individual: Individual) -> Iterator[Option]:
-        model, (of, number, role, filler) = self.model, guard
+        model, (_, number, role, filler) = self.model, guard
 
         def relate(others: Collection[Individual]) -> None:
             for other in others:
