@@ -105,6 +105,10 @@ CATALOGUE: Final = {
     "W512": "windows without facts are not shown",
     "E513": "programs form a loop",
     "W514": "rules cannot read a fact of an answer set",
+    "E601": "background contradicts the ontology",
+    "E602": "unknown name in a class expression",
+    "W603": "event is undecided",
+    "W604": "values have a different datatype than the ontology's ranges",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

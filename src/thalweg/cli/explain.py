@@ -36,6 +36,7 @@ def explain(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    classes: options.Classes = None,
     prefix: options.Prefix = None,
     verbose: options.Verbose = False,
     format: Annotated[
@@ -53,7 +54,17 @@ def explain(
         with usage():
             api.Timing(tick, delay=window).ticks()
             ontology = api.OntologyOptions(
-                profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
+                profile,
+                window,
+                schema_stream,
+                literals,
+                witnesses,
+                as_,
+                topology,
+                bolts,
+                spread=runtime == "spark",
+                classes=classes,
+                prefixes=tuple(api.given_prefixes(prefix or ()).items()),
             )
             names = signatures_of(inputs, programs)
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))

@@ -3,6 +3,7 @@
     Program        rules, all of which are one part
     Checked        rules whose conclusions are clashes
     AspProgram     answer sets; with rules around it, a cascade
+    Abstraction…   classes of events, alone
 
 A new kind of part has its line here.
 """
@@ -22,6 +23,7 @@ from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram
     from thalweg.parts.cascade import Cascade
 
 
@@ -42,9 +44,13 @@ def compose(
         return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram
     from thalweg.parts.answer_sets import AnswerSets
     from thalweg.parts.cascade import Cascade
 
+    for one in compiled:
+        if isinstance(one, AbstractionProgram):
+            return _abstraction(one, compiled, shown)
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
     solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
@@ -61,6 +67,19 @@ def compose(
     if shown is not None:
         found += solved.unknown(shown, outputs_of(rules.rules))
     return cascade, [*_several_answers(options), *found, *_loops(cascade, found)]
+
+
+def _abstraction(
+    program: "AbstractionProgram", compiled: Sequence[object], shown: Shown | None
+) -> tuple[Part, list[Diagnostic]]:
+    from thalweg.parts.abstraction import Abstraction
+
+    others = [one for one in compiled if one is not program and not (isinstance(one, Program) and not one.rules)]
+    message = "`--as abstraction` classifies events by ontologies only: leave the other programs out"
+    found = [Diagnostic("E403", message)] if others else []
+    if shown is not None:
+        found.append(Diagnostic("E403", "`--show` cannot be used with `--as abstraction`: use `--classes`"))
+    return Abstraction(program), found
 
 
 def _rules_part(

@@ -5,7 +5,7 @@ data          the facts whose names are among those of the axioms; equal individ
 classes       names, or expressions, each of which gets a name: `C` becomes `SubClassOf(C <urn:thalweg:asked:0>)`
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -40,6 +40,22 @@ class Facts:
     edges: tuple[tuple[str, str, str], ...] = ()
     literals: tuple[tuple[str, str, str], ...] = ()
 
+    @classmethod
+    def of(cls, axioms: Iterable[Axiom], names: Container[str] | None = None) -> "Facts":
+        """The assertions of plain data among axioms, of these names only where there are any."""
+        classes, edges, literals = dict[Any, None](), dict[Any, None](), dict[Any, None]()
+        for axiom in axioms:
+            match axiom:
+                case ax.ClassAssertion(str(of), one) if names is None or of in names or of == NOTHING:
+                    classes[of, one] = None
+                case ax.ObjectPropertyAssertion(ex.ObjectInverseOf(name), one, other) if names is None or name in names:
+                    edges[name, other, one] = None
+                case ax.ObjectPropertyAssertion(str(name), one, other) if names is None or name in names:
+                    edges[name, one, other] = None
+                case ax.DataPropertyAssertion(str(name), one, literal) if names is None or name in names:
+                    literals[name, one, literal] = None
+        return cls(tuple(classes), tuple(edges), tuple(literals))
+
     def axioms(self) -> list[Axiom]:
         """The assertions that they are."""
         return [
@@ -53,7 +69,8 @@ class Facts:
 class AbstractionProgram:
     """What an event is classified with.
 
-    `same` has the individual that stands for several equal ones; `compares_values`: whether it matters that two
+    `chosen`: the classes were asked for by name; else all are, and those that everything is in are left out. `reasoner`
+    is asked where rules do not decide. `same` has the individual that stands for several equal ones; `compares_values`: whether it matters that two
     literals are equal; `cuts`: whether data that is not connected to an event cannot matter to it.
     """
 
@@ -64,6 +81,8 @@ class AbstractionProgram:
     background: Facts = field(repr=False)
     same: Mapping[str, str]
     ranges: Ranges = field(repr=False)
+    reasoner: str = "auto"
+    chosen: bool = True
 
     @cached_property
     def cuts(self) -> bool:
@@ -116,7 +135,7 @@ def compile_abstraction(
     ranges = Ranges(definition_of)
     module, names = top_module([*schema, *definitions], [one.name for one in named], _inhabited(definition_of, schema))
     form = clausify(module, ranges, [one.name for one in named])
-    return AbstractionProgram(name, named, tuple(module), form, _facts(axioms, names), same, ranges)
+    return AbstractionProgram(name, named, tuple(module), form, Facts.of(axioms, names), same, ranges)
 
 
 def _all_classes(ontology: Ontology, schema: Iterable[Axiom]) -> list[tuple[str, ClassExpression]]:
@@ -200,22 +219,6 @@ def _is_fact(axiom: Axiom) -> bool:
         case ax.ObjectPropertyAssertion() | ax.DataPropertyAssertion():
             return True
     return False
-
-
-def _facts(axioms: Iterable[Axiom], names: frozenset[str]) -> Facts:
-    """The data whose names are among these."""
-    classes, edges, literals = list[tuple[str, str]](), list[tuple[str, str, str]](), list[tuple[str, str, str]]()
-    for axiom in axioms:
-        match axiom:
-            case ax.ClassAssertion(str(of), individual) if of in names or of == NOTHING:
-                classes.append((of, individual))
-            case ax.ObjectPropertyAssertion(ex.ObjectInverseOf(name), one, other) if name in names:
-                edges.append((name, other, one))
-            case ax.ObjectPropertyAssertion(str(name), one, other) if name in names:
-                edges.append((name, one, other))
-            case ax.DataPropertyAssertion(str(name), one, literal) if name in names:
-                literals.append((name, one, literal))
-    return Facts(tuple(dict.fromkeys(classes)), tuple(dict.fromkeys(edges)), tuple(dict.fromkeys(literals)))
 
 
 def _representatives(axioms: Iterable[Axiom]) -> dict[str, str]:

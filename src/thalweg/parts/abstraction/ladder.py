@@ -10,14 +10,16 @@ shown by a model. Where nothing decides and there is no reasoner, the event is *
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import combinations
 from time import perf_counter
 from typing import Final
 
 from thalweg.languages.owl.axioms import DifferentIndividuals, show
 from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl_dl.data_ranges import value
+from thalweg.model.rdf import OWN
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.least_model import Individual, Model, Rules
 from thalweg.solvers.dl.model_search import Membership, Outcome, find_model
@@ -27,6 +29,8 @@ REPAIR: Final = "repair"
 CASES: Final = "cases"
 REASONER: Final = "reasoner"
 UNDECIDED: Final = "undecided"
+# An individual that nothing is said of.
+_ANY: Final = f"{OWN}any>"
 # Larger parts of the background are not searched again for one event.
 _MOST_INDIVIDUALS: Final = 120
 _MOST_DIFFERENT: Final = 60
@@ -79,7 +83,7 @@ class Ladder:
         self._connect()
         rules = Rules(program.form)
         self.least = self.repaired = Model(rules)
-        self._fill(self.least)
+        fill(self.least, program)
         if not self.least.close():
             self.consistent = False
             return
@@ -88,7 +92,7 @@ class Ladder:
         self._unrepaired = set()
         if self._unclean and not program.form.unsupported:
             self.repaired = Model(rules)
-            self._fill(self.repaired)
+            fill(self.repaired, program)
             self._repair()
         self.least.forget_trail()
         self.repaired.forget_trail()
@@ -119,28 +123,6 @@ class Ladder:
 
     def _part(self, individual: Individual) -> int:
         return self._part_of.get(individual, 0 if not self.program.cuts else -1)
-
-    def _fill(self, model: Model) -> None:
-        for individual in sorted(self.program.fixed):
-            model.add_individual(self.program.same.get(individual, individual))
-        self._add(model, self.program.background)
-        for axiom in self.program.axioms:
-            if isinstance(axiom, DifferentIndividuals) and len(axiom.individuals) <= _MOST_DIFFERENT:
-                for place, one in enumerate(axiom.individuals):
-                    for other in axiom.individuals[:place]:
-                        model.add_different(one, other)
-
-    def _add(self, model: Model, facts: Facts) -> None:
-        form = self.program.form
-        for of, individual in facts.classes:
-            if of in form.classes:
-                model.add_class(form.classes[of], individual)
-        for role, one, other in facts.edges:
-            if role in form.roles:
-                model.add_edge(form.roles[role], one, other)
-        for name, individual, literal in facts.literals:
-            if name in form.data:
-                model.add_literal(form.data[name], individual, value(literal))
 
     def _repair(self) -> None:
         """Makes a model of the background, choice by choice; the parts where that failed are noted."""
@@ -241,7 +223,7 @@ class Ladder:
     def _enter(self, model: Model, event: EventFacts) -> None:
         for subject in self._subjects(event):
             model.add_individual(subject)
-        self._add(model, event.facts)
+        _add(model, self.program, event.facts)
         for one, other in event.different:
             model.add_different(one, other)
 
@@ -272,7 +254,7 @@ class Ladder:
         if self.reasoner == "auto" and not hermit.is_installed():
             return self._decision(event, lower, UNDECIDED, "rules cannot decide it, and HermiT is not installed")
         subjects = self._subjects(event)
-        names = {one: one if one[0] == "<" else f"<urn:thalweg:node:{one[2:]}>" for one in subjects}
+        names = {one: one if one[0] == "<" else f"{OWN}{one.replace('_:', 'node:')}>" for one in subjects}
         try:
             found = hermit.types(self._question(event, names), set(names.values()), self._known(lower, names))
         except hermit.UndecidedError as error:
@@ -314,9 +296,46 @@ class Ladder:
             self._facts_of = _grouped(self.program.background, self._part_of)
         return self._facts_of.get(part, Facts())
 
-    def background_axioms(self) -> Sequence[str]:
-        """All that is known before the first event, as text."""
-        return [*map(show, self.program.axioms), *map(show, self.program.background.axioms())]
+    # The ontology as a whole ---------------------------------------------------------------------------------------
+
+    def held_by_everything(self) -> frozenset[int]:
+        """The places of the classes that everything is in."""
+        decision = self.decide(EventFacts((_ANY,), Facts()))
+        return frozenset(() if decision.classes is None else decision.classes[0])
+
+    def doubtful(self) -> Iterator[str]:
+        """An individual of each part of the background of which no model was found; and one of no part."""
+        yield _ANY
+        parts = [0] if self.program.form.unsupported else sorted(self._unrepaired)
+        yield from (self._parts[part][0] for part in parts if self._parts[part])
+
+    def facts_about(self, individual: str) -> Facts:
+        """The part of the background that an individual is in."""
+        return self._facts_in(self._part(individual))
+
+
+def fill(model: Model, program: AbstractionProgram) -> None:
+    """Puts the background into a model; `close` draws the conclusions."""
+    for individual in sorted(program.fixed):
+        model.add_individual(program.same.get(individual, individual))
+    _add(model, program, program.background)
+    for axiom in program.axioms:
+        if isinstance(axiom, DifferentIndividuals) and len(axiom.individuals) <= _MOST_DIFFERENT:
+            for one, other in combinations(axiom.individuals, 2):
+                model.add_different(one, other)
+
+
+def _add(model: Model, program: AbstractionProgram, facts: Facts) -> None:
+    form = program.form
+    for of, individual in facts.classes:
+        if of in form.classes:
+            model.add_class(form.classes[of], individual)
+    for role, one, other in facts.edges:
+        if role in form.roles:
+            model.add_edge(form.roles[role], one, other)
+    for name, individual, literal in facts.literals:
+        if name in form.data:
+            model.add_literal(form.data[name], individual, value(literal))
 
 
 def _grouped(facts: Facts, part_of: dict[Individual, int]) -> dict[int, Facts]:
