@@ -11,11 +11,11 @@ from thalweg.languages.owl.expressions import THING
 from thalweg.model.rdf import XSD
 
 KINDS: Final = ("horn", "choices", "ranges", "names")
-_CLASSES: Final = tuple(f"<http://example.org/C{n}>" for n in range(6))
+CLASSES: Final = tuple(f"<http://example.org/C{n}>" for n in range(6))
 _ROLES: Final = tuple(f"<http://example.org/r{n}>" for n in range(4))
 _DATA: Final = tuple(f"<http://example.org/w{n}>" for n in range(2))
 _KNOWN: Final = tuple(f"<http://example.org/a{n}>" for n in range(5))
-_OWN: Final = tuple(f"<http://example.org/e{n}>" for n in range(3))
+_OWN: Final = tuple(f"<http://example.org/own{n}>" for n in range(3))
 _DOUBLE: Final = f"<{XSD}double>"
 
 
@@ -74,7 +74,7 @@ class _Knowledge:
             made += [
                 lambda: ax.FunctionalObjectProperty(_ROLES[3]),
                 lambda: ax.InverseFunctionalObjectProperty(_ROLES[3]),
-                lambda: ax.DisjointUnion(self.name(), tuple(choose.sample(_CLASSES, 2))),
+                lambda: ax.DisjointUnion(self.name(), tuple(choose.sample(CLASSES, 2))),
                 lambda: ax.AsymmetricObjectProperty(_ROLES[2]),
                 lambda: ax.IrreflexiveObjectProperty(_ROLES[2]),
                 lambda: ax.ReflexiveObjectProperty(role()),
@@ -97,7 +97,7 @@ class _Knowledge:
         return made
 
     def name(self) -> str:
-        return self.choose.choice(_CLASSES)
+        return self.choose.choice(CLASSES)
 
     def role(self) -> str:
         return self.choose.choice(_ROLES)

@@ -73,8 +73,8 @@ Classes = Annotated[
 Reasoner = Annotated[
     Literal["auto", "hermit", "none"],
     typer.Option(
-        help="For `--as abstraction`: what decides where rules do not: HermiT where it is installed (`auto`), HermiT, or "
-        "nothing; such events are then reported as undecided.",
+        help="For `--as abstraction`: what decides where rules do not: HermiT where it is installed (`auto`), HermiT, "
+        "or nothing; such events are then reported as undecided.",
     ),
 ]
 Topology = Annotated[

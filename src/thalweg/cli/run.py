@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.parts.abstraction import AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
-    from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
 
@@ -202,7 +201,7 @@ def _run(
     interrupt = Interrupt()
     with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
         account = None if report is None else _account(part, report, channel)
-        listen: Listener = account.take if account is not None else lambda solution, answered: None
+        listen: Callable[[Any, Any], None] = account.take if account is not None else lambda solution, answered: None
         open_report = channel.open if report and report != "-" else lambda: None
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":

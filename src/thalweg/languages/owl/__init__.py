@@ -41,7 +41,9 @@ def compile(
     return compiling.compile(name, triples, asked.profile, window, asked.schema, additions, options.beside)
 
 
-_OPTIONS: Final = "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts --classes --reasoner --report"
+_OPTIONS: Final = (
+    "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts --classes --reasoner"
+)
 
 LANGUAGE: Final = Language(
     "owl",

@@ -70,8 +70,9 @@ class AbstractionProgram:
     """What an event is classified with.
 
     `chosen`: the classes were asked for by name; else all are, and those that everything is in are left out. `reasoner`
-    is asked where rules do not decide. `same` has the individual that stands for several equal ones; `compares_values`: whether it matters that two
-    literals are equal; `cuts`: whether data that is not connected to an event cannot matter to it.
+    is asked where rules do not decide. `same` has the individual that stands for several equal ones.
+    `compares_values`: it matters that two literals are equal. `cuts`: data that is not connected to an event cannot
+    matter to it.
     """
 
     name: str

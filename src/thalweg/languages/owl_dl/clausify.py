@@ -12,6 +12,7 @@ the left is allowed on the right, and the other way round: a clause gathers both
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Final
 
@@ -132,7 +133,7 @@ class _Clausifier:
         match axiom:
             case ax.SubObjectPropertyOf(ex.ObjectPropertyChain(steps), sup):
                 self.chain(list(map(self.role, steps)), self.role(sup))
-            case ax.SubObjectPropertyOf(sub, sup):
+            case ax.SubObjectPropertyOf(str() | ex.ObjectInverseOf() as sub, sup):
                 self.form.super_roles.append((self.role(sub), self.role(sup)))
             case ax.EquivalentObjectProperties(properties):
                 for one, other in (*pairwise(properties), (properties[-1], properties[0])):
@@ -140,8 +141,8 @@ class _Clausifier:
             case ax.DisjointObjectProperties(properties):
                 self.form.disjoint_roles += combinations(map(self.role, properties), 2)
             case ax.InverseObjectProperties(first, second):
-                one, other = self.role(first), self.role(second) ^ 1
-                self.form.super_roles += ((one, other), (other, one))
+                role, inverse = self.role(first), self.role(second) ^ 1
+                self.form.super_roles += ((role, inverse), (inverse, role))
             case ax.SubDataPropertyOf(sub, sup):
                 self.form.super_data.append((self.data(sub), self.data(sup)))
             case ax.EquivalentDataProperties(properties):
@@ -160,9 +161,8 @@ class _Clausifier:
             case ax.Characteristic(property):
                 self.characteristic(axiom, property)
             case ax.NegativeObjectPropertyAssertion(property, subject, thing):
-                inverse = isinstance(property, ex.ObjectInverseOf)
-                first, second = (thing, subject) if inverse else (subject, thing)
-                self.form.absent.append((self.role(property) & ~1, first, second))
+                pair = (thing, subject) if isinstance(property, ex.ObjectInverseOf) else (subject, thing)
+                self.form.absent.append((self.role(property) & ~1, *pair))
             case ax.NegativeDataPropertyAssertion(property, subject, literal):
                 self.form.absent_data.append((self.data(str(property)), subject, value(literal)))
             case _:
@@ -248,7 +248,7 @@ class _Clausifier:
                     return [_NEVER] if found == THING else []
                 return [((self.class_(found),), ())]
             case ex.ObjectIntersectionOf(classes):
-                return _crossed([self.few(self.alternatives(one), lambda one=one: self.left(one)) for one in classes])
+                return _crossed([self.few(self.alternatives(one), partial(self.left, one)) for one in classes])
             case ex.ObjectUnionOf(classes):
                 return [sides for one in classes for sides in self.alternatives(one)]
             case ex.ObjectComplementOf(negated):
@@ -297,7 +297,7 @@ class _Clausifier:
             case ex.ObjectIntersectionOf(classes):
                 return [sides for one in classes for sides in self.clauses(one)]
             case ex.ObjectUnionOf(classes):
-                return _crossed([self.one(self.clauses(one), lambda one=one: self.right(one)) for one in classes])
+                return _crossed([self.one(self.clauses(one), partial(self.right, one)) for one in classes])
             case ex.ObjectComplementOf(negated):
                 return self.alternatives(negated)
         return [((), (self.right(found),))]

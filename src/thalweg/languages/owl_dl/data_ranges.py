@@ -231,7 +231,7 @@ def _compare_moments(one: str, other: str) -> float:
         return float("nan")
     if zoned != also and abs(first - second) <= _UNSURE:
         return float("nan")
-    return (first > second) - (first < second)
+    return float((first > second) - (first < second))
 
 
 def _moment(text: str) -> tuple[Any, bool]:

@@ -53,7 +53,7 @@ class Classifier:
                 if facts:
                     self._classify(to, graph, facts, lines, rejected)
         others = (RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items() if graphs)
-        found = sorted((*lines, *others), key=str)
+        found: list[AbstractEvent | RejectedEvents] = sorted([*lines, *others], key=str)
         return [EventAnswers(tuple(found))] if found else []
 
     def _classify(

@@ -278,7 +278,10 @@ class Ladder:
         yield from map(show, self.program.axioms)
         for part in sorted(self._touched(event) if self.program.cuts else {0}):
             yield from map(show, self._facts_in(part).axioms())
-        rename = lambda one: names.get(one, one)  # noqa: E731
+
+        def rename(one: str) -> str:
+            return names.get(one, one)
+
         facts = event.facts
         named = Facts(
             tuple((of, rename(one)) for of, one in facts.classes),

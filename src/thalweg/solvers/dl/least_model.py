@@ -43,7 +43,9 @@ class Rules:
         self._index_roles()
         self._index_data()
         self.limits: dict[int, list[Guard]] = defaultdict(list)
-        for guard in (*form.at_least, *form.at_most, *form.one_of, *form.data_at_least):
+        guards: list[AtLeast | AtMost | OneOf | DataAtLeast]
+        guards = [*form.at_least, *form.at_most, *form.one_of, *form.data_at_least]
+        for guard in guards:
             self.limits[guard.of].append(guard)
         self.edge_limits: dict[int, list[AtMost]] = defaultdict(list)
         self.filler_limits: dict[int, list[AtMost]] = defaultdict(list)

@@ -14,6 +14,7 @@ whichever value there is. Below the second step, values of the same kind are sha
 
 from collections.abc import Callable, Collection, Iterator
 from enum import Enum
+from functools import partial
 from itertools import combinations
 from typing import Final
 
@@ -99,7 +100,7 @@ class _Search:
             case Clause(_, heads):
                 avoided = {of for of, one in self.without if one == individual}
                 for head in sorted(heads, key=lambda head: head in avoided):
-                    yield lambda head=head: model.add_class(head, individual), True
+                    yield partial(model.add_class, head, individual), True
             case AtLeast():
                 yield from self.values(guard, individual)
             case DataAtLeast():
@@ -124,8 +125,8 @@ class _Search:
         known = [other for other in known if filler not in model.types[other]][: missing + 2]
         limited = bool(model.rules.edge_limits.get(role))
         # Where values are counted, those that are there come first.
-        ways = [(lambda chosen=chosen: relate(chosen), False) for chosen in combinations(known, missing)]
-        new: Option = (lambda: relate(made), True)
+        ways: list[Option] = [(partial(relate, chosen), False) for chosen in combinations(known, missing)]
+        new: Option = (partial(relate, made), True)
         yield from (*ways, new) if limited else (new, *ways)
 
     def literals(self, guard: DataAtLeast, individual: Individual) -> Iterator[Option]:
@@ -138,7 +139,7 @@ class _Search:
                 model.add_literal(property, individual, value)
 
         for first in list(_starts(len(inside) - number + 1)):
-            yield lambda first=first: give(first), False
+            yield partial(give, first), False
 
 
 def _is_deep(individual: Individual) -> bool:
