@@ -119,8 +119,11 @@ class _Clausifier:
             case ax.DisjointUnion(name, classes):
                 self.add(ax.EquivalentClasses((name, ex.ObjectUnionOf(classes))))
                 self.add(ax.DisjointClasses(classes))
-            case ax.HasKey():
+            case ax.HasKey(of, properties, data):
                 self.form.unsupported.append("keys")
+                # The names count although there is no rule.
+                self.left(of)
+                _ = [*map(self.role, properties), *map(self.data, data)]
             case ax.DatatypeDefinition() | ax.SameIndividual() | ax.DifferentIndividuals():
                 # Definitions are part of the ranges, and equality is part of the data.
                 pass
