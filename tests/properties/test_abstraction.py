@@ -7,7 +7,7 @@ import pytest
 from random_knowledge import CLASSES, KINDS, Case, random_case
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
-from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
 from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
 from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit

@@ -6,8 +6,8 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.text import count
 from thalweg.languages.owl.axioms import mentioned, show
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.languages.owl.kinds import is_reserved
-from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.term import is_literal
 

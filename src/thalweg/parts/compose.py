@@ -23,7 +23,7 @@ from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
-    from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram
+    from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.parts.cascade import Cascade
 
 
@@ -44,7 +44,7 @@ def compose(
         return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
-    from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram
+    from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.parts.answer_sets import AnswerSets
     from thalweg.parts.cascade import Cascade
 

@@ -9,7 +9,7 @@ import pytest
 from thalweg.diagnostics import Rejected
 from thalweg.languages.owl import syntaxes
 from thalweg.languages.owl.axioms import Axiom, Ontology
-from thalweg.languages.owl_dl.abstraction_program import Facts, compile_abstraction
+from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.abstraction.contradiction import check_background
 from thalweg.parts.abstraction.ladder import REASONER, UNDECIDED, Ladder

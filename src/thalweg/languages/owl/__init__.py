@@ -17,7 +17,7 @@ from thalweg.languages.registry import RULES, Graph, Language, Options
 if TYPE_CHECKING:
     from thalweg.ir.nodes import Program
     from thalweg.languages.owl.checking import Checked
-    from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram
+    from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 
 
 def compile(
@@ -31,7 +31,7 @@ def compile(
     name = ", ".join(document.name for document in documents)
     triples = [triple for document in documents for triple in document.triples]
     if asked.abstracts:
-        from thalweg.languages.owl_dl import subscribe
+        from thalweg.languages.owl.dl import subscribe
 
         return subscribe.compile(name, triples, asked, options.background, options.beside)
     if asked.checks:

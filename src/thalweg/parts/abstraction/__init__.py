@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.axioms import show
-from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.parts.part import Context, Evaluation, SparkWork
 
 if TYPE_CHECKING:

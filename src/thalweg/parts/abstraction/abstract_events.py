@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.languages.owl_dl.datatypes_of import expected_kinds
+from thalweg.languages.owl.dl.datatypes_of import expected_kinds
 from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch

@@ -6,9 +6,9 @@ from typing import Final, TypeVar
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.owl.axioms import Axiom, show
-from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram, Facts
-from thalweg.languages.owl_dl.clausify import clausify
-from thalweg.languages.owl_dl.data_ranges import Ranges
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
+from thalweg.languages.owl.dl.clausify import clausify
+from thalweg.languages.owl.dl.data_ranges import Ranges
 from thalweg.parts.abstraction.ladder import UNDECIDED, EventFacts, Ladder, fill
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.least_model import Model, Rules

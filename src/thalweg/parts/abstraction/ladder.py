@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import Final
 
 from thalweg.languages.owl.axioms import DifferentIndividuals, show
-from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram, Facts
-from thalweg.languages.owl_dl.data_ranges import value
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
+from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.model.rdf import OWN
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.least_model import Individual, Model, Rules

@@ -3,7 +3,7 @@
     <obs7> :observedProperty <road1> ; :hasValue "0.031"^^xsd:double       and the same of <obs8> and 0.044
 
 have one signature: individuals of the event's own are renamed, in an order that does not depend on their names;
-those of the background stay as they are; a literal is its cell (`owl_dl/data_ranges.py`), and its number among the
+those of the background stay as they are; a literal is its cell (`owl/dl/data_ranges.py`), and its number among the
 equal ones of the event where equality can matter. A signature describes an event up to the names of its own, so no
 two events that could be decided differently share one; that two which look alike have two signatures only costs time.
 """
@@ -11,8 +11,8 @@ two events that could be decided differently share one; that two which look alik
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final
 
-from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram, Facts
-from thalweg.languages.owl_dl.data_ranges import value
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
+from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS
 from thalweg.parts.abstraction.ladder import Decision, EventFacts, Ladder
@@ -248,7 +248,7 @@ class Decisions:
     """Decides events, those with one signature once; the oldest decisions are dropped where there are too many.
 
     >>> from thalweg.languages.owl import axioms as ax
-    >>> from thalweg.languages.owl_dl.abstraction_program import compile_abstraction
+    >>> from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
     >>> program = compile_abstraction("x", ax.Ontology((ax.SubClassOf("<B>", "<A>"),)))
     >>> decisions = Decisions(Ladder(program), Signatures(program))
     >>> for one in ("<x>", "<y>"):

@@ -26,6 +26,22 @@ _FRAMES: Final = ("Class", "ObjectProperty", "DataProperty", "Individual", "Data
 _SIMPLE: Final = re.compile(r"<[^<>\s]+>\Z")
 
 
+_NAMED: Final = r"(?:[\w-]*:[\w-]+|<[^<>\s]+>|[\w-]+)"
+_RANGE: Final = re.compile(
+    rf'(?P<text>"(?:[^"\\]|\\.)*")|(?P<left>{_NAMED}\s+(?:some|only|(?:min|max|exactly)\s+[0-9]+)\s+'
+    rf"(?:xsd:\w+|<{XSD}\w+>)(?:\s*\[[^\]]*\])?)(?=\s+(?:and|or)\b)"
+)
+
+
+def _bracketed(text: str) -> str:
+    """An expression in which a range ends where Manchester syntax says so; py-horned-owl lets it go on with `and`.
+
+    >>> _bracketed(":w some xsd:double[> 3.0] and :C")
+    '(:w some xsd:double[> 3.0]) and :C'
+    """
+    return _RANGE.sub(lambda found: found.group() if found.group("text") else f"({found.group()})", text)
+
+
 def split_classes(text: str) -> list[str]:
     """The expressions of a list; commas inside of brackets, texts and IRIs do not separate.
 
@@ -59,8 +75,8 @@ class Vocabulary:
         """The class that an expression stands for; `Rejected` with its place where it is none.
 
         >>> known = Vocabulary(Ontology((ax.DataPropertyDomain("<http://a/w>", "<http://a/C>"),)))
-        >>> ax.show(known.read(":w some xsd:double[> 3.0] and :C", {"": "http://a/", "xsd": XSD}))[:50]
-        'ObjectIntersectionOf(DataSomeValuesFrom(<http://a/'
+        >>> ax.show(known.read(":w some xsd:integer[> 3] and :C", {"": "http://a/", "xsd": XSD}))
+        'ObjectIntersectionOf(DataSomeValuesFrom(<http://a/w> DatatypeRestriction(<...integer> ...)) <http://a/C>)'
         """
         if _SIMPLE.match(text):
             return self._checked(text, text, source)
@@ -70,7 +86,7 @@ class Vocabulary:
         head += "".join(f"{frame}: {name}\n" for frame in _FRAMES for name in sorted(self.kinds[frame]))
         head += f"Class: {_NAME}\n EquivalentTo:\n"
         try:
-            found = syntaxes.read(f"{head} {text}\n", "omn", source)
+            found = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
         except Rejected as error:
             raise Rejected([_moved(one, text, len(head) + 1, source) for one in error.diagnostics]) from None
         for axiom in found.axioms:

@@ -7,9 +7,9 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.owl import structure
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, compile_abstraction
+from thalweg.languages.owl.dl.manchester import read_classes, split_classes
 from thalweg.languages.owl.left_out import left_out, unread_imports
-from thalweg.languages.owl_dl.abstraction_program import AbstractionProgram, compile_abstraction
-from thalweg.languages.owl_dl.manchester import read_classes, split_classes
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import Triple, short

@@ -19,8 +19,8 @@ from typing import Final
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, show
+from thalweg.languages.owl.dl.data_ranges import Ranges, value
 from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
-from thalweg.languages.owl_dl.data_ranges import Ranges, value
 from thalweg.solvers.dl.clauses import (
     EVERYTHING,
     AtLeast,

@@ -13,10 +13,10 @@ from typing import Any, Final
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, Ontology, within
+from thalweg.languages.owl.dl.clausify import clausify
+from thalweg.languages.owl.dl.data_ranges import Ranges, cells, coerced, value
+from thalweg.languages.owl.dl.top_module import top_module
 from thalweg.languages.owl.expressions import LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
-from thalweg.languages.owl_dl.clausify import clausify
-from thalweg.languages.owl_dl.data_ranges import Ranges, cells, coerced, value
-from thalweg.languages.owl_dl.top_module import top_module
 from thalweg.model.rdf import OWN
 from thalweg.model.term import is_literal
 from thalweg.solvers.dl.clauses import NormalForm
