@@ -254,6 +254,8 @@ class Ladder:
         if self.reasoner == "auto" and not hermit.is_installed():
             return self._decision(event, lower, UNDECIDED, "rules cannot decide it, and HermiT is not installed")
         subjects = self._subjects(event)
+        if self.program.has_keys and any(one[0] == "_" for one in subjects):
+            return self._decision(event, lower, UNDECIDED, "HermiT gives no classes of blank nodes beside keys")
         names = {one: one if one[0] == "<" else f"{OWN}{one.replace('_:', 'node:')}>" for one in subjects}
         try:
             found = hermit.types(self._question(event, names), set(names.values()), self._known(lower, names))

@@ -55,13 +55,13 @@ class Signatures:
         self._spell = spell
         self._watch = watch
         form = program.form
-        named: dict[str, int] = {**dict.fromkeys(form.classes, CLASS), **dict.fromkeys(form.roles, EDGE)}
-        named |= {**dict.fromkeys(form.data, LITERAL), SAME_AS: EQUAL, DIFFERENT_FROM: DIFFERENT}
-        self.names = tuple(named)
-        self.kinds = tuple(named.values())
-        # A property may have individuals and literals as its values, in an ontology that is not careful.
-        self._classes = {name: place for place, name in enumerate(self.names) if named[name] == CLASS}
-        self._pairs = {name: place for place, name in enumerate(self.names) if named[name] != CLASS}
+        pairs = {**dict.fromkeys(form.roles, EDGE), **dict.fromkeys(form.data, LITERAL)}
+        pairs |= {SAME_AS: EQUAL, DIFFERENT_FROM: DIFFERENT}
+        # A class and a property may have the same name.
+        self.names = (*form.classes, *pairs)
+        self.kinds = (*[CLASS] * len(form.classes), *pairs.values())
+        self._classes = {name: place for place, name in enumerate(form.classes)}
+        self._pairs = {name: place for place, name in enumerate(pairs, len(form.classes))}
         self._fixed = {one: number for number, one in enumerate(sorted(program.fixed))}
         self._cells: dict[object, int] = {}
         # Individuals of the background by handle, None for others; literals by predicate and handle.
@@ -75,6 +75,8 @@ class Signatures:
 
     def signature(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
         """The signature, and the subjects in the order that it gives them."""
+        if self._program.has_keys:
+            return self._of_several(facts)
         individuals, literals, kinds = self._individuals, self._literals, self.kinds
         classes, pairs = self._classes, self._pairs
         subjects: dict[Handle, int] = {}
@@ -133,6 +135,9 @@ class Signatures:
         )
         ranked = sorted(subjects, key=lambda one: _name(one, names, individuals))
         about = tuple(_name(one, names, individuals) for one in ranked)
+        if self._program.has_keys:
+            # Keys are about individuals with a name only.
+            about += tuple(sorted(names[one] for one in own if self._spell(one)[0] == "_"))
         equal = self._equal(facts, names) if self._program.compares_values else ()
         return (tuple(key), about, *equal), ranked
 

@@ -29,8 +29,8 @@ _INSTALL: Final = "`pip install 'thalweg[dl]'`, or use `--reasoner none`, which 
 _THING: Final = "<http://www.w3.org/2002/07/owl#Thing>"
 # The datatypes where they are ranges themselves, and not those of a literal or of facets.
 _FLOATING: Final = re.compile(rf"(?<!\^\^)(?<!DatatypeRestriction\()<{XSD}(?:double|float)>")
-# HermiT recurses over the structure of concepts.
-_STACK: Final = "-Xss64m"
+# HermiT recurses over the structure of concepts; signals are Python's.
+_OPTIONS: Final = ("-Xss64m", "-Xrs")
 
 
 class UndecidedError(Exception):
@@ -92,7 +92,7 @@ class _Hermit:
         if jar is None or machine is None:
             raise Rejected([Diagnostic("E406", "HermiT, or a Java to run it, is not installed", help=_INSTALL)])
         if not jpype.isJVMStarted():
-            jpype.startJVM(machine, _STACK, classpath=[str(jar)], convertStrings=True)
+            jpype.startJVM(machine, *_OPTIONS, classpath=[str(jar)], convertStrings=True)
         else:
             jpype.addClassPath(str(jar))
         self.failure: Any = jpype.JException

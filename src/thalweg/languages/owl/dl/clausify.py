@@ -21,6 +21,7 @@ from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, show
 from thalweg.languages.owl.dl.data_ranges import Ranges, value
 from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
+from thalweg.model.vocabulary import OWL
 from thalweg.solvers.dl.clauses import (
     EVERYTHING,
     AtLeast,
@@ -39,18 +40,20 @@ Sides = tuple[tuple[int, ...], tuple[int, ...]]
 """The classes on the left of an arrow, and those on the right."""
 
 _NEVER: Final[Sides] = ((), ())
+_EMPTY_ROLE: Final = f"<{OWL}bottomObjectProperty>"
 
 
 def clausify(axioms: Iterable[Axiom], ranges: Ranges, classes: Iterable[str] = ()) -> NormalForm:
     """The normal form of axioms; `classes` get a number although no axiom names them.
 
     >>> form = clausify([ax.SubClassOf(ex.ObjectSomeValuesFrom("<r>", "<B>"), "<A>")], Ranges())
-    >>> form.some[0].role == form.roles["<r>"], form.some[0].filler == form.classes["<B>"], form.is_horn
+    >>> form.some[-1].role == form.roles["<r>"], form.some[-1].filler == form.classes["<B>"], form.is_horn
     (True, True, True)
     """
     made = _Clausifier(ranges)
-    for name in classes:
+    for name in (NOTHING, *classes):
         made.class_(name)
+    made.role(_EMPTY_ROLE)
     for axiom in axioms:
         made.add(axiom)
     made.form.ranges = ranges.tests

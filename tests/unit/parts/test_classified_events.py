@@ -18,7 +18,12 @@ from thalweg.solvers.dl import hermit
 
 PAGE = Path(__file__).parents[2] / "cases_of_events.md"
 SPACE = "<http://ex.org/"
-HEAD = "Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology("
+PREFIXES = {
+    "": "http://ex.org/",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+HEAD = " ".join(f"Prefix({name}:=<{space}>)" for name, space in PREFIXES.items()) + " Ontology("
 
 
 @dataclass(frozen=True)
