@@ -8,6 +8,7 @@ from random_knowledge import CLASSES, KINDS, Case, random_case
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
+from thalweg.languages.owl.dl.selection import derive_selection
 from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
 from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit
@@ -140,3 +141,24 @@ def test_a_literal_of_one_cell_is_like_another() -> None:
     assert ax.show(program.axioms[0])
     low, high = (program.cell(f'"{text}"^^<http://www.w3.org/2001/XMLSchema#double>') for text in ("50.5", "70.25"))
     assert low == high
+
+
+def test_the_derived_selection_drops_no_event_that_has_a_class() -> None:
+    dropped = kept = 0
+    for kind in KINDS:
+        for seed in range(10):
+            case = random_case(seed, kind)
+            ontology = Ontology((*case.schema, *case.background))
+            for name in CLASSES[:3]:
+                program = compile_abstraction("one", ontology, [(name, name)])
+                selection, ladder = derive_selection(program), Ladder(program)
+                for event in case.events if ladder.consistent else ():
+                    facts = Facts.of(event)
+                    found = decided(Decisions(ladder, Signatures(program)), event)[0] or {}
+                    for individual, classes in found.items():
+                        if individual in program.fixed:
+                            continue
+                        keeps = selection.keeps(facts, individual)
+                        assert keeps or not classes, (kind, seed, name, individual)
+                        kept, dropped = kept + keeps, dropped + (not keeps)
+    assert dropped > kept / 10

@@ -7,6 +7,7 @@ from thalweg.explain.drawing import Drawing
 from thalweg.explain.text import count
 from thalweg.languages.owl.axioms import mentioned, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+from thalweg.languages.owl.dl.selection import derive_selection, rspql
 from thalweg.languages.owl.kinds import is_reserved
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.term import is_literal
@@ -49,6 +50,10 @@ class ExplainedAbstraction:
             "background": len(facts.classes) + len(facts.edges) + len(facts.literals),
             "reads": sorted({*form.classes, *form.roles, *form.data}),
         }
+
+    def as_rspql(self) -> str:
+        """The filter that follows from the classes asked for, as a continuous query."""
+        return rspql(derive_selection(self.program))
 
     def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
         """The same for people."""

@@ -77,14 +77,14 @@ class Ranges:
     definitions: Mapping[str, DataRange] = field(default_factory=dict)
     tests: list[Test] = field(default_factory=list)
     literals: list[Value] = field(default_factory=list)
-    _known: dict[DataRange, int] = field(default_factory=dict)
+    known: dict[DataRange, int] = field(default_factory=dict)
 
     def number(self, found: DataRange) -> int:
         """The number of a range's test."""
-        if found not in self._known:
-            self._known[found] = len(self.tests)
+        if found not in self.known:
+            self.known[found] = len(self.tests)
             self.tests.append(self.test(found))
-        return self._known[found]
+        return self.known[found]
 
     def test(self, found: DataRange) -> Test:
         """The test of a range.
