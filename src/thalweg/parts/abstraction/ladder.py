@@ -21,6 +21,7 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Fac
 from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.model.rdf import OWN
 from thalweg.solvers.dl import hermit
+from thalweg.solvers.dl.classify import with_subsumptions
 from thalweg.solvers.dl.least_model import Individual, Model, Rules
 from thalweg.solvers.dl.model_search import Membership, Outcome, find_model
 
@@ -81,7 +82,7 @@ class Ladder:
         numbers = program.form.classes
         self._wanted = {numbers[one.name]: place for place, one in enumerate(program.asked) if one.name in numbers}
         self._connect()
-        rules = Rules(program.form)
+        rules = Rules(with_subsumptions(program.form))
         self.least = self.repaired = Model(rules)
         fill(self.least, program)
         if not self.least.close():

@@ -10,7 +10,7 @@ fact meets its rules by a look at one individual and its neighbours. Whatever a 
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from thalweg.model.literals import Value
 from thalweg.solvers.dl.clauses import EVERYTHING, AtLeast, AtMost, Clause, DataAtLeast, Guard, NormalForm, OneOf
@@ -53,6 +53,11 @@ class Rules:
             self.edge_limits[most.role].append(most)
             if most.filler != EVERYTHING:
                 self.filler_limits[most.filler].append(most)
+        tables: tuple[dict[int, Any], ...]
+        tables = (self.clauses, self.clashes, self.neighbours, self.gives, self.gives_literal, self.class_ranges)
+        tables += (self.choices, self.limits, self.filler_limits)
+        known = {of for table in tables for of in table}
+        self.of_class = {of: ClassRules(*(table.get(of, []) for table in tables)) for of in known}
 
     def _index_clauses(self) -> None:
         for clause in self.form.clauses:
@@ -109,6 +114,20 @@ class Rules:
         for of, property, value in form.gives_literal:
             self.gives_literal[of].append((property, value))
         self.absent_data = frozenset(form.absent_data)
+
+
+class ClassRules(NamedTuple):
+    """What an individual's membership in one class may do; most classes do little."""
+
+    clauses: list[tuple[tuple[int, ...], int]]
+    clashes: list[tuple[int, ...]]
+    neighbours: list[tuple[int, int]]
+    gives: list[tuple[int, str | None]]
+    literals: list[tuple[int, Value]]
+    ranges: list[tuple[int, int, int | None]]
+    choices: list[Clause]
+    limits: list[Guard]
+    fillers: list[AtMost]
 
 
 class Model:
@@ -242,30 +261,33 @@ class Model:
         return not self.clash
 
     def _close_class(self, of: int, individual: Individual) -> None:
-        rules, known = self.rules, self.types[individual]
-        for rest, head in rules.clauses.get(of, ()):
-            if head not in known and all(one in known for one in rest):
+        rules = self.rules.of_class.get(of)
+        if rules is None:
+            return
+        known = self.types[individual]
+        for rest, head in rules.clauses:
+            if head not in known and known.issuperset(rest):
                 self.add_class(head, individual)
-        for rest in rules.clashes.get(of, ()):
-            if all(one in known for one in rest):
+        for rest in rules.clashes:
+            if known.issuperset(rest):
                 self.clash = True
                 return
-        for role, head in rules.neighbours.get(of, ()):
+        for role, head in rules.neighbours:
             for other in tuple(self.edges[role].get(individual, ())):
                 self.add_class(head, other)
-        for role, target in rules.gives.get(of, ()):
+        for role, target in rules.gives:
             self.add_edge(role, individual, individual if target is None else target)
-        for property, value in rules.gives_literal.get(of, ()):
+        for property, value in rules.literals:
             self.add_literal(property, individual, value)
-        for property, range, number in rules.class_ranges.get(of, ()):
+        for property, range, number in rules.ranges:
             if property_values := self.literals[property].get(individual):
                 self._check_literals(property_values, range, number)
-        for clause in rules.choices.get(of, ()):
-            if all(one in known for one in clause.body):
+        for clause in rules.choices:
+            if known.issuperset(clause.body):
                 self.pending.append((clause, individual))
-        for guard in rules.limits.get(of, ()):
+        for guard in rules.limits:
             self.pending.append((guard, individual))
-        for most in rules.filler_limits.get(of, ()):
+        for most in rules.fillers:
             for other in self.edges[most.role ^ 1].get(individual, ()):
                 if most.of in self.types[other]:
                     self.pending.append((most, other))

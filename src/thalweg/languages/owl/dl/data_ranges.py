@@ -8,11 +8,13 @@ of a datatype that OWL 2 does not have, `xsd:date` for example, is in its own da
 
 import re
 from base64 import b64decode
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import inf, isnan
 from typing import Any, Final
@@ -147,8 +149,8 @@ class Ranges:
         found = _WORD.search(facet)
         word = found.group(1) if found else facet
         if word in _ORDERS and limit.kind in (*NUMBERS, "dateTime"):
-            holds = _ORDERS[word]
-            return lambda known: known.kind == limit.kind and holds(_compare(known, limit))
+            holds, kind = _ORDERS[word], limit.kind
+            return lambda known: known.kind == kind and holds(_compare(known, limit))
         if word in _LENGTHS:
             return lambda known: _LENGTHS[word](_length(known), int(limit.text))
         if word == "pattern":
@@ -185,12 +187,40 @@ def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str],
     (False, True)
     """
     tests, literals = tuple(ranges.tests), frozenset((*ranges.literals, *known_values))
+    borders = {kind: _borders(kind, ranges.literals) for kind in NUMBERS}
+    regions: dict[object, object] = {}
+
+    def described(known: Value) -> object:
+        return known.kind, *(test(known) for test in tests)
 
     def cell(term: str) -> object:
         known = value(term)
-        return known if known in literals else (known.kind, *(test(known) for test in tests))
+        if known in literals:
+            return known
+        kind = known.kind
+        if kind not in borders or not _is_finite(known) or known.text == "-0.0":
+            return described(known)
+        # All tests of a number look at its order among the borders, and at whether it is whole.
+        number = _number(known)
+        place = bisect_left(borders[kind], number)
+        at_border = place < len(borders[kind]) and borders[kind][place] == number
+        region = kind, place, at_border, kind == "decimal" and number.denominator == 1
+        if region not in regions:
+            regions[region] = described(known)
+        return regions[region]
 
     return cell
+
+
+def _borders(kind: str, literals: Iterable[Value]) -> list[Any]:
+    """The numbers of a kind at which a test may change its mind: those of the facets, and the ends of datatypes."""
+    found = {_number(one) for one in literals if one.kind == kind and _is_finite(one)}
+    return sorted(found | (_ENDS if kind == "decimal" else set()))
+
+
+_ENDS: Final = {
+    Fraction(sign * 2**bits - whole) for bits in (7, 8, 15, 16, 31, 32, 63, 64) for sign in (1, -1) for whole in (0, 1)
+} | {Fraction(-1), Fraction(0), Fraction(1)}
 
 
 def _compare(one: Value, other: Value) -> float:
@@ -201,6 +231,7 @@ def _compare(one: Value, other: Value) -> float:
     return float("nan") if isnan(first) or isnan(second) else (first > second) - (first < second)
 
 
+@lru_cache(maxsize=4_096)
 def _number(known: Value) -> Any:
     if known.kind == "decimal":
         return Fraction(known.text)
