@@ -249,6 +249,10 @@ class Ladder:
 
     # The reasoner -----------------------------------------------------------------------------------------------------
 
+    def ask(self, event: EventFacts) -> Decision:
+        """The decision of the reasoner, whatever could be decided without it."""
+        return self._ask(event, set())
+
     def _ask(self, event: EventFacts, lower: set[Membership]) -> Decision:
         if self.reasoner == "none":
             return self._decision(event, lower, UNDECIDED, "rules cannot decide it, and `--reasoner none` was given")
