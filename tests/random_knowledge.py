@@ -176,7 +176,7 @@ class _Knowledge:
 
     def literal(self) -> str:
         return self.choose.choice(
-            (f'"{self.choose.choice((0, 1, 2))}.0"^^{_DOUBLE}', f'"1.5"^^{_DOUBLE}', "1", "2.5", '"word"')
+            (f'"{self.choose.choice((0, 1, 2))}.0"^^{_DOUBLE}', f'"1.5"^^{_DOUBLE}', "1", "2.5", "word")
         )
 
     def range(self) -> Any:

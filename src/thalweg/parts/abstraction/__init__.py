@@ -13,7 +13,7 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.parts.part import Context, Evaluation, SparkWork
 
 if TYPE_CHECKING:
-    from thalweg.explain.abstraction import ExplainedAbstraction
+    from thalweg.explain.event_classes import ExplainedAbstraction
     from thalweg.parts.abstraction.ladder import Ladder
 
 
@@ -69,7 +69,7 @@ class Abstraction:
         raise Rejected([Diagnostic("E403", message)])
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
-        from thalweg.explain.abstraction import ExplainedAbstraction
+        from thalweg.explain.event_classes import ExplainedAbstraction
 
         return ExplainedAbstraction(self.program)
 

@@ -37,7 +37,7 @@ def compile(
 def _triples(facts: Iterable[Fact]) -> Iterable[Triple]:
     """Facts of one or two arguments as triples."""
     for fact in facts:
-        if len(fact.args) == 2:
-            yield fact.args[0], fact.predicate, fact.args[1]
-        elif len(fact.args) == 1:
-            yield fact.args[0], RDF_TYPE, fact.predicate
+        if len(fact.terms) == 2:
+            yield fact.terms[0], fact.predicate, fact.terms[1]
+        elif len(fact.terms) == 1:
+            yield fact.terms[0], RDF_TYPE, fact.predicate

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
-from thalweg.explain.text import count
+from thalweg.explain.plan_text import count
 from thalweg.languages.owl.axioms import mentioned, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.languages.owl.dl.selection import derive_selection, rspql
