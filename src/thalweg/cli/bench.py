@@ -7,7 +7,7 @@ import typer
 
 from thalweg.cli.errors import announce_compilation, outcome, refuse
 
-BENCHMARKS: Final = ("laser", "spark", "coror", "consistency", "conformance", "streamrule", "rspql")
+BENCHMARKS: Final = ("laser", "spark", "coror", "consistency", "conformance", "streamrule", "rspql", "abstraction")
 
 
 def bench(
@@ -15,7 +15,8 @@ def bench(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance`, `streamrule` or `rspql`.",
+            help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance`, `streamrule`, `rspql` or "
+            "`abstraction`.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),

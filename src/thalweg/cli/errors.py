@@ -80,8 +80,8 @@ def usage() -> Iterator[None]:
 def need_ontologies(programs: Sequence[Path], task: str) -> None:
     """What is checked for consistency is an ontology and nothing else."""
     others = [name for name in programs if "--as" not in understood([name])]
-    if task == "consistency" and others:
-        refuse(f"`--as consistency` checks ontologies, and `{others[0]}` is not one: leave it out")
+    if task != "entailment" and others:
+        refuse(f"`--as {task}` is for ontologies, and `{others[0]}` is not one: leave it out")
 
 
 def understood(programs: Sequence[Path]) -> frozenset[str]:

@@ -36,10 +36,15 @@ def explain(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    classes: options.Classes = None,
     prefix: options.Prefix = None,
     verbose: options.Verbose = False,
     format: Annotated[
-        Literal["text", "json", "svg"], typer.Option(help="As text for people, as data, or as a drawing.")
+        Literal["text", "json", "svg", "rspql"],
+        typer.Option(
+            help="As text for people, as data, as a drawing; or, with `--as abstraction`, the filter of events that "
+            "follows from the classes asked for, as a continuous query."
+        ),
     ] = "text",
     runtime: Annotated[
         Literal["embedded", "spark"], typer.Option(help="`spark` also shows stages, keys and what cannot be split.")
@@ -53,7 +58,17 @@ def explain(
         with usage():
             api.Timing(tick, delay=window).ticks()
             ontology = api.OntologyOptions(
-                profile, window, schema_stream, literals, witnesses, as_, topology, bolts, spread=runtime == "spark"
+                profile,
+                window,
+                schema_stream,
+                literals,
+                witnesses,
+                as_,
+                topology,
+                bolts,
+                spread=runtime == "spark",
+                classes=classes,
+                prefixes=tuple(api.given_prefixes(prefix or ()).items()),
             )
             names = signatures_of(inputs, programs)
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
@@ -70,7 +85,11 @@ def explain(
             published=decomposition == "paper",
             report=complaining(prefixes, verbose),
         )
-        if format == "json":
+        if format == "rspql":
+            if as_ != "abstraction":
+                refuse("`--format rspql` needs `--as abstraction`")
+            print(plan.as_rspql())  # type: ignore[attr-defined]
+        elif format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:
             print(plan.as_svg() if format == "svg" else plan.as_text(prefixes))

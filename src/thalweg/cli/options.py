@@ -14,8 +14,10 @@ Programs = Annotated[
     ),
 ]
 Profile = Annotated[
-    Literal["rdfs", "pd", "rl", "ql"],
-    typer.Option(help="What an ontology means: RDFS, pD*, OWL 2 RL, or OWL 2 QL for instances."),
+    Literal["rdfs", "pd", "rl", "ql", "dl"],
+    typer.Option(
+        help="What an ontology means: RDFS, pD*, OWL 2 RL, OWL 2 QL for instances, or OWL 2 DL for `--as abstraction`."
+    ),
 ]
 Window = Annotated[
     str,
@@ -56,7 +58,24 @@ From = Annotated[
 ]
 As = Annotated[
     Literal["entailment", "consistency", "abstraction"],
-    typer.Option("--as", help="For ontologies: output what follows, or what contradicts them and why."),
+    typer.Option(
+        "--as", help="For ontologies: output what follows, what contradicts them and why, or the classes of each event."
+    ),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="C,…",
+        help="For `--as abstraction`: the classes that are output, names or expressions in Manchester syntax such as "
+        "`:A and (:w some xsd:double[> 3])`; by default all that not everything is in.",
+    ),
+]
+Reasoner = Annotated[
+    Literal["auto", "hermit", "none"],
+    typer.Option(
+        help="For `--as abstraction`: what decides where rules do not: HermiT where it is installed (`auto`), HermiT, "
+        "or nothing; such events are then reported as undecided.",
+    ),
 ]
 Topology = Annotated[
     Literal["ntm", "ltm", "auto"] | None,
@@ -130,7 +149,8 @@ Report = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="For `.lp`: write facts, seconds and answers of each piece of the program here; `-` is standard error.",
+        help="For `.lp`: write facts, seconds and answers of each piece of the program here; for `--as abstraction`, "
+        "what decided how many events; `-` is standard error.",
     ),
 ]
 Show = Annotated[

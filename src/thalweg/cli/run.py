@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
@@ -27,8 +27,8 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
     from thalweg.diagnostics import Diagnostic
+    from thalweg.parts.abstraction import AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
-    from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
 
@@ -57,6 +57,8 @@ def run(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    classes: options.Classes = None,
+    reasoner: options.Reasoner = "auto",
     show: options.Show = None,
     prefix: options.Prefix = None,
     late: options.Late = None,
@@ -94,6 +96,8 @@ def run(
             "--as": as_ != "entailment",
             "--topology": topology,
             "--bolts": bolts,
+            "--classes": classes,
+            "--reasoner": reasoner != "auto",
         }
         solving = {
             "--slide": slide,
@@ -102,7 +106,7 @@ def run(
             "--solve-limit": solve_limit,
             "--solver": solver,
             "--workers": workers,
-            "--report": report,
+            "--report": report if as_ != "abstraction" else None,
         }
         _refuse_misfits(known, given, solving, window)
         _refuse_for_queries(known, {**given, "--emit": emit not in ("snapshot", "changes"), "--show": show})
@@ -114,7 +118,18 @@ def run(
         counts = keep or (None if slides else window) or "0"
         with usage():
             ontology = api.OntologyOptions(
-                profile, counts, schema_stream, literals, witnesses, as_, topology, bolts, spread=target.on_spark
+                profile,
+                counts,
+                schema_stream,
+                literals,
+                witnesses,
+                as_,
+                topology,
+                bolts,
+                spread=target.on_spark,
+                classes=classes,
+                reasoner=reasoner,
+                prefixes=tuple(api.given_prefixes(prefix or ()).items()),
             )
             timing, ontology = api.default_timing(programs, streams, timing, ontology)
             first, last, _ = timing.ticks()
@@ -130,11 +145,14 @@ def run(
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
+        if as_ == "abstraction" and emit != "snapshot":
+            refuse("an event is a point of the output: `--emit` cannot be used with `--as abstraction`")
         _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)
         tell = complaining(prefixes, verbose)
         part = api.load_part(programs, background or (), tick, ontology, asked, names, tell, shown)
-        announce_compilation()
+        if as_ != "abstraction":
+            announce_compilation()
         _run(part, streams, timing, emit, delivery, target, budget, report, tell)
 
 
@@ -189,8 +207,8 @@ def _run(
 
     interrupt = Interrupt()
     with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
-        account = None if report is None else _account(report, channel)
-        listen: Listener = account.take if account is not None else lambda solution, answered: None
+        account = None if report is None else _account(part, report, channel)
+        listen: Callable[[Any, Any], None] = account.take if account is not None else lambda solution, answered: None
         open_report = channel.open if report and report != "-" else lambda: None
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
@@ -234,8 +252,10 @@ def _run(
             account.finish()
 
 
-def _account(report: str, channel: Channel) -> "Account":
+def _account(part: "Part", report: str, channel: Channel) -> "Account | AbstractionReport":
+    from thalweg.parts.abstraction import Abstraction, AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
 
     # What goes to the standard output is answers.
-    return Account(channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr))
+    write = channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr)
+    return AbstractionReport(write) if isinstance(part, Abstraction) else Account(write)

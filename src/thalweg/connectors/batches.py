@@ -7,7 +7,7 @@ most of them come again and again, and are then looked up as they stand.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.lars.facts import read_fact
@@ -18,11 +18,32 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
 from thalweg.model.time import FOREVER, Clock
 
-__all__ = ["Facts", "Gatherer", "Item", "Stated", "code_events", "code_facts", "moment", "read_fact", "triple"]
+__all__ = [
+    "Facts",
+    "Gatherer",
+    "GraphEnd",
+    "Item",
+    "Stated",
+    "Statement",
+    "code_events",
+    "code_facts",
+    "moment",
+    "read_fact",
+    "triple",
+]
 
 Item = tuple[int, Batch] | Diagnostic
 Facts = str | Fact | Iterable[str | Fact]
 Stated = tuple[int, str | None, Predicate, tuple[str, ...]]
+
+
+class GraphEnd(NamedTuple):
+    """The statements since the last one of these are a graph of this name."""
+
+    graph: str
+
+
+Statement = Stated | GraphEnd
 
 _KEPT: Final = 65_536
 
@@ -38,20 +59,26 @@ class Gatherer:
     >>> stated = [(3, "s", p, ("a",)), (3, "s", q, ()), (4, "s", p, ("a",))]
     >>> [(tick, batch.order) for tick, batch in Gatherer(words).gather(stated)]
     [(3, ['p/1', 'q/0']), (4, ['p/1'])]
+    >>> [batch.graphs for _, batch in Gatherer(words).gather([*stated[:1], GraphEnd("<g>"), *stated[1:]])]
+    [[('<g>', 1)], []]
     """
 
     def __init__(self, words: Dictionary) -> None:
         self._known = words.words.get
         self._literals = _Literals(words)
 
-    def gather(self, stated: Iterable[Stated | Diagnostic]) -> Iterator[Item]:
+    def gather(self, stated: Iterable[Statement | Diagnostic]) -> Iterator[Item]:
         known, literals = self._known, self._literals
-        tick, batch = -1, Batch()
+        tick, batch, counted = -1, Batch(), 0
         for one in stated:
             if isinstance(one, Diagnostic) or one[0] != tick or one[1] != batch.stream:
+                if isinstance(one, GraphEnd):
+                    batch.graphs.append((one.graph, len(batch.order) - counted))
+                    counted = len(batch.order)
+                    continue
                 if batch.order:
                     yield tick, batch
-                    batch = Batch()
+                    batch, counted = Batch(), 0
                 if isinstance(one, Diagnostic):
                     yield one
                     continue

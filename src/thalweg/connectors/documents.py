@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from thalweg.connectors.batches import Gatherer, Item, Stated
+from thalweg.connectors.batches import Gatherer, Item, Statement
 from thalweg.connectors.graphs import Events, Place, misread
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic
@@ -117,10 +117,10 @@ class _PieceReader:
     def load(self, saved: State) -> None:
         raise NotImplementedError
 
-    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
+    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Statement | Diagnostic]:
         raise NotImplementedError
 
-    def _remaining(self) -> Iterable[Stated | Diagnostic]:
+    def _remaining(self) -> Iterable[Statement | Diagnostic]:
         return ()
 
 
@@ -141,14 +141,14 @@ class TrigReader(_PieceReader):
         self._events = Events(name, stream, clock)
         self._document = Document("trig", scope=scope)
 
-    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
+    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Statement | Diagnostic]:
         for line, piece in pieces:
             quads, wrong = self._quads(piece)
             yield from stated(self._events, self._name, line, piece, quads)
             if wrong is not None:
                 yield misread("E301", self._name, line, wrong, _COSTS.format("graph"))
 
-    def _remaining(self) -> Iterator[Stated | Diagnostic]:
+    def _remaining(self) -> Iterator[Statement | Diagnostic]:
         return self._events.rest()
 
     def _quads(self, piece: bytes) -> tuple[list[Quad], RdfSyntaxError | None]:
@@ -177,7 +177,7 @@ class JsonLdReader(_PieceReader):
         self._scope = scope
         self._count = 0
 
-    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Stated | Diagnostic]:
+    def _statements(self, pieces: Iterable[Piece]) -> Iterator[Statement | Diagnostic]:
         for line, piece in pieces:
             # The first document is the only one in most files, and its blank nodes are called after the file alone.
             scope = f"{self._scope}/{self._count}" if self._count else self._scope
@@ -187,7 +187,7 @@ class JsonLdReader(_PieceReader):
 
 def document(
     line: int, text: bytes, name: str, stream: str | None, clock: Clock, scope: str
-) -> Iterator[Stated | Diagnostic]:
+) -> Iterator[Statement | Diagnostic]:
     """What a whole document of JSON-LD states: all of it is known, so graphs may stand in any order."""
     try:
         quads = list(read_graph(text, "jsonld", scope=scope))
@@ -204,7 +204,9 @@ def document(
     yield from events.rest()
 
 
-def stated(events: Events, name: str, line: int, text: bytes, quads: Iterable[Quad]) -> Iterator[Stated | Diagnostic]:
+def stated(
+    events: Events, name: str, line: int, text: bytes, quads: Iterable[Quad]
+) -> Iterator[Statement | Diagnostic]:
     """What is complete when the quads of a text that begins at a line have come."""
     outside, inside = _place(line, text, b"generatedAtTime"), _place(line, text, b"{")
     for quad in quads:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.connectors.batches import Stated, moment, triple
+from thalweg.connectors.batches import GraphEnd, Statement, moment, triple
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.model.rdf import GENERATED_AT, XSD, RdfSyntaxError
@@ -61,7 +61,7 @@ class Events:
     >>> list(events.take(place, "<e1>", GENERATED_AT, "36", None))
     []
     >>> list(events.rest())
-    [(36, 'in', '<p>/2', ('<a>', '<b>'))]
+    [(36, 'in', '<p>/2', ('<a>', '<b>')), GraphEnd(graph='<e1>')]
     """
 
     def __init__(self, name: str, stream: str | None, clock: Clock) -> None:
@@ -77,7 +77,7 @@ class Events:
         self._any_event = False
         self._stray: Place | None = None
 
-    def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Stated]:
+    def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Statement]:
         """What is complete now; `LineError` where the quad cannot be right."""
         if graph is None:
             yield from self._description(place, subject, predicate, object)
@@ -86,7 +86,7 @@ class Events:
                 yield from self._another(place, graph)
             self.triples.append((subject, predicate, object))
 
-    def rest(self) -> Iterator[Stated | Diagnostic]:
+    def rest(self) -> Iterator[Statement | Diagnostic]:
         """Nothing more will come."""
         if self.current is not None:
             yield from self._complete(self.current)
@@ -113,14 +113,14 @@ class Events:
         self.triples = self._events[self.current].triples if self.current in self._events else []
         self._stray = None if saved["stray"] is None else Place(*saved["stray"])
 
-    def _another(self, place: Place, graph: str) -> Iterator[Stated]:
+    def _another(self, place: Place, graph: str) -> Iterator[Statement]:
         """A quad of another graph than that of the quad before it."""
         if self.current is not None:
             yield from self._complete(self.current)
         self.current, self._any_event = graph, True
         self.triples = self._events.setdefault(graph, _Event(place)).triples
 
-    def _description(self, place: Place, subject: str, predicate: str, object: str) -> Iterator[Stated]:
+    def _description(self, place: Place, subject: str, predicate: str, object: str) -> Iterator[Statement]:
         if predicate != GENERATED_AT:
             self._stray = self._stray or place
             return
@@ -143,13 +143,14 @@ class Events:
         except ValueError as error:
             raise LineError(str(error), _behind(line, GENERATED_AT)) from None
 
-    def _complete(self, graph: str) -> Iterator[Stated]:
+    def _complete(self, graph: str) -> Iterator[Statement]:
         """Hands an event on, if all of it is known."""
         if graph in self._times and graph in self._events:
             tick = self._times.pop(graph)
             self.current = None if graph == self.current else self.current
             for one in self._events.pop(graph).triples:
                 yield triple(tick, self._stream, *one)
+            yield GraphEnd(graph)
 
 
 def _written(place: Place) -> tuple[int, str]:

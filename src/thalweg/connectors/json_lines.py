@@ -145,7 +145,9 @@ class JsonLinesReader(LineReader):
             tick = self._tick(data["t"])
             stream = data.get("stream", self._stream)
             if "graph" in data:
-                return tick, code_facts(self._graph(data["graph"]), self._words, self._named(stream))
+                batch = code_facts(self._graph(data["graph"]), self._words, self._named(stream))
+                batch.graphs.append(("", len(batch.order)))
+                return tick, batch
             return tick, self._batch(data["facts"], self._named(stream))
         except RdfSyntaxError as error:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))

@@ -4,7 +4,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from thalweg.connectors.batches import Gatherer, Item, Stated
+from thalweg.connectors.batches import Gatherer, Item, Statement
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
@@ -76,7 +76,7 @@ class LineReader:
         """The items of whole lines; only the last line of all may have no end."""
         return self._gatherer.gather(self._statements(lines_of(text)))
 
-    def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
+    def _statements(self, lines: list[str]) -> Iterator[Statement | Diagnostic]:
         raise NotImplementedError
 
     def _remaining(self) -> Iterable[Item]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from thalweg.connectors.batches import Item, Stated
+from thalweg.connectors.batches import Item, Statement
 from thalweg.connectors.graphs import Events, Place
 from thalweg.connectors.lines import LineReader, State, wrong_line
 from thalweg.connectors.ntriples import BLANK_LINE, END, OBJECT, PREDICATE, SUBJECT, Parts, spell, take_apart
@@ -54,7 +54,7 @@ class QuadReader(LineReader):
     def _remaining(self) -> Iterator[Item]:
         return self._gatherer.gather(self._events.rest())
 
-    def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
+    def _statements(self, lines: list[str]) -> Iterator[Statement | Diagnostic]:
         events = self._events
         for line in lines:
             self._line += 1

@@ -10,8 +10,9 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.planning.choose_topology import TOPOLOGIES
 
-PROFILES: Final = ("rdfs", "pd", "rl", "ql")
-TASKS: Final = ("entailment", "consistency")
+PROFILES: Final = ("rdfs", "pd", "rl", "ql", "dl")
+TASKS: Final = ("entailment", "consistency", "abstraction")
+REASONERS: Final = ("auto", "hermit", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class OntologyOptions:
     `task` says what for: `entailment`, what follows; `consistency`, who breaks which axiom of DL-Lite. That is checked
     by a `topology`: `ntm`, `ltm` on a number of `bolts`, or `auto`, which takes the cheapest way for classes and
     properties that are as frequent as `frequencies` says; where it is `spread` by Spark, moving them has its price.
+    `abstraction`, with the profile `dl`: which of the `classes`, a list of class expressions in Manchester syntax with
+    `prefixes`, the individuals of an event are in; `reasoner` is asked what rules do not decide.
     """
 
     profile: str = "rl"
@@ -36,6 +39,9 @@ class OntologyOptions:
     bolts: int | None = None
     frequencies: Mapping[str, float] | None = None
     spread: bool = False
+    classes: str | None = None
+    reasoner: str = "auto"
+    prefixes: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -48,7 +54,20 @@ class OntologyOptions:
             )
         if self.task not in TASKS:
             raise ValueError(f"unknown task `--as {self.task}`; choose one of {', '.join(TASKS)}")
+        self._check_abstraction()
         self._check_topology()
+
+    def _check_abstraction(self) -> None:
+        if self.reasoner not in REASONERS:
+            raise ValueError(f"unknown reasoner `{self.reasoner}`; choose one of {', '.join(REASONERS)}")
+        if (self.profile == "dl") != self.abstracts:
+            raise ValueError("`--profile dl` and `--as abstraction` need each other: give both")
+        if not self.abstracts and (self.classes is not None or self.reasoner != "auto"):
+            raise ValueError("`--classes` and `--reasoner` need `--as abstraction`")
+        if self.abstracts and (self.schema or self.window not in (0, "0")):
+            raise ValueError(
+                "`--as abstraction` looks at one event at a time: leave `--keep`, `--window` and `--schema-stream` out"
+            )
 
     def _check_topology(self) -> None:
         if not self.checks:
@@ -67,6 +86,11 @@ class OntologyOptions:
     def checks(self) -> bool:
         """Whether contradictions are looked for, and not what follows."""
         return self.task == "consistency"
+
+    @property
+    def abstracts(self) -> bool:
+        """Whether events are classified."""
+        return self.task == "abstraction"
 
     @property
     def wants_frequencies(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +33,15 @@ class Batch:
     """The facts of one tick on one stream as words (see `number`), ready for the engine.
 
     `rows` has the words of each signature's facts, one fact after the other; `order` has the signature of each fact in
-    the order of arrival. Only tuple windows look at the order: a batch of arrays may leave it out.
+    the order of arrival. Only tuple windows look at the order: a batch of arrays may leave it out. `graphs` has the
+    name of each graph that the facts came in, empty where it has none, and how many of the facts it has, in this order;
+    it is empty where a stream has no graphs.
     """
 
     rows: Rows = field(default_factory=dict)
     order: list[Predicate] = field(default_factory=list)
     stream: str | None = None
+    graphs: list[tuple[str, int]] = field(default_factory=list)
 
     def add(self, signature: Predicate, words: list[int]) -> None:
         """Appends one fact."""
@@ -61,6 +65,19 @@ class Batch:
             place = places[signature]
             places[signature] = after = place + signature.arity
             yield signature, tuple(flat[signature][place:after])
+
+    def events(self) -> Iterator[tuple[str, list[tuple[Predicate, tuple[int, ...]]]]]:
+        """The facts graph by graph, with the name of each; a batch without graphs is one without a name.
+
+        >>> p = Predicate("p", 1)
+        >>> list(Batch({p: [5, 9, 13]}, [p, p, p], graphs=[("<g>", 2), ("<h>", 1)]).events())
+        [('<g>', [('p/1', (5,)), ('p/1', (9,))]), ('<h>', [('p/1', (13,))])]
+        """
+        facts = self.in_order()
+        if not self.graphs:
+            yield "", list(facts)
+        for name, count in self.graphs:
+            yield name, list(islice(facts, count))
 
     def facts(self, words: Dictionary) -> Iterator[Fact]:
         """The facts, in the order of arrival where it is known.

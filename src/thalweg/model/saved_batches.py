@@ -21,7 +21,7 @@ def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> byt
         for _, batch in known
         for signature, row in batch.rows.items()
     ]
-    signatures, streams = _Numbers(), _Numbers()
+    signatures, streams, names = _Numbers(), _Numbers(), _Numbers()
     flat = np.concatenate([np.zeros(0, dtype=np.int64), *(row for _, row in rows)])
     lists = {
         "ticks": _column(tick for tick, _ in known),
@@ -31,21 +31,24 @@ def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> byt
         "order": _column(signatures[signature] for _, batch in known for signature in batch.order),
         "signatures": _column(signatures[signature] for signature, _ in rows),
         "lengths": _column(len(row) for _, row in rows),
+        "graphs": _column(len(batch.graphs) for _, batch in known),
+        "graph_names": _column(names[name] for _, batch in known for name, _ in batch.graphs),
+        "graph_sizes": _column(count for _, batch in known for _, count in batch.graphs),
         "words": flat,
         **terms_of(flat, words),
     }
-    return encode({"streams": list(streams), "signatures": list(signatures)}, lists)
+    return encode({"streams": list(streams), "signatures": list(signatures), "names": list(names)}, lists)
 
 
 def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
     """What `save_batches` was given, in the words of another dictionary.
 
     >>> there, here = Dictionary(), Dictionary()
-    >>> batch = Batch(stream="in")
+    >>> batch = Batch(stream="in", graphs=[("<g>", 2)])
     >>> batch.add(Predicate("p", 1), [there.code("a")]); batch.add(Predicate("q", 0), [])
     >>> [(tick, loaded)] = load_batches(save_batches([(7, batch)], there), here)
-    >>> tick, loaded.stream, [str(fact) for fact in loaded.facts(here)]
-    (7, 'in', ['p(a)', 'q'])
+    >>> tick, loaded.stream, loaded.graphs, [str(fact) for fact in loaded.facts(here)]
+    (7, 'in', [('<g>', 2)], ['p(a)', 'q'])
     """
     header, lists = decode(data)
     signatures = [Predicate.read(text) for text in header["signatures"]]
@@ -55,10 +58,13 @@ def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
         strict=True,
     )
     orders = _parts(lists["order"], lists["facts"].tolist())
-    columns = (lists[name].tolist() for name in ("ticks", "streams", "sizes"))
-    for tick, stream, size, order in zip(*columns, orders, strict=True):
+    columns = (lists[name].tolist() for name in ("ticks", "streams", "sizes", "graphs"))
+    named = zip(lists["graph_names"].tolist(), lists["graph_sizes"].tolist(), strict=True)
+    for tick, stream, size, count, order in zip(*columns, orders, strict=True):
         own = {signature: row.tolist() for signature, row in islice(rows, size)}
-        yield tick, Batch(own, [signatures[number] for number in order.tolist()], header["streams"][stream])
+        graphs = [(header["names"][name], length) for name, length in islice(named, count)]
+        in_order = [signatures[number] for number in order.tolist()]
+        yield tick, Batch(own, in_order, header["streams"][stream], graphs)
 
 
 class _Numbers(dict[Any, int]):

@@ -4,6 +4,7 @@
     Checked        rules whose conclusions are clashes
     AspProgram     answer sets
     QueryProgram   continuous queries, each a part
+    Abstraction…   classes of events, alone
 
 Several kinds are members of one plan (`mixed`), wired by predicate.
 
@@ -26,6 +27,7 @@ from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.parts.member import Member
     from thalweg.parts.mixed import Mixed
 
@@ -47,12 +49,16 @@ def compose(
         return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.languages.rspql.query import QueryProgram
     from thalweg.parts.answer_sets import AnswerSets
     from thalweg.parts.member import Member
     from thalweg.parts.mixed import Mixed
     from thalweg.parts.queries import ContinuousQuery
 
+    for one in compiled:
+        if isinstance(one, AbstractionProgram):
+            return _abstraction(one, compiled, shown)
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
     solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
@@ -74,6 +80,19 @@ def compose(
         found += [*_several_answers(options), *(solved.unknown(shown, outputs_of(rules.rules)) if shown else ())]
     plan = Mixed(rules, members)
     return plan, [*found, *_loops(plan, found)]
+
+
+def _abstraction(
+    program: "AbstractionProgram", compiled: Sequence[object], shown: Shown | None
+) -> tuple[Part, list[Diagnostic]]:
+    from thalweg.parts.abstraction import Abstraction
+
+    others = [one for one in compiled if one is not program and not (isinstance(one, Program) and not one.rules)]
+    message = "`--as abstraction` classifies events by ontologies only: leave the other programs out"
+    found = [Diagnostic("E403", message)] if others else []
+    if shown is not None:
+        found.append(Diagnostic("E403", "`--show` cannot be used with `--as abstraction`: use `--classes`"))
+    return Abstraction(program), found
 
 
 def _rules_part(

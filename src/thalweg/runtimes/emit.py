@@ -10,8 +10,9 @@ Over a memory budget an answer is *partial*: everything in it is true, something
 predicates of which facts were shed. What held at the tick before and may hold or not is *unknown*: it has not ended,
 and is no longer part of what holds. When it is known again and holds, it begins again.
 
-Answer sets come window by window instead: a `Solution` each; and so do continuous queries (`query_answers`). All can be
-written as JSON Lines, as atoms, or as graphs of RDF whose names say from when to when they hold.
+Answer sets come window by window instead: a `Solution` each; so do continuous queries (`query_answers`), and events
+have the answers of their tick. All can be written as JSON Lines, as atoms, or as graphs of RDF whose names say from
+when to when they hold.
 """
 
 from abc import abstractmethod
@@ -282,8 +283,74 @@ class Solution:
             yield Graph(f"{OWN}window:{self.start}:{self.t}>", tuple(facts), said)
 
 
-Answer = Snapshot | Change | Interval | Solution | QueryAnswer
-AnswerBlock = SnapshotRun | Change | Interval | Solution | QueryAnswer
+@dataclass(frozen=True, slots=True)
+class AbstractEvent:
+    """An individual is in a class, by the graph of an event; `graph` is empty where the event has no name.
+
+    >>> print(AbstractEvent(5, "<High>", "<obs1>", "<g1>"))
+    {"t":5,"event":"<High>","from":5,"to":5,"individual":"<obs1>","graph":"<g1>"}
+    """
+
+    t: int
+    event: str
+    individual: str
+    graph: str = ""
+
+    def __str__(self) -> str:
+        graph = f',"graph":{quoted(self.graph)}' if self.graph else ""
+        about = f'"from":{self.t},"to":{self.t},"individual":{quoted(self.individual)}{graph}'
+        return f'{{"t":{self.t},"event":{quoted(self.event)},{about}}}'
+
+    def atom(self) -> str:
+        return f"{self.event}({self.individual}) at {self.t}.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedEvents:
+    """The events of a tick that have no classes: they are `inconsistent`, or `undecided`.
+
+    >>> print(RejectedEvents(7, "inconsistent", ("<g3>", "")))
+    {"t":7,"inconsistent":[{"graph":"<g3>"},{}]}
+    """
+
+    t: int
+    why: str
+    graphs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        listed = ",".join(f'{{"graph":{quoted(graph)}}}' if graph else "{}" for graph in self.graphs)
+        return f'{{"t":{self.t},"{self.why}":[{listed}]}}'
+
+    def atom(self) -> str:
+        return "".join(f"% {self.why}: {graph or 'an event'} at {self.t}\n" for graph in self.graphs)
+
+
+@dataclass(frozen=True, slots=True)
+class EventAnswers:
+    """All that is said of the events of a tick, in the order of its lines."""
+
+    lines: tuple[AbstractEvent | RejectedEvents, ...]
+
+    def answers(self) -> Iterator[AbstractEvent | RejectedEvents]:
+        return iter(self.lines)
+
+    def jsonl(self) -> str:
+        return "".join(f"{line}\n" for line in self.lines)
+
+    def atoms(self) -> str:
+        """`<High>(<obs1>) at 5.`, one a line; what has no classes is a comment."""
+        return "".join(line.atom() for line in self.lines)
+
+    def graphs(self, clock: Clock) -> Iterator[Graph]:
+        """One with the classes of a tick."""
+        facts = tuple(f"{line.event}({line.individual})" for line in self.lines if isinstance(line, AbstractEvent))
+        if facts:
+            tick = self.lines[0].t
+            yield Graph(f"{OWN}events:{tick}>", facts, _time(GENERATED_AT, "tick", tick, clock))
+
+
+Answer = Snapshot | Change | Interval | Solution | QueryAnswer | AbstractEvent | RejectedEvents
+AnswerBlock = SnapshotRun | Change | Interval | Solution | QueryAnswer | EventAnswers
 Formatter = Callable[[AnswerBlock], Iterable[str]]
 """The text of a block, in parts where it is long."""
 

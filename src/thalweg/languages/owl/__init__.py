@@ -17,9 +17,12 @@ from thalweg.languages.registry import RULES, Graph, Language, Options
 if TYPE_CHECKING:
     from thalweg.ir.nodes import Program
     from thalweg.languages.owl.checking import Checked
+    from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 
 
-def compile(documents: Sequence[Graph], options: Options) -> "tuple[Program | Checked, list[Diagnostic]]":
+def compile(
+    documents: Sequence[Graph], options: Options
+) -> "tuple[Program | Checked | AbstractionProgram, list[Diagnostic]]":
     """The rules of all documents together, or their checks, and what deserves a warning."""
     from thalweg.languages.owl import checking, compiling
     from thalweg.languages.owl.program import Options as Additions
@@ -27,6 +30,10 @@ def compile(documents: Sequence[Graph], options: Options) -> "tuple[Program | Ch
     asked = options.ontology
     name = ", ".join(document.name for document in documents)
     triples = [triple for document in documents for triple in document.triples]
+    if asked.abstracts:
+        from thalweg.languages.owl.dl import subscribe
+
+        return subscribe.compile(name, triples, asked, options.background, options.beside)
     if asked.checks:
         return checking.compile(name, triples, asked, options.beside)
     additions = Additions(asked.literals, asked.witnesses)
@@ -34,7 +41,9 @@ def compile(documents: Sequence[Graph], options: Options) -> "tuple[Program | Ch
     return compiling.compile(name, triples, asked.profile, window, asked.schema, additions, options.beside)
 
 
-_OPTIONS: Final = "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts"
+_OPTIONS: Final = (
+    "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts --classes --reasoner"
+)
 
 LANGUAGE: Final = Language(
     "owl",

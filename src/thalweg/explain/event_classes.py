@@ -1,0 +1,92 @@
+"""How events are classified: the axioms that can matter, what rules say of them, and what only guards can say."""
+
+from dataclasses import dataclass
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.explain.drawing import Drawing
+from thalweg.explain.plan_text import count
+from thalweg.languages.owl.axioms import mentioned, show
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+from thalweg.languages.owl.dl.selection import derive_selection, rspql
+from thalweg.languages.owl.kinds import is_reserved
+from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.model.term import is_literal
+
+
+@dataclass(frozen=True)
+class ExplainedAbstraction:
+    """A program that classifies events, explained."""
+
+    program: AbstractionProgram
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return ()
+
+    def guards(self) -> dict[str, int]:
+        """How many conditions of each kind a model must keep to."""
+        form = self.program.form
+        found = {
+            "choices": len(form.choices),
+            "values": len(form.at_least),
+            "counts": len(form.at_most),
+            "individuals": len(form.one_of),
+            "literals": len(form.data_at_least),
+        }
+        return {kind: number for kind, number in found.items() if number}
+
+    def as_data(self) -> dict[str, object]:
+        """The same for programs to read."""
+        program = self.program
+        form, facts = program.form, program.background
+        return {
+            "classes": [one.label for one in program.asked],
+            "axioms": [show(axiom) for axiom in program.axioms],
+            "rules": sum(len(clause.heads) <= 1 for clause in form.clauses) + len(form.some) + len(form.data_some),
+            "guards": self.guards(),
+            "complete_by_rules": form.is_horn,
+            "reasoner_only": sorted(set(form.unsupported)),
+            "cuts_background": program.cuts,
+            "background": len(facts.classes) + len(facts.edges) + len(facts.literals),
+            "reads": sorted({*form.classes, *form.roles, *form.data}),
+        }
+
+    def as_rspql(self) -> str:
+        """The filter that follows from the classes asked for, as a continuous query."""
+        return rspql(derive_selection(self.program))
+
+    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
+        """The same for people."""
+        data = self.as_data()
+        form = self.program.form
+        lines = [
+            f"{count(len(self.program.asked), 'class', 'classes')} by {count(len(self.program.axioms), 'axiom')} that "
+            f"can matter, over {count(int(str(data['background'])), 'fact')} of the background",
+            "",
+            f"rules       {data['rules']}",
+        ]
+        for kind, number in self.guards().items():
+            lines.append(f"guards      {number} ({kind})")
+        if form.is_horn:
+            lines.append("decided by  rules alone")
+        elif form.unsupported:
+            lines.append(f"decided by  the reasoner, because of {' and '.join(sorted(set(form.unsupported)))}")
+        else:
+            lines.append("decided by  rules where all guards hold; else a search for models; else the reasoner")
+        cut = "only what is connected with an event" if self.program.cuts else "all of it: axioms name individuals"
+        lines += [f"background  {cut} is looked at", "", "axioms"]
+        lines += [f"  {prefixes.shorten(show(axiom))}" for axiom in self.program.axioms]
+        return "\n".join(lines)
+
+    def as_svg(self) -> str:
+        """The axioms between the names that they mention and the classes asked for."""
+        drawing = Drawing(["names in events and background, axioms, and classes asked for"], {"positive": "mentions"})
+        asked = {one.name: one.label for one in self.program.asked}
+        for number, axiom in enumerate(self.program.axioms):
+            drawing.rule(f"axiom {number}", f"axiom {number + 1}", show(axiom), 0)
+            for name in dict.fromkeys(mentioned(axiom)):
+                if name in asked:
+                    drawing.arrow(f"axiom {number}", drawing.thing(name, "derived", asked[name], 0))
+                elif not is_literal(name) and not is_reserved(name):
+                    drawing.arrow(drawing.thing(name, "stream", name, 0), f"axiom {number}")
+        return drawing.svg()

@@ -1,0 +1,265 @@
+"""An ontology, its data and the classes asked for become a program that classifies events.
+
+ontology      the axioms that can matter (`top_module`), as rules and guards (`clausify`), and as text for a reasoner
+data          the facts whose names are among those of the axioms; equal individuals are one
+classes       names, or expressions, each of which gets a name: `C` becomes `SubClassOf(C <urn:thalweg:asked:0>)`
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from thalweg.languages.owl import axioms as ax
+from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl.axioms import Axiom, Ontology, within
+from thalweg.languages.owl.dl.clausify import clausify
+from thalweg.languages.owl.dl.data_ranges import Ranges, cells, coerced, value
+from thalweg.languages.owl.dl.top_module import top_module
+from thalweg.languages.owl.expressions import LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
+from thalweg.model.rdf import OWN
+from thalweg.model.term import is_literal
+from thalweg.solvers.dl.clauses import NormalForm
+
+_ASKED: Final = f"{OWN}asked:"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A class that events are classified by: how it is output, and its name among the axioms."""
+
+    label: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Plain data: memberships, edges and literals, by name."""
+
+    classes: tuple[tuple[str, str], ...] = ()
+    edges: tuple[tuple[str, str, str], ...] = ()
+    literals: tuple[tuple[str, str, str], ...] = ()
+
+    @classmethod
+    def of(cls, axioms: Iterable[Axiom], names: Container[str] | None = None) -> "Facts":
+        """The assertions of plain data among axioms, of these names only where there are any."""
+        classes, edges, literals = dict[Any, None](), dict[Any, None](), dict[Any, None]()
+        for axiom in axioms:
+            match axiom:
+                case ax.ClassAssertion(str(of), one) if names is None or of in names or of == NOTHING:
+                    classes[of, one] = None
+                case ax.ObjectPropertyAssertion(ex.ObjectInverseOf(name), one, other) if names is None or name in names:
+                    edges[name, other, one] = None
+                case ax.ObjectPropertyAssertion(str(name), one, other) if names is None or name in names:
+                    edges[name, one, other] = None
+                case ax.DataPropertyAssertion(str(name), one, literal) if names is None or name in names:
+                    literals[name, one, literal] = None
+        return cls(tuple(classes), tuple(edges), tuple(literals))
+
+    def axioms(self) -> list[Axiom]:
+        """The assertions that they are."""
+        return [
+            *(ax.ClassAssertion(of, individual) for of, individual in self.classes),
+            *(ax.ObjectPropertyAssertion(role, one, other) for role, one, other in self.edges),
+            *(ax.DataPropertyAssertion(name, one, literal) for name, one, literal in self.literals),
+        ]
+
+
+@dataclass(frozen=True)
+class AbstractionProgram:
+    """What an event is classified with.
+
+    `chosen`: the classes were asked for by name; else all are, and those that everything is in are left out. `reasoner`
+    is asked where rules do not decide. `same` has the individual that stands for several equal ones.
+    `compares_values`: it matters that two literals are equal. `cuts`: data that is not connected to an event cannot
+    matter to it.
+    """
+
+    name: str
+    asked: tuple[Asked, ...]
+    axioms: tuple[Axiom, ...]
+    form: NormalForm = field(repr=False)
+    background: Facts = field(repr=False)
+    same: Mapping[str, str]
+    ranges: Ranges = field(repr=False)
+    reasoner: str = "auto"
+    chosen: bool = True
+
+    @cached_property
+    def cuts(self) -> bool:
+        parts = [part for axiom in self.axioms for part in within(axiom)]
+        kinds = (ex.ObjectOneOf, ex.ObjectHasValue, ax.HasKey)
+        return not any(isinstance(part, kinds) or (isinstance(part, str) and part in UNIVERSAL) for part in parts)
+
+    @cached_property
+    def compares_values(self) -> bool:
+        form = self.form
+        several = (limit for limit in form.data_at_least if limit.number > 1)
+        return bool(form.data_at_most or form.disjoint_data or form.absent_data or any(several) or form.unsupported)
+
+    @cached_property
+    def has_keys(self) -> bool:
+        return any(isinstance(axiom, ax.HasKey) for axiom in self.axioms)
+
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """The individuals that an event may mention and that are not its own."""
+        data = self.background
+        found = {one for _, one in data.classes} | {one for _, *pair in data.edges for one in pair}
+        found |= {one for _, one, _ in data.literals}
+        named = {part for axiom in self.axioms for part in _individuals(axiom)}
+        return frozenset(found | named | set(self.same))
+
+    @cached_property
+    def cell(self) -> Callable[[str], object]:
+        """The cell of a literal: no axiom tells two literals of one cell apart, except by their being equal."""
+        known = {value(literal) for _, _, literal in self.background.literals} if self.compares_values else set()
+        known |= {found for _, _, found in self.form.absent_data}
+        return cells(self.ranges, known)
+
+
+def compile_abstraction(
+    name: str, ontology: Ontology, asked: Sequence[tuple[str, ClassExpression]] | None = None
+) -> AbstractionProgram:
+    """The program for classes with their labels; without any, for all named classes of the ontology.
+
+    >>> graph = Ontology((ax.SubClassOf("<B>", "<A>"), ax.SubClassOf("<A>", "<C>"), ax.ClassAssertion("<B>", "<x>")))
+    >>> program = compile_abstraction("x", graph, [("<A>", "<A>")])
+    >>> [ax.show(axiom) for axiom in program.axioms], program.background.classes
+    (['SubClassOf(<B> <A>)'], (('<B>', '<x>'),))
+    """
+    same = _representatives(ontology.axioms)
+    axioms = [coerced(_renamed(axiom, same)) for axiom in ontology.axioms if not isinstance(axiom, ax.SameIndividual)]
+    schema = [axiom for found in axioms if not _is_fact(found) for axiom in _split(found)]
+    named, definitions = _named(asked if asked is not None else _all_classes(ontology, schema))
+    definition_of = {axiom.datatype: axiom.range for axiom in schema if isinstance(axiom, ax.DatatypeDefinition)}
+    ranges = Ranges(definition_of)
+    module, names = top_module([*schema, *definitions], [one.name for one in named], _inhabited(definition_of, schema))
+    form = clausify(module, ranges, [one.name for one in named])
+    return AbstractionProgram(name, named, tuple(module), form, Facts.of(axioms, names), same, ranges)
+
+
+def _all_classes(ontology: Ontology, schema: Iterable[Axiom]) -> list[tuple[str, ClassExpression]]:
+    """Every named class: those that are declared, and those that axioms or data name."""
+    known = {one.name for one in ontology.declarations if one.kind == "Class"}
+    known |= {axiom.of for axiom in ontology.axioms if isinstance(axiom, ax.ClassAssertion) and _is_name(axiom.of)}  # type: ignore[misc]
+    for axiom in schema:
+        known |= set(_classes(axiom))
+    return [(name, name) for name in sorted(known - {THING, NOTHING})]
+
+
+def _classes(node: Any) -> Iterable[str]:
+    """The named classes in a construct."""
+    match node:
+        case ax.SubClassOf(one, other):
+            return {*_classes_in(one), *_classes_in(other)}
+        case ax.ClassesAxiom(classes):
+            return {name for one in classes for name in _classes_in(one)}
+        case ax.PropertyDomain(_, found) | ax.ObjectPropertyRange(_, found):
+            return _classes_in(found)
+        case ax.ClassAssertion(found, _) | ax.HasKey(found, _, _):
+            return _classes_in(found)
+    return ()
+
+
+def _classes_in(found: Any) -> set[str]:
+    match found:
+        case str():
+            return {found}
+        case ex.ObjectClasses(classes):
+            return {name for one in classes for name in _classes_in(one)}
+        case ex.ObjectComplementOf(negated):
+            return _classes_in(negated)
+        case ex.ObjectQuantifier(_, filler) | ex.ObjectCardinality(_, _, filler):
+            return _classes_in(filler)
+    return set()
+
+
+def _named(asked: Sequence[tuple[str, ClassExpression]]) -> tuple[tuple[Asked, ...], list[Axiom]]:
+    """The classes asked for, and axioms that give those without a name one."""
+    found, definitions = list[Asked](), list[Axiom]()
+    taken: set[ClassExpression] = {THING, NOTHING}
+    for number, (label, expression) in enumerate(asked):
+        if isinstance(expression, str) and expression not in taken:
+            taken.add(expression)
+            found.append(Asked(label, expression))
+        else:
+            name = f"{_ASKED}{number}>"
+            found.append(Asked(label, name))
+            definitions.append(ax.SubClassOf(coerced(expression), name))
+    return tuple(found), definitions
+
+
+def _split(axiom: Axiom) -> list[Axiom]:
+    """A disjoint union as what it says."""
+    if isinstance(axiom, ax.DisjointUnion):
+        whole = ax.EquivalentClasses((axiom.name, ex.ObjectUnionOf(axiom.classes)))
+        return [whole, ax.DisjointClasses(axiom.classes)] if len(axiom.classes) > 1 else [whole]
+    return [axiom]
+
+
+def _inhabited(definitions: Mapping[str, DataRange], schema: Iterable[Axiom]) -> Callable[[DataRange], bool]:
+    """Whether some value is known to be in a range."""
+    ranges = Ranges(definitions)
+    for axiom in schema:
+        for part in within(axiom):
+            if isinstance(part, ex.DataRanges | ex.DataOneOf | ex.DatatypeRestriction | ex.DataComplementOf):
+                ranges.number(part)
+    samples = ranges.samples()
+    return lambda found: found == LITERAL or any(map(ranges.test(found), samples))
+
+
+def _is_name(found: object) -> bool:
+    return isinstance(found, str) and found[0] == "<"
+
+
+def _is_fact(axiom: Axiom) -> bool:
+    match axiom:
+        case ax.ClassAssertion(of, _):
+            return _is_name(of)
+        case ax.ObjectPropertyAssertion() | ax.DataPropertyAssertion():
+            return True
+    return False
+
+
+def _representatives(axioms: Iterable[Axiom]) -> dict[str, str]:
+    """For each individual that is said to equal others, the one that stands for all of them."""
+    parent: dict[str, str] = {}
+
+    def find(one: str) -> str:
+        while parent.setdefault(one, one) != one:
+            one = parent[one]
+        return one
+
+    for axiom in axioms:
+        if isinstance(axiom, ax.SameIndividual):
+            for other in axiom.individuals[1:]:
+                first, second = sorted((find(axiom.individuals[0]), find(other)))
+                parent[second] = first
+    return {one: find(one) for one in parent}
+
+
+def _renamed(node: Any, same: Mapping[str, str]) -> Any:
+    """A construct with one individual for all that are equal."""
+    if not same:
+        return node
+    if isinstance(node, str):
+        return same.get(node, node)
+    if isinstance(node, tuple):
+        return tuple(_renamed(part, same) for part in node)
+    names: tuple[str, ...] = getattr(node, "__match_args__", ())
+    return type(node)(*(_renamed(getattr(node, name), same) for name in names)) if names else node
+
+
+def _individuals(node: Any) -> Iterable[str]:
+    """The individuals that an axiom names."""
+    for part in within(node):
+        match part:
+            case ex.ObjectOneOf(individuals) | ax.IndividualsAxiom(individuals):
+                yield from individuals
+            case ex.ObjectHasValue(_, individual) | ax.ClassAssertion(_, individual):
+                yield individual
+            case ax.PropertyAssertion(_, subject, thing):
+                yield subject
+                if not is_literal(thing):
+                    yield thing

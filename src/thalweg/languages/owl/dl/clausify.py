@@ -1,0 +1,406 @@
+"""Axioms become rules and guards.
+
+    SubClassOf(ObjectIntersectionOf(<A> ObjectSomeValuesFrom(<r> <B>)) <C>)
+
+becomes
+
+    Some(r, B, F)  Clause((A, F), (C,))
+
+with a class `F` that has no name. An expression on a left side gets a class that holds *at least* its members, one on
+a right side a class that holds *at most* its members; so nothing is said but what the axiom says. What is forbidden on
+the left is allowed on the right, and the other way round: a clause gathers both. `solvers/dl/clauses.py` has the table.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import combinations, pairwise, product
+from typing import Final
+
+from thalweg.languages.owl import axioms as ax
+from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl.axioms import Axiom, show
+from thalweg.languages.owl.dl.data_ranges import Ranges, value
+from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
+from thalweg.model.vocabulary import OWL
+from thalweg.solvers.dl.clauses import (
+    EVERYTHING,
+    AtLeast,
+    AtMost,
+    Clause,
+    DataAll,
+    DataAtLeast,
+    DataAtMost,
+    DataSome,
+    NormalForm,
+    OneOf,
+    Some,
+)
+
+Sides = tuple[tuple[int, ...], tuple[int, ...]]
+"""The classes on the left of an arrow, and those on the right."""
+
+_NEVER: Final[Sides] = ((), ())
+_EMPTY_ROLE: Final = f"<{OWL}bottomObjectProperty>"
+
+
+def clausify(axioms: Iterable[Axiom], ranges: Ranges, classes: Iterable[str] = ()) -> NormalForm:
+    """The normal form of axioms; `classes` get a number although no axiom names them.
+
+    >>> form = clausify([ax.SubClassOf(ex.ObjectSomeValuesFrom("<r>", "<B>"), "<A>")], Ranges())
+    >>> form.some[-1].role == form.roles["<r>"], form.some[-1].filler == form.classes["<B>"], form.is_horn
+    (True, True, True)
+    """
+    made = _Clausifier(ranges)
+    for name in (NOTHING, *classes):
+        made.class_(name)
+    made.role(_EMPTY_ROLE)
+    for axiom in axioms:
+        made.add(axiom)
+    made.form.ranges = ranges.tests
+    made.form.samples = ranges.samples()
+    return made.form
+
+
+class _Clausifier:
+    """A normal form while it is made."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self.form = NormalForm()
+        self.ranges = ranges
+        self._left: dict[ClassExpression, int] = {}
+        self._right: dict[ClassExpression, int] = {}
+
+    # Names ------------------------------------------------------------------------------------------------------------
+
+    def class_(self, name: str) -> int:
+        if name == THING:
+            return EVERYTHING
+        if name not in self.form.classes:
+            self.form.classes[name] = self.form.fresh()
+            if name == NOTHING:
+                self.emit((self.form.classes[name],), ())
+        return self.form.classes[name]
+
+    def role(self, property: ex.ObjectProperty) -> int:
+        if isinstance(property, ex.ObjectInverseOf):
+            return self.role(property.property) ^ 1
+        if property not in self.form.roles:
+            self.form.roles[property] = 2 * len(self.form.roles)
+            if property in UNIVERSAL:
+                self.form.unsupported.append("the universal property")
+            if property in EMPTY:
+                self.emit((self.left(ex.ObjectSomeValuesFrom(property, THING)),), ())
+        return self.form.roles[property]
+
+    def data(self, property: str) -> int:
+        if property not in self.form.data:
+            self.form.data[property] = len(self.form.data)
+            if property in UNIVERSAL:
+                self.form.unsupported.append("the universal property")
+            if property in EMPTY:
+                self.emit((self.left(ex.DataSomeValuesFrom(property, LITERAL)),), ())
+        return self.form.data[property]
+
+    def nominal(self, individual: str) -> int:
+        """The class of one individual, which that individual is in."""
+        if individual not in self.form.nominals:
+            self.form.nominals[individual] = self.form.fresh()
+        return self.form.nominals[individual]
+
+    # Axioms -----------------------------------------------------------------------------------------------------------
+
+    def add(self, axiom: Axiom) -> None:
+        match axiom:
+            case ax.SubClassOf(sub, sup):
+                self.include(sub, sup)
+            case ax.EquivalentClasses(classes):
+                for one, other in (*pairwise(classes), (classes[-1], classes[0])):
+                    self.include(one, other)
+            case ax.DisjointClasses(classes):
+                for one, other in combinations(classes, 2):
+                    self.include(ex.ObjectIntersectionOf((one, other)), NOTHING)
+            case ax.DisjointUnion(name, classes):
+                self.add(ax.EquivalentClasses((name, ex.ObjectUnionOf(classes))))
+                self.add(ax.DisjointClasses(classes))
+            case ax.HasKey(of, properties, data):
+                self.form.unsupported.append("keys")
+                # The names count although there is no rule.
+                self.left(of)
+                _ = [*map(self.role, properties), *map(self.data, data)]
+            case ax.DatatypeDefinition() | ax.SameIndividual() | ax.DifferentIndividuals():
+                # Definitions are part of the ranges, and equality is part of the data.
+                pass
+            case ax.ClassAssertion(of, individual):
+                self.emit((self.nominal(individual),), (self.right(of),))
+            case _:
+                self.add_property(axiom)
+
+    def add_property(self, axiom: Axiom) -> None:
+        match axiom:
+            case ax.SubObjectPropertyOf(ex.ObjectPropertyChain(steps), sup):
+                self.chain(list(map(self.role, steps)), self.role(sup))
+            case ax.SubObjectPropertyOf(str() | ex.ObjectInverseOf() as sub, sup):
+                self.form.super_roles.append((self.role(sub), self.role(sup)))
+            case ax.EquivalentObjectProperties(properties):
+                for one, other in (*pairwise(properties), (properties[-1], properties[0])):
+                    self.form.super_roles.append((self.role(one), self.role(other)))
+            case ax.DisjointObjectProperties(properties):
+                self.form.disjoint_roles += combinations(map(self.role, properties), 2)
+            case ax.InverseObjectProperties(first, second):
+                role, inverse = self.role(first), self.role(second) ^ 1
+                self.form.super_roles += ((role, inverse), (inverse, role))
+            case ax.SubDataPropertyOf(sub, sup):
+                self.form.super_data.append((self.data(sub), self.data(sup)))
+            case ax.EquivalentDataProperties(properties):
+                for one, other in (*pairwise(properties), (properties[-1], properties[0])):
+                    self.form.super_data.append((self.data(str(one)), self.data(str(other))))
+            case ax.DisjointDataProperties(properties):
+                self.form.disjoint_data += combinations((self.data(str(one)) for one in properties), 2)
+            case ax.ObjectPropertyDomain(property, domain):
+                self.include(ex.ObjectSomeValuesFrom(property, THING), domain)
+            case ax.DataPropertyDomain(property, domain):
+                self.include(ex.DataSomeValuesFrom(str(property), LITERAL), domain)
+            case ax.ObjectPropertyRange(property, range):
+                self.form.some.append(Some(self.role(property) ^ 1, EVERYTHING, self.right(range)))
+            case ax.DataPropertyRange(property, range):
+                self.form.data_all.append(DataAll(EVERYTHING, self.data(property), self.ranges.number(range)))
+            case ax.Characteristic(property):
+                self.characteristic(axiom, property)
+            case ax.NegativeObjectPropertyAssertion(property, subject, thing):
+                pair = (thing, subject) if isinstance(property, ex.ObjectInverseOf) else (subject, thing)
+                self.form.absent.append((self.role(property) & ~1, *pair))
+            case ax.NegativeDataPropertyAssertion(property, subject, literal):
+                self.form.absent_data.append((self.data(str(property)), subject, value(literal)))
+            case _:
+                raise TypeError(f"{show(axiom)} has no normal form")
+
+    def characteristic(self, axiom: Axiom, property: ex.ObjectProperty) -> None:
+        match axiom:
+            case ax.FunctionalObjectProperty():
+                self.form.at_most.append(AtMost(EVERYTHING, 1, self.role(property), EVERYTHING))
+            case ax.InverseFunctionalObjectProperty():
+                self.form.at_most.append(AtMost(EVERYTHING, 1, self.role(property) ^ 1, EVERYTHING))
+            case ax.FunctionalDataProperty():
+                most = DataAtMost(EVERYTHING, 1, self.data(str(property)), self.ranges.number(LITERAL))
+                self.form.data_at_most.append(most)
+            case ax.ReflexiveObjectProperty():
+                self.form.gives_self.append((EVERYTHING, self.role(property)))
+            case ax.IrreflexiveObjectProperty():
+                self.form.irreflexive.append(self.role(property))
+            case ax.SymmetricObjectProperty():
+                self.form.super_roles.append((self.role(property), self.role(property) ^ 1))
+            case ax.AsymmetricObjectProperty():
+                self.form.disjoint_roles.append((self.role(property), self.role(property) ^ 1))
+            case ax.TransitiveObjectProperty():
+                self.chain([self.role(property)] * 2, self.role(property))
+            case _:
+                raise TypeError(f"{show(axiom)} has no normal form")
+
+    def chain(self, steps: list[int], sup: int) -> None:
+        """A chain of any length as chains of two, over properties without a name."""
+        if len(steps) == 1:
+            self.form.super_roles.append((steps[0], sup))
+            return
+        first = steps[0]
+        for number, step in enumerate(steps[1:], 2):
+            made = sup if number == len(steps) else self.role(f"_:step {len(self.form.roles)}")
+            self.form.chains.append((first, step, made))
+            first = made
+
+    # Classes ----------------------------------------------------------------------------------------------------------
+
+    def include(self, sub: ClassExpression, sup: ClassExpression) -> None:
+        """All members of one class are in another."""
+        clauses = self.clauses(sup)
+        for body, heads in self.alternatives(sub):
+            for more, others in clauses:
+                self.emit((*body, *more), (*heads, *others))
+
+    def emit(self, body: tuple[int, ...], heads: tuple[int, ...]) -> None:
+        if EVERYTHING in heads or not set(body).isdisjoint(heads):
+            return
+        needed = tuple(dict.fromkeys(one for one in body if one != EVERYTHING)) or (EVERYTHING,)
+        self.form.clauses.append(Clause(needed, tuple(dict.fromkeys(heads))))
+
+    def left(self, found: ClassExpression) -> int:
+        """A class with at least these members."""
+        if isinstance(found, str) and found != NOTHING:
+            return self.class_(found)
+        if found not in self._left:
+            alternatives = self.alternatives(found)
+            match alternatives:
+                case [((only,), ())]:
+                    self._left[found] = only
+                case _:
+                    self._left[found] = made = self.form.fresh()
+                    for body, heads in alternatives:
+                        self.emit(body, (*heads, made))
+        return self._left[found]
+
+    def right(self, found: ClassExpression) -> int:
+        """A class with at most these members."""
+        if isinstance(found, str):
+            return self.class_(found)
+        if found not in self._right:
+            self._right[found] = made = self.form.fresh()
+            self.restrict(made, found)
+        return self._right[found]
+
+    def alternatives(self, found: ClassExpression) -> list[Sides]:
+        """A class as a union of what is in some classes and not in others."""
+        match found:
+            case str():
+                if found in (THING, NOTHING):
+                    return [_NEVER] if found == THING else []
+                return [((self.class_(found),), ())]
+            case ex.ObjectIntersectionOf(classes):
+                return _crossed([self.few(self.alternatives(one), partial(self.left, one)) for one in classes])
+            case ex.ObjectUnionOf(classes):
+                return [sides for one in classes for sides in self.alternatives(one)]
+            case ex.ObjectComplementOf(negated):
+                return self.clauses(negated)
+            case ex.ObjectOneOf(individuals):
+                return [((self.nominal(one),), ()) for one in individuals]
+            case ex.ObjectExactCardinality(number, property, filler):
+                return self.alternatives(_exactly(number, property, filler))
+            case ex.DataExactCardinality(number, name, range):
+                return self.alternatives(_exactly_literals(number, name, range))
+        return self.restriction_alternatives(found)
+
+    def restriction_alternatives(self, found: ClassExpression) -> list[Sides]:
+        match found:
+            case ex.ObjectSomeValuesFrom(property, filler) | ex.ObjectMinCardinality(1, property, filler):
+                return self.derived(found, lambda made: self.some(property, self.left(filler or THING), made))
+            case ex.ObjectHasValue(property, individual):
+                return self.derived(found, lambda made: self.some(property, self.nominal(individual), made))
+            case ex.ObjectHasSelf(property):
+                return self.derived(found, lambda made: self.form.has_self.append((self.role(property), made)))
+            case ex.ObjectAllValuesFrom(property, filler):
+                return self.unless(ex.ObjectSomeValuesFrom(property, ex.ObjectComplementOf(filler)))
+            case ex.ObjectMinCardinality(number, property, filler):
+                return self.unless(ex.ObjectMaxCardinality(number - 1, property, filler)) if number else [_NEVER]
+            case ex.ObjectMaxCardinality(number, property, filler):
+                return self.unless(ex.ObjectMinCardinality(number + 1, property, filler))
+            case ex.DataSomeValuesFrom(name, range) | ex.DataMinCardinality(1, name, range):
+                return self.derived(found, lambda made: self.data_some(name, range or LITERAL, made))
+            case ex.DataHasValue(name, literal):
+                return self.derived(found, lambda made: self.data_some(name, ex.DataOneOf((literal,)), made))
+            case ex.DataAllValuesFrom(name, range):
+                return self.unless(ex.DataSomeValuesFrom(name, ex.DataComplementOf(range)))
+            case ex.DataMinCardinality(number, name, range):
+                return self.unless(ex.DataMaxCardinality(number - 1, name, range)) if number else [_NEVER]
+            case ex.DataMaxCardinality(number, name, range):
+                return self.unless(ex.DataMinCardinality(number + 1, name, range))
+        raise TypeError(f"{show(found)} is not a class")
+
+    def clauses(self, found: ClassExpression) -> list[Sides]:
+        """A class as an intersection of implications."""
+        match found:
+            case str():
+                if found in (THING, NOTHING):
+                    return [] if found == THING else [_NEVER]
+                return [((), (self.class_(found),))]
+            case ex.ObjectIntersectionOf(classes):
+                return [sides for one in classes for sides in self.clauses(one)]
+            case ex.ObjectUnionOf(classes):
+                return _crossed([self.one(self.clauses(one), partial(self.right, one)) for one in classes])
+            case ex.ObjectComplementOf(negated):
+                return self.alternatives(negated)
+        return [((), (self.right(found),))]
+
+    def few(self, sides: list[Sides], name: Callable[[], int]) -> list[Sides]:
+        """Several alternatives as one class, so that they are not multiplied with others."""
+        return sides if len(sides) <= 1 else [((name(),), ())]
+
+    def one(self, sides: list[Sides], name: Callable[[], int]) -> list[Sides]:
+        """Several implications as one class."""
+        return sides if len(sides) <= 1 else [((), (name(),))]
+
+    def restrict(self, made: int, found: ClassExpression) -> None:
+        """Nothing is in the class `made` that is not in the expression."""
+        match found:
+            case ex.ObjectSomeValuesFrom(property, filler):
+                self.at_least(made, 1, property, filler)
+            case ex.ObjectMinCardinality(number, property, filler):
+                self.at_least(made, number, property, filler)
+            case ex.ObjectAllValuesFrom(property, filler):
+                self.form.some.append(Some(self.role(property) ^ 1, made, self.right(filler)))
+            case ex.ObjectHasValue(property, individual):
+                # The individual keeps its place in whatever part of the data is looked at.
+                self.nominal(individual)
+                self.form.gives_value.append((made, self.role(property), individual))
+            case ex.ObjectHasSelf(property):
+                self.form.gives_self.append((made, self.role(property)))
+            case ex.ObjectMaxCardinality(number, property, filler):
+                self.at_most(made, number, property, filler)
+            case ex.ObjectExactCardinality(number, property, filler):
+                self.restrict(made, _exactly(number, property, filler))
+            case ex.ObjectOneOf(individuals):
+                for one in individuals:
+                    self.nominal(one)
+                self.form.one_of.append(OneOf(made, individuals))
+            case ex.DataSomeValuesFrom(name, range):
+                self.form.data_at_least.append(DataAtLeast(made, 1, self.data(name), self.ranges.number(range)))
+            case ex.DataMinCardinality(number, name, range):
+                limit = DataAtLeast(made, number, self.data(name), self.ranges.number(range or LITERAL))
+                self.form.data_at_least += (limit,) if number else ()
+            case ex.DataAllValuesFrom(name, range):
+                self.form.data_all.append(DataAll(made, self.data(name), self.ranges.number(range)))
+            case ex.DataHasValue(name, literal):
+                self.ranges.number(ex.DataOneOf((literal,)))
+                self.form.gives_literal.append((made, self.data(name), value(literal)))
+            case ex.DataMaxCardinality(number, name, range):
+                most = DataAtMost(made, number, self.data(name), self.ranges.number(range or LITERAL))
+                self.form.data_at_most.append(most)
+            case ex.DataExactCardinality(number, name, range):
+                self.restrict(made, _exactly_literals(number, name, range))
+            case _:
+                for body, heads in self.clauses(found):
+                    self.emit((made, *body), heads)
+
+    def at_least(self, made: int, number: int, property: ex.ObjectProperty, filler: ClassExpression | None) -> None:
+        if number:
+            self.form.at_least.append(AtLeast(made, number, self.role(property), self.right(filler or THING)))
+
+    def at_most(self, made: int, number: int, property: ex.ObjectProperty, filler: ClassExpression | None) -> None:
+        inside = self.left(filler or THING)
+        if number:
+            self.form.at_most.append(AtMost(made, number, self.role(property), inside))
+            return
+        having = self.form.fresh()
+        self.some(property, inside, having)
+        self.emit((made, having), ())
+
+    def derived(self, found: ClassExpression, rule: Callable[[int], None]) -> list[Sides]:
+        """The class that a rule puts members of an expression into; the same expression has one rule."""
+        if found not in self._left:
+            self._left[found] = self.form.fresh()
+            rule(self._left[found])
+        return [((self._left[found],), ())]
+
+    def unless(self, opposite: ClassExpression) -> list[Sides]:
+        return [((), (self.right(opposite),))]
+
+    def some(self, property: ex.ObjectProperty, filler: int, head: int) -> None:
+        self.form.some.append(Some(self.role(property), filler, head))
+
+    def data_some(self, name: str, range: DataRange, head: int) -> None:
+        self.form.data_some.append(DataSome(self.data(name), self.ranges.number(range), head))
+
+
+def _crossed(sides: list[list[Sides]]) -> list[Sides]:
+    """One of each list, all together."""
+    return [
+        (tuple(one for body, _ in chosen for one in body), tuple(one for _, heads in chosen for one in heads))
+        for chosen in product(*sides)
+    ]
+
+
+def _exactly(number: int, property: ex.ObjectProperty, filler: ClassExpression | None) -> ClassExpression:
+    limits = (ex.ObjectMinCardinality(number, property, filler), ex.ObjectMaxCardinality(number, property, filler))
+    return ex.ObjectIntersectionOf(limits)
+
+
+def _exactly_literals(number: int, name: str, range: DataRange | None) -> ClassExpression:
+    limits = (ex.DataMinCardinality(number, name, range), ex.DataMaxCardinality(number, name, range))
+    return ex.ObjectIntersectionOf(limits)

@@ -1,0 +1,197 @@
+"""Class expressions as users write them, in Manchester syntax, with the names that an ontology gives them.
+
+    :Observation and (:hasValue some xsd:double[> 0.03])
+
+An expression is read as a part of a small document that declares the names of the ontology, so that each word is taken
+for what it is there: a class, a property of individuals or of literals, an individual, a datatype.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.languages.owl import axioms as ax
+from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl import syntaxes
+from thalweg.languages.owl.axioms import Ontology, within
+from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
+from thalweg.languages.owl.kinds import is_reserved
+from thalweg.model.rdf import OWN, XSD
+from thalweg.model.term import is_literal
+
+_NAME: Final = f"{OWN}asked>"
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|[\[({]|[\])}]|,')
+_FRAMES: Final = ("Class", "ObjectProperty", "DataProperty", "Individual", "Datatype")
+_SIMPLE: Final = re.compile(r"<[^<>\s]+>\Z")
+
+
+_NAMED: Final = r"(?:[\w-]*:[\w-]+|<[^<>\s]+>|[\w-]+)"
+_RANGE: Final = re.compile(
+    rf'(?P<text>"(?:[^"\\]|\\.)*")|(?P<left>{_NAMED}\s+(?:some|only|(?:min|max|exactly)\s+[0-9]+)\s+'
+    rf"(?:xsd:\w+|<{XSD}\w+>)(?:\s*\[[^\]]*\])?)(?=\s+(?:and|or)\b)"
+)
+
+
+def _bracketed(text: str) -> str:
+    """An expression in which a range ends where Manchester syntax says so; py-horned-owl lets it go on with `and`.
+
+    >>> _bracketed(":w some xsd:double[> 3.0] and :C")
+    '(:w some xsd:double[> 3.0]) and :C'
+    """
+    return _RANGE.sub(lambda found: found.group() if found.group("text") else f"({found.group()})", text)
+
+
+def split_classes(text: str) -> list[str]:
+    """The expressions of a list; commas inside of brackets, texts and IRIs do not separate.
+
+    >>> split_classes(":A, :w some xsd:integer[> 1, < 5], {:a, :b}")
+    [':A', ':w some xsd:integer[> 1, < 5]', '{:a, :b}']
+    """
+    found, depth, start = list[str](), 0, 0
+    for token in _TOKEN.finditer(text):
+        depth += (token.group() in "[({") - (token.group() in "])}")
+        if token.group() == "," and depth <= 0:
+            found.append(text[start : token.start()])
+            start = token.end()
+    return [one.strip() for one in (*found, text[start:]) if one.strip()]
+
+
+class Vocabulary:
+    """The names of an ontology by what they name."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self.kinds: dict[str, set[str]] = {frame: set() for frame in _FRAMES}
+        for declared in ontology.declarations:
+            frame = "Individual" if declared.kind == "NamedIndividual" else declared.kind
+            self.kinds.get(frame, set()).add(declared.name)
+        for axiom in ontology.axioms:
+            for part in within(axiom):
+                for frame, name in _uses(part):
+                    if name[0] == "<" and not is_reserved(name):
+                        self.kinds[frame].add(name)
+
+    def read(self, text: str, prefixes: Mapping[str, str], source: str = "--classes") -> ClassExpression:
+        """The class that an expression stands for; `Rejected` with its place where it is none.
+
+        >>> known = Vocabulary(Ontology((ax.DataPropertyDomain("<http://a/w>", "<http://a/C>"),)))
+        >>> ax.show(known.read(":w some xsd:integer[> 3] and :C", {"": "http://a/", "xsd": XSD}))
+        'ObjectIntersectionOf(DataSomeValuesFrom(<http://a/w> DatatypeRestriction(<...integer> ...)) <http://a/C>)'
+        """
+        if _SIMPLE.match(text):
+            return self._checked(text, text, source)
+        head = "".join(f"Prefix: {name}: <{space}>\n" for name, space in sorted(prefixes.items()))
+        head += f"Ontology: {OWN}document>\n"
+        # A property that is of both kinds is taken for one of literals where it has a range.
+        head += "".join(f"{frame}: {name}\n" for frame in _FRAMES for name in sorted(self.kinds[frame]))
+        head += f"Class: {_NAME}\n EquivalentTo:\n"
+        try:
+            found = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
+        except Rejected as error:
+            raise Rejected([_moved(one, text, len(head) + 1, source) for one in error.diagnostics]) from None
+        for axiom in found.axioms:
+            if isinstance(axiom, ax.EquivalentClasses) and _NAME in axiom.classes:
+                return self._checked(next(one for one in axiom.classes if one != _NAME), text, source)
+        raise Rejected([_wrong(f"`{text}` is not a class", text, source)])
+
+    def _checked(self, found: ClassExpression, text: str, source: str) -> ClassExpression:
+        known = {name for names in self.kinds.values() for name in names} | {THING, NOTHING}
+        names = (one for one in ax.mentioned(found) if one[0] == "<" and not is_literal(one))
+        unknown = [name for name in names if name not in known and not is_reserved(name) and not name.startswith(_XSD)]
+        if unknown:
+            raise Rejected([_wrong(f"the ontology does not have the name `{unknown[0]}`", text, source, "E702")])
+        return found
+
+
+_XSD: Final = f"<{XSD}"
+
+
+def _uses(part: object) -> Iterator[tuple[str, str]]:
+    """What the names directly inside a construct name."""
+    match part:
+        case ax.SubClassOf() | ax.ClassesAxiom() | ax.DisjointUnion() | ex.ObjectClasses() | ex.ObjectComplementOf():
+            yield from (("Class", name) for name in _names(ax.parts(part)))
+        case ex.ObjectQuantifier(property, filler) | ex.ObjectCardinality(_, property, filler):
+            yield from (("ObjectProperty", name) for name in _names((property,)))
+            yield from (("Class", name) for name in _names((filler,)))
+        case ax.ObjectPropertyDomain(property, found) | ax.ObjectPropertyRange(property, found):
+            yield from (("ObjectProperty", name) for name in _names((property,)))
+            yield from (("Class", name) for name in _names((found,)))
+        case ax.DataPropertyDomain(property, found):
+            yield from (("DataProperty", name) for name in _names((property,)))
+            yield from (("Class", name) for name in _names((found,)))
+        case ax.DataPropertyRange(name, _) | ex.DataQuantifier(name, _) | ex.DataCardinality(_, name, _):
+            yield "DataProperty", name
+        case ax.FunctionalDataProperty(name) | ex.DataHasValue(name, _):
+            yield "DataProperty", str(name)
+        case ax.SubDataPropertyOf(one, other):
+            yield from (("DataProperty", name) for name in (one, other))
+        case ax.EquivalentDataProperties(properties) | ax.DisjointDataProperties(properties):
+            yield from (("DataProperty", name) for name in _names(properties))
+        case ax.Characteristic(property) | ex.ObjectHasSelf(property):
+            yield from (("ObjectProperty", name) for name in _names((property,)))
+        case ax.SubObjectPropertyOf() | ax.PropertiesAxiom() | ax.InverseObjectProperties() | ex.ObjectPropertyChain():
+            yield from (("ObjectProperty", name) for name in _names(ax.parts(part)))
+        case ex.ObjectInverseOf(name):
+            yield "ObjectProperty", name
+        case _:
+            yield from _uses_of_individuals(part)
+
+
+def _uses_of_individuals(part: object) -> Iterator[tuple[str, str]]:
+    match part:
+        case ax.ClassAssertion(of, individual):
+            yield from (("Class", name) for name in _names((of,)))
+            yield "Individual", individual
+        case ax.ObjectPropertyAssertion(property) | ax.NegativeObjectPropertyAssertion(property):
+            yield from (("ObjectProperty", name) for name in _names((property,)))
+        case ax.DataPropertyAssertion(property) | ax.NegativeDataPropertyAssertion(property):
+            yield from (("DataProperty", name) for name in _names((property,)))
+        case ex.ObjectOneOf(individuals) | ax.IndividualsAxiom(individuals):
+            yield from (("Individual", name) for name in individuals)
+        case ex.ObjectHasValue(property, individual):
+            yield from (("ObjectProperty", name) for name in _names((property,)))
+            yield "Individual", individual
+        case ax.DatatypeDefinition(name, _):
+            yield "Datatype", name
+
+
+def _names(parts: Iterable[object]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from _names(part)
+        elif isinstance(part, str) and not is_literal(part):
+            yield part
+
+
+def _moved(found: Diagnostic, text: str, offset: int, source: str) -> Diagnostic:
+    """A diagnostic about the document as one about the expression."""
+    start = min(max(found.span.start - offset, 0), max(len(text) - 1, 0))
+    return Diagnostic("E101", found.message, Span(Source(source, text), start, start + 1), _WAY_OUT)
+
+
+def _wrong(message: str, text: str, source: str, code: str = "E101") -> Diagnostic:
+    return Diagnostic(code, message, Span(Source(source, text), 0, len(text)), _WAY_OUT)
+
+
+_WAY_OUT: Final = "write a class of the ontology, or an expression such as `:A and (:r some :B)`, with known prefixes"
+
+
+def read_classes(
+    texts: Sequence[str], ontology: Ontology, prefixes: Mapping[str, str]
+) -> list[tuple[str, ClassExpression]]:
+    """The classes of some expressions, each with its label: the IRI of a name, else the expression as it was written.
+
+    All that is wrong with them is in one `Rejected`.
+    """
+    known, found, wrong = Vocabulary(ontology), list[tuple[str, ClassExpression]](), list[Diagnostic]()
+    for text in texts:
+        try:
+            expression = known.read(text, prefixes)
+        except Rejected as error:
+            wrong += error.diagnostics
+        else:
+            found.append((expression if isinstance(expression, str) else text, expression))
+    if wrong:
+        raise Rejected(wrong)
+    return found

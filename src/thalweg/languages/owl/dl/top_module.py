@@ -1,0 +1,158 @@
+"""The axioms that can matter to some classes: the module of top-locality.
+
+    of { :A }        SubClassOf(:B :A)   yes, and then whatever can matter to :B        SubClassOf(:A :C)   no
+
+An axiom is *local* if it says nothing once every name outside the module is taken for everything: for the class of all
+individuals, for the property between any two. So any model of the module becomes a model of all axioms, and of all
+assertions with names outside the module, by reading these names so. What the module does not entail of the classes
+asked for, the whole ontology does not entail either; and it is consistent with data if the whole ontology is.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import combinations
+
+from thalweg.languages.owl import axioms as ax
+from thalweg.languages.owl import expressions as ex
+from thalweg.languages.owl.axioms import Axiom, within
+from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
+
+IsInhabited = Callable[[DataRange], bool]
+
+
+def top_module(
+    axioms: Iterable[Axiom], names: Iterable[str], inhabited: IsInhabited
+) -> tuple[list[Axiom], frozenset[str]]:
+    """The axioms that can matter to these classes, and the names in them; `inhabited`: a value in a range is known.
+
+    >>> known = [ax.SubClassOf("<B>", "<A>"), ax.SubClassOf("<A>", "<C>"), ax.ObjectPropertyDomain("<r>", "<B>")]
+    >>> found, names = top_module(known, ["<A>"], lambda found: True)
+    >>> [ax.show(axiom) for axiom in found], sorted(names)
+    (['SubClassOf(<B> <A>)', 'ObjectPropertyDomain(<r> <B>)'], ['<A>', '<B>', '<r>'])
+    """
+    locality = _Locality(set(names), inhabited)
+    rest, module = list(enumerate(axioms)), list[tuple[int, Axiom]]()
+    grown = True
+    while grown:
+        grown, left = False, list[tuple[int, Axiom]]()
+        for place, axiom in rest:
+            if locality.is_local(axiom):
+                left.append((place, axiom))
+            else:
+                module.append((place, axiom))
+                before = len(locality.names)
+                locality.names.update(_names(axiom))
+                grown = grown or len(locality.names) > before
+        rest = left
+    return [axiom for _, axiom in sorted(module, key=lambda pair: pair[0])], frozenset(locality.names)
+
+
+def _names(axiom: Axiom) -> set[str]:
+    return {part for part in within(axiom) if isinstance(part, str) and part[0] == "<"}
+
+
+class _Locality:
+    """Whether axioms say anything, where all names but these stand for everything."""
+
+    def __init__(self, names: set[str], inhabited: IsInhabited) -> None:
+        self.names = names
+        self.inhabited = inhabited
+
+    def is_local(self, axiom: Axiom) -> bool:
+        match axiom:
+            case ax.SubClassOf(sub, sup):
+                return self.is_bottom(sub) or self.is_top(sup)
+            case ax.EquivalentClasses(classes):
+                return all(map(self.is_top, classes)) or all(map(self.is_bottom, classes))
+            case ax.DisjointClasses(classes):
+                return all(self.is_bottom(one) or self.is_bottom(other) for one, other in combinations(classes, 2))
+            case ax.SubObjectPropertyOf(ex.ObjectPropertyChain(steps), sup):
+                return self.is_all(sup) or any(map(_is_empty, steps))
+            case ax.SubObjectPropertyOf(sub, sup) | ax.SubDataPropertyOf(sub, sup):
+                return self.is_all(sup) or _is_empty(sub)
+            case ax.EquivalentObjectProperties(properties) | ax.EquivalentDataProperties(properties):
+                return all(map(self.is_all, properties))
+            case ax.InverseObjectProperties(first, second):
+                return self.is_all(first) and self.is_all(second)
+            case ax.PropertyDomain(property, domain):
+                return self.is_top(domain) or _is_empty(property)
+            case ax.ObjectPropertyRange(property, range):
+                return self.is_top(range) or _is_empty(property)
+            case ax.DataPropertyRange(property, range):
+                return range == LITERAL or _is_empty(property)
+            case ax.ReflexiveObjectProperty(property) | ax.SymmetricObjectProperty(property):
+                return self.is_all(property)
+            case ax.TransitiveObjectProperty(property):
+                return self.is_all(property)
+            case ax.ClassAssertion(of, _):
+                return self.is_top(of)
+            case ax.ObjectPropertyAssertion(property, _, _) | ax.DataPropertyAssertion(property, _, _):
+                return self.is_all(property)
+            case ax.HasKey(of, _, _):
+                return self.is_bottom(of)
+            case ax.DatatypeDefinition():
+                # Ranges are looked at with the definitions put into them.
+                return True
+        return False
+
+    def is_all(self, property: object) -> bool:
+        """Whether a property relates everything."""
+        name = property.property if isinstance(property, ex.ObjectInverseOf) else property
+        return name in UNIVERSAL or (name not in self.names and name not in EMPTY)
+
+    def is_top(self, found: ClassExpression) -> bool:
+        """Whether everything is in a class."""
+        match found:
+            case str():
+                return found == THING or (found not in self.names and found != NOTHING)
+            case ex.ObjectIntersectionOf(classes):
+                return all(map(self.is_top, classes))
+            case ex.ObjectUnionOf(classes):
+                return any(map(self.is_top, classes))
+            case ex.ObjectComplementOf(negated):
+                return self.is_bottom(negated)
+            case ex.ObjectSomeValuesFrom(property, filler):
+                return self.is_all(property) and self.is_top(filler)
+            case ex.ObjectAllValuesFrom(property, filler):
+                return self.is_top(filler) or _is_empty(property)
+            case ex.ObjectHasValue(property, _) | ex.ObjectHasSelf(property) | ex.DataHasValue(property, _):
+                return self.is_all(property)
+            case ex.ObjectMinCardinality(number, property, filler):
+                return number == 0 or (number == 1 and self.is_all(property) and self.is_top(filler or THING))
+            case ex.ObjectMaxCardinality(_, property, filler):
+                return _is_empty(property) or self.is_bottom(filler or THING)
+            case ex.DataSomeValuesFrom(property, range):
+                return self.is_all(property) and self.inhabited(range)
+            case ex.DataAllValuesFrom(property, range):
+                return range == LITERAL or _is_empty(property)
+            case ex.DataMinCardinality(number, property, range):
+                return number == 0 or (number == 1 and self.is_all(property) and self.inhabited(range or LITERAL))
+            case ex.DataMaxCardinality(_, property, _):
+                return _is_empty(property)
+        return False
+
+    def is_bottom(self, found: ClassExpression) -> bool:
+        """Whether nothing is in a class; in doubt it is not said so, and the axiom is kept."""
+        match found:
+            case str():
+                return found == NOTHING
+            case ex.ObjectIntersectionOf(classes):
+                return any(map(self.is_bottom, classes))
+            case ex.ObjectUnionOf(classes):
+                return all(map(self.is_bottom, classes))
+            case ex.ObjectComplementOf(negated):
+                return self.is_top(negated)
+            case ex.ObjectSomeValuesFrom(property, filler):
+                return _is_empty(property) or self.is_bottom(filler)
+            case ex.ObjectAllValuesFrom(property, filler):
+                return self.is_all(property) and self.is_bottom(filler)
+            case ex.ObjectMinCardinality(number, property, filler):
+                return number > 0 and (_is_empty(property) or self.is_bottom(filler or THING))
+            case ex.ObjectMaxCardinality(number, property, filler):
+                return number == 0 and self.is_all(property) and self.is_top(filler or THING)
+            case ex.DataSomeValuesFrom(property, _) | ex.DataHasValue(property, _):
+                return _is_empty(property)
+        return False
+
+
+def _is_empty(property: object) -> bool:
+    return (property.property if isinstance(property, ex.ObjectInverseOf) else property) in EMPTY

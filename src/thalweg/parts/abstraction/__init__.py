@@ -1,0 +1,91 @@
+"""Abstraction: events become the classes of their individuals, under an ontology and what is known besides."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.ir.nodes import Program
+from thalweg.languages.owl.axioms import show
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+from thalweg.parts.part import Context, Evaluation, SparkWork
+
+if TYPE_CHECKING:
+    from thalweg.explain.event_classes import ExplainedAbstraction
+    from thalweg.parts.abstraction.ladder import Ladder
+
+
+@dataclass(frozen=True)
+class Abstraction:
+    """A program that classifies events."""
+
+    program: AbstractionProgram
+
+    @property
+    def size(self) -> str:
+        count = len(self.program.asked)
+        return f"{count} class{'es' if count != 1 else ''}"
+
+    @property
+    def rules(self) -> Program:
+        message = f"`{self.program.name}` classifies events and cannot be loaded as rules"
+        raise Rejected([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
+
+    def identity(self, context: Context) -> tuple[str, str]:
+        axioms = [*self.program.axioms, *self.program.background.axioms()]
+        text = "\n".join([*(one.label for one in self.program.asked), *map(show, axioms)])
+        return text, sha256(repr((text, self.program.reasoner)).encode()).hexdigest()
+
+    def start(self, context: Context) -> Evaluation:
+        from thalweg.parts.abstraction.abstract_events import Classifier
+
+        if context.settings.emit not in ("snapshot", "changes"):
+            raise Rejected([Diagnostic("E403", "`--emit` cannot be used with `--as abstraction`: leave it out")])
+        if context.settings.memory is not None:
+            raise Rejected([Diagnostic("E403", "`--memory` cannot be used with `--as abstraction`: leave it out")])
+        ladder, doubts = self.ladder()
+        for doubt in doubts:
+            context.report(doubt)
+        hidden = frozenset[int]() if self.program.chosen else ladder.held_by_everything()
+        classifier = Classifier(ladder, hidden, context.settings.first, context.report)
+        close = lambda: context.listen(None, classifier.account())  # noqa: E731
+        return Evaluation(classifier, classifier, state=classifier, summary=classifier.summary, close=close)
+
+    def ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
+        """What decides events, and what could not be decided of the background.
+
+        `Rejected` where the background contradicts the ontology.
+        """
+        from thalweg.parts.abstraction.contradiction import check_background
+        from thalweg.parts.abstraction.ladder import Ladder
+
+        ladder = Ladder(self.program, self.program.reasoner)
+        return ladder, check_background(ladder)
+
+    def spread(self, context: Context, partitions: int) -> SparkWork:
+        message = "`--as abstraction` runs in one process: leave `--runtime spark` out"
+        raise Rejected([Diagnostic("E403", message)])
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
+        from thalweg.explain.event_classes import ExplainedAbstraction
+
+        return ExplainedAbstraction(self.program)
+
+
+class AbstractionReport:
+    """Writes one line at the end: events, hits and misses of the cache, what decided, and how long that took."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._account: dict[str, Any] | None = None
+
+    def take(self, _: object, account: dict[str, Any]) -> None:
+        """Takes the account of a run."""
+        self._account = account
+
+    def finish(self) -> None:
+        """Writes it."""
+        if self._account is not None:
+            self._write(json.dumps(self._account, separators=(",", ":")) + "\n")

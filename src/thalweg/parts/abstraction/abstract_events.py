@@ -1,0 +1,150 @@
+"""Events become abstract events: the classes of their individuals, at their tick.
+
+A `Classifier` is taken through time like an engine, and keeps nothing between two ticks but its cache.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.languages.owl.dl.datatypes_of import expected_kinds
+from thalweg.model.arrow import decode, encode
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.literals import parts
+from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
+from thalweg.parts.abstraction.signatures import Decisions, Signatures
+from thalweg.runtimes.emit import AbstractEvent, AnswerBlock, EventAnswers, RejectedEvents
+
+INCONSISTENT: Final = "inconsistent"
+
+
+class Classifier:
+    """Classifies events; also its own emitter. `hidden` are the places of classes that everything is in."""
+
+    shed: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
+
+    def __init__(
+        self, ladder: Ladder, hidden: frozenset[int], first: int | None, report: Callable[[Diagnostic], None]
+    ) -> None:
+        self.first = first
+        self.now: int | None = None
+        self.dictionary = Dictionary()
+        self._datatypes = Datatypes(expected_kinds(ladder.program.axioms), report)
+        self._signatures = Signatures(ladder.program, self.dictionary.spell, self._datatypes.look)
+        self.decisions = Decisions(ladder, self._signatures)
+        self.counts: Counter[str] = Counter()
+        self.reasons: dict[str, str] = {}
+        self._labels = {place: one.label for place, one in enumerate(ladder.program.asked) if place not in hidden}
+
+    def advance(self, to: int, batches: Sequence[Batch]) -> list[EventAnswers]:
+        """The classes of the events of a tick."""
+        self.first = to if self.first is None else self.first
+        self.now = to
+        lines: list[AbstractEvent] = []
+        rejected: dict[str, list[str]] = {INCONSISTENT: [], UNDECIDED: []}
+        for batch in batches:
+            for graph, given in batch.events():
+                facts = [(signature.name, words) for signature, words in given if 0 < signature.arity < 3]
+                if facts:
+                    self._classify(to, graph, facts, lines, rejected)
+        others = (RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items() if graphs)
+        found: list[AbstractEvent | RejectedEvents] = sorted([*lines, *others], key=str)
+        return [EventAnswers(tuple(found))] if found else []
+
+    def _classify(
+        self, tick: int, graph: str, facts: Any, lines: list[AbstractEvent], rejected: dict[str, list[str]]
+    ) -> None:
+        self.counts["events"] += 1
+        decision, subjects = self.decisions.decide(facts)
+        if decision.classes is None:
+            self.counts[INCONSISTENT] += 1
+            rejected[INCONSISTENT].append(graph)
+        elif decision.by == UNDECIDED:
+            self.counts[UNDECIDED] += 1
+            self.reasons.setdefault(decision.reason, graph)
+            rejected[UNDECIDED].append(graph)
+        else:
+            spell, labels = self.dictionary.spell, self._labels
+            for subject, classes in zip(subjects, decision.classes, strict=True):
+                for place in classes:
+                    if place in labels:
+                        lines.append(AbstractEvent(tick, labels[place], spell(subject), graph))  # type: ignore[arg-type]
+
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        """Forgets the terms that waiting batches do not use."""
+        words = [np.asarray(row, dtype=np.int64).reshape(-1) for batch in waiting for row in batch.rows.values()]
+        self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *words]))
+        self._signatures.forget()
+
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
+        """What `advance` gives is the output."""
+        yield from deltas
+
+    def finish(self) -> Iterator[AnswerBlock]:
+        """Every event was answered at its tick."""
+        return iter(())
+
+    def snapshot(self) -> bytes:
+        """How far it has come; the cache fills itself again."""
+        return encode({"first": self.first, "now": self.now}, {})
+
+    def resume(self, data: bytes) -> None:
+        """Goes on where a snapshot was taken."""
+        saved, _ = decode(data)
+        self.first, self.now = saved["first"], saved["now"]
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """The events that were not decided, one warning for each reason."""
+        for reason, graph in self.reasons.items():
+            events = self.counts[UNDECIDED]
+            example = f", such as `{graph}`" if graph else ""
+            message = f"{events} event{'s are' if events > 1 else ' is'} undecided{example}: {reason}"
+            yield Diagnostic("W703", message, help="`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT")
+
+    def account(self) -> dict[str, object]:
+        """What was done, for the report."""
+        ladder = self.decisions.ladder
+        return {
+            "events": self.counts["events"],
+            "inconsistent": self.counts[INCONSISTENT],
+            "undecided": self.counts[UNDECIDED],
+            "hits": self.decisions.hits,
+            "misses": self.decisions.misses,
+            "decided": dict(sorted(self.decisions.by.items())),
+            "seconds": {by: round(seconds, 6) for by, seconds in sorted(ladder.seconds.items())},
+        }
+
+
+class Datatypes:
+    """Warns once for each property whose numbers have another datatype than all ranges that the ontology has for it."""
+
+    def __init__(self, expected: dict[str, frozenset[str]], report: Callable[[Diagnostic], None]) -> None:
+        self._expected = expected
+        self._report = report
+
+    def look(self, property: str, literal: str) -> None:
+        """Looks at a literal of a property."""
+        expected = self._expected.get(property)
+        if not expected:
+            return
+        datatype = parts(literal)[1]
+        kind = _KINDS.get(datatype.rpartition("#")[2].rstrip(">"))
+        if kind is None or kind in expected or expected.isdisjoint(_KINDS.values()):
+            return
+        del self._expected[property]
+        ranges = " and ".join(f"xsd:{one}" for one in sorted(expected))
+        message = (
+            f"`{property}` has the value `{literal}`, an xsd:{kind}, but the ontology's ranges for it are of {ranges}: "
+            "no such value is in them"
+        )
+        target = min(expected)
+        help_ = f'write values as `"0.5"^^xsd:{target}`, or ranges as `xsd:{kind}[…]`: OWL 2 keeps datatypes apart'
+        self._report(Diagnostic("W704", message, help=help_))
+
+
+_KINDS: Final = {"decimal": "decimal", "integer": "decimal", "double": "double", "float": "float"}

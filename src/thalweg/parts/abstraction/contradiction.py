@@ -1,0 +1,91 @@
+"""A background that contradicts its ontology is rejected, with as few axioms and facts as contradict each other."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.languages.owl.axioms import Axiom, show
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
+from thalweg.languages.owl.dl.clausify import clausify
+from thalweg.languages.owl.dl.data_ranges import Ranges
+from thalweg.parts.abstraction.ladder import UNDECIDED, EventFacts, Ladder, fill
+from thalweg.solvers.dl import hermit
+from thalweg.solvers.dl.least_model import Model, Rules
+
+T = TypeVar("T")
+
+_WAY_OUT: Final = "correct one of these axioms or facts: from a contradiction everything would follow"
+
+
+def check_background(ladder: Ladder) -> list[Diagnostic]:
+    """What could not be decided about the background; `Rejected` where it contradicts the ontology."""
+    program, found = ladder.program, list[Diagnostic]()
+    if not ladder.consistent:
+        raise Rejected([_contradiction(program, by_rules=True)])
+    for individual in ladder.doubtful():
+        decision = ladder.decide(EventFacts((individual,), Facts()))
+        if decision.classes is None:
+            by_rules = not _model_of(program).close()
+            raise Rejected([_contradiction(program, by_rules, ladder.facts_about(individual))])
+        if decision.by == UNDECIDED:
+            message = f"{program.name}: whether the background contradicts the ontology is undecided: {decision.reason}"
+            help_ = "`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT"
+            return [Diagnostic("W703", message, help=help_)]
+    return found
+
+
+def _contradiction(program: AbstractionProgram, by_rules: bool, facts: Facts | None = None) -> Diagnostic:
+    contradicts = _rules_contradict if by_rules else _reasoner_contradicts
+    some = (facts or program.background).axioms()
+    few = minimal(some, lambda chosen: contradicts(program, program.axioms, chosen))
+    axioms = minimal(program.axioms, lambda chosen: contradicts(program, chosen, few))
+    notes = tuple(f"because of `{show(axiom)}`" for axiom in (*axioms, *few))
+    what = "the background contradicts the ontology" if few else "the ontology contradicts itself"
+    return Diagnostic("E701", f"{program.name}: {what}", notes=notes, help=_WAY_OUT)
+
+
+def minimal(things: Sequence[T], suffices: Callable[[Sequence[T]], bool]) -> list[T]:
+    """A part of some things that suffices, of which nothing can be left out; all of them suffice.
+
+    >>> minimal(range(100), lambda chosen: {7, 70} <= set(chosen))
+    [7, 70]
+    """
+
+    def needed(given: list[T], added: bool, rest: list[T]) -> list[T]:
+        if added and suffices(given):
+            return []
+        if len(rest) <= 1:
+            return rest
+        first, second = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        of_second = needed([*given, *first], True, second)
+        of_first = needed([*given, *of_second], bool(of_second), first)
+        return [*of_first, *of_second]
+
+    return [] if suffices([]) else needed([], False, list(things))
+
+
+def _rules_contradict(program: AbstractionProgram, axioms: Sequence[Axiom], facts: Sequence[Axiom]) -> bool:
+    return not _model_of(program, axioms, facts).close()
+
+
+def _model_of(
+    program: AbstractionProgram, axioms: Sequence[Axiom] | None = None, facts: Sequence[Axiom] | None = None
+) -> Model:
+    """The least model of some axioms and facts, before it is closed, with an individual that nothing is said of."""
+    if axioms is not None and facts is not None:
+        form = (
+            clausify(axioms, Ranges(program.ranges.definitions)) if len(axioms) < len(program.axioms) else program.form
+        )
+        program = replace(program, axioms=tuple(axioms), form=form, background=Facts.of(facts))
+    model = Model(Rules(program.form))
+    fill(model, program)
+    model.add_individual("_:any")
+    return model
+
+
+def _reasoner_contradicts(program: AbstractionProgram, axioms: Sequence[Axiom], facts: Sequence[Axiom]) -> bool:
+    try:
+        return not hermit.is_consistent(map(show, (*axioms, *facts)))
+    except hermit.UndecidedError:
+        return False

@@ -1,0 +1,369 @@
+"""Which classes the individuals of an event are in: exact, by the cheapest means that decides it.
+
+    rules       the least model keeps to all guards: it is a model, so nothing else is entailed
+    repair      a model was found in which no individual is in more classes than rules derive
+    cases       what is left was decided by trying all cases: each is entailed, or a model without it was found
+    reasoner    HermiT was asked, about the axioms that can matter and the data that is connected with the event
+
+What rules derive is entailed, whatever comes later. A contradiction that they derive is one; that there is none is
+shown by a model. Where nothing decides and there is no reasoner, the event is *undecided*, and nothing is guessed.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from time import perf_counter
+from typing import Final
+
+from thalweg.languages.owl.axioms import DifferentIndividuals, show
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
+from thalweg.languages.owl.dl.data_ranges import value
+from thalweg.model.rdf import OWN
+from thalweg.solvers.dl import hermit
+from thalweg.solvers.dl.classify import with_subsumptions
+from thalweg.solvers.dl.least_model import Individual, Model, Rules
+from thalweg.solvers.dl.model_search import Membership, Outcome, find_model
+
+RULES: Final = "rules"
+REPAIR: Final = "repair"
+CASES: Final = "cases"
+REASONER: Final = "reasoner"
+UNDECIDED: Final = "undecided"
+# An individual that nothing is said of.
+_ANY: Final = f"{OWN}any>"
+# Larger parts of the background are not searched again for one event.
+_MOST_INDIVIDUALS: Final = 120
+_MOST_DIFFERENT: Final = 60
+_REPAIR_STEPS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EventFacts:
+    """The facts of an event whose names matter; `equal` and `different` are pairs of individuals."""
+
+    subjects: tuple[str, ...]
+    facts: Facts
+    equal: tuple[tuple[str, str], ...] = ()
+    different: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The numbers of the classes that each subject is in, by its place; None for an event that contradicts.
+
+    `by` says what decided; an undecided event has the classes that are entailed for certain.
+    """
+
+    classes: tuple[tuple[int, ...], ...] | None
+    by: str
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Ladder:
+    """A program with its background closed, ready for events; `reasoner` is `auto`, `hermit` or `none`."""
+
+    program: AbstractionProgram
+    reasoner: str = "auto"
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    least: Model = field(init=False, repr=False)
+    repaired: Model = field(init=False, repr=False)
+    consistent: bool = field(init=False, default=True)
+    _wanted: dict[int, int] = field(init=False, repr=False)
+    _part_of: dict[Individual, int] = field(init=False, repr=False)
+    _parts: dict[int, list[str]] = field(init=False, repr=False)
+    _unclean: set[int] = field(init=False, repr=False)
+    _unrepaired: set[int] = field(init=False, repr=False)
+    _facts_of: dict[int, Facts] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        program = self.program
+        numbers = program.form.classes
+        self._wanted = {numbers[one.name]: place for place, one in enumerate(program.asked) if one.name in numbers}
+        self._connect()
+        rules = Rules(with_subsumptions(program.form))
+        self.least = self.repaired = Model(rules)
+        fill(self.least, program)
+        if not self.least.close():
+            self.consistent = False
+            return
+        pending = list(self.least.pending)
+        self._unclean = {self._part(one) for guard, one in pending if self.least.violates(guard, one)}
+        self._unrepaired = set()
+        if self._unclean and not program.form.unsupported:
+            self.repaired = Model(rules)
+            fill(self.repaired, program)
+            self._repair()
+        self.least.forget_trail()
+        self.repaired.forget_trail()
+
+    # The background ---------------------------------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        """Numbers the parts of the background that are not connected with each other."""
+        data, parent = self.program.background, dict[str, str]()
+
+        def find(one: str) -> str:
+            while (above := parent.setdefault(one, one)) != one:
+                parent[one] = parent.setdefault(above, above)
+                one = parent[one]
+            return one
+
+        for _, one, other in data.edges:
+            parent[find(one)] = find(other)
+        for one in self.program.fixed:
+            find(one)
+        roots: dict[str, int] = {}
+        cuts = self.program.cuts
+        self._part_of = {one: roots.setdefault(find(one), len(roots)) if cuts else 0 for one in sorted(parent)}
+        self._parts = defaultdict(list)
+        for individual, part in self._part_of.items():
+            self._parts[part].append(str(individual))
+        self._facts_of = {}
+
+    def _part(self, individual: Individual) -> int:
+        return self._part_of.get(individual, 0 if not self.program.cuts else -1)
+
+    def _repair(self) -> None:
+        """Makes a model of the background, choice by choice; the parts where that failed are noted."""
+        model = self.repaired
+        model.close()
+        agenda = list(model.pending)
+        for guard, individual in agenda:
+            if model.violates(guard, individual):
+                model.forget_trail()
+                model.pending.append((guard, individual))
+                if find_model(model, steps=_REPAIR_STEPS) is not Outcome.MODEL:
+                    model.undo((0, 0))
+                    part = self._part(_owner(individual))
+                    # An individual that is shared has no part of its own.
+                    self._unrepaired |= {part} if part >= 0 else self._unclean
+
+    # Events -----------------------------------------------------------------------------------------------------------
+
+    def decide(self, event: EventFacts) -> Decision:
+        """The classes of an event's subjects."""
+        before = perf_counter()
+        decision = self._decide(event)
+        self.seconds[decision.by] += perf_counter() - before
+        return decision
+
+    def _decide(self, event: EventFacts) -> Decision:
+        model = self.least
+        mark = model.mark()
+        try:
+            self._enter(model, event)
+            if not model.close():
+                return Decision(None, RULES)
+            lower = self._memberships(model, event)
+            if self.program.form.unsupported or event.equal:
+                return self._ask(event, lower)
+            parts = self._touched(event)
+            clean = parts.isdisjoint(self._unclean)
+            if clean and not model.violations(mark[1]):
+                return self._decision(event, lower, RULES)
+            searched = self._search(event, parts, clean, mark, lower)
+        finally:
+            model.undo(mark)
+        return searched if isinstance(searched, Decision) else self._ask(event, searched)
+
+    def _search(
+        self, event: EventFacts, parts: set[int], clean: bool, mark: tuple[int, int], lower: set[Membership]
+    ) -> Decision | set[Membership]:
+        """The decision by models; where there is none, what is entailed for certain."""
+        if not clean and parts.isdisjoint(self._unrepaired):
+            model = self.repaired
+            start = model.mark()
+            self._enter(model, event)
+            found = self._without_others(event, model, start[1], lower)
+            model.undo(start)
+            if found:
+                return self._decision(event, lower, REPAIR)
+        if not clean:
+            if sum(len(self._parts[part]) for part in parts if part >= 0) > _MOST_INDIVIDUALS:
+                return lower
+            for part in sorted(parts):
+                for individual in self._parts.get(part, ()):
+                    if individual in self.least.types:
+                        self.least.pending += self.least.guards_of(individual)
+        elif self._without_others(event, self.least, mark[1], lower):
+            return self._decision(event, lower, REPAIR)
+        return self._by_cases(event, mark[1], lower)
+
+    def _without_others(self, event: EventFacts, model: Model, start: int, lower: set[Membership]) -> bool:
+        """Whether there is a model in which the subjects are in no other classes."""
+        others = [(of, one) for one in self._subjects(event) for of in self._wanted if (of, one) not in lower]
+        here = model.mark()
+        found = find_model(model, others, start) is Outcome.MODEL
+        model.undo(here)
+        return found
+
+    def _by_cases(self, event: EventFacts, start: int, lower: set[Membership]) -> Decision | set[Membership]:
+        model = self.least
+        here = model.mark()
+        outcome = find_model(model, (), start)
+        found = self._memberships(model, event) if outcome is Outcome.MODEL else set()
+        model.undo(here)
+        if outcome is Outcome.CLOSED:
+            return Decision(None, CASES)
+        if outcome is Outcome.UNKNOWN:
+            return lower
+        entailed, open_ = set(lower), found - lower
+        for one in sorted(open_, key=repr):
+            if one in open_:
+                outcome = find_model(model, [one], start)
+                if outcome is Outcome.MODEL:
+                    open_ &= self._memberships(model, event)
+                model.undo(here)
+                if outcome is Outcome.CLOSED:
+                    entailed.add(one)
+                    open_.discard(one)
+        return entailed if open_ else self._decision(event, entailed, CASES)
+
+    def _enter(self, model: Model, event: EventFacts) -> None:
+        for subject in self._subjects(event):
+            model.add_individual(subject)
+        _add(model, self.program, event.facts)
+        for one, other in event.different:
+            model.add_different(one, other)
+
+    def _touched(self, event: EventFacts) -> set[int]:
+        facts = event.facts
+        named = {one for _, *rest in (*facts.classes, *facts.edges) for one in rest}
+        named |= {one for _, one, _ in facts.literals} | set(self._subjects(event))
+        return {self._part(one) for one in named}
+
+    def _subjects(self, event: EventFacts) -> list[str]:
+        return [self.program.same.get(one, one) for one in event.subjects]
+
+    def _memberships(self, model: Model, event: EventFacts) -> set[Membership]:
+        wanted = self._wanted
+        return {(of, one) for one in self._subjects(event) for of in model.types[one] if of in wanted}
+
+    def _decision(self, event: EventFacts, found: Collection[Membership], by: str, reason: str = "") -> Decision:
+        by_subject: dict[Individual, list[int]] = defaultdict(list)
+        for of, one in found:
+            by_subject[one].append(self._wanted[of])
+        return Decision(tuple(tuple(sorted(by_subject[one])) for one in self._subjects(event)), by, reason)
+
+    # The reasoner -----------------------------------------------------------------------------------------------------
+
+    def ask(self, event: EventFacts) -> Decision:
+        """The decision of the reasoner, whatever could be decided without it."""
+        return self._ask(event, set())
+
+    def _ask(self, event: EventFacts, lower: set[Membership]) -> Decision:
+        if self.reasoner == "none":
+            return self._decision(event, lower, UNDECIDED, "rules cannot decide it, and `--reasoner none` was given")
+        if self.reasoner == "auto" and not hermit.is_installed():
+            return self._decision(event, lower, UNDECIDED, "rules cannot decide it, and HermiT is not installed")
+        subjects = self._subjects(event)
+        if self.program.has_keys and any(one[0] == "_" for one in subjects):
+            return self._decision(event, lower, UNDECIDED, "HermiT gives no classes of blank nodes beside keys")
+        names = {one: one if one[0] == "<" else f"{OWN}{one.replace('_:', 'node:')}>" for one in subjects}
+        try:
+            found = hermit.types(self._question(event, names), set(names.values()), self._known(lower, names))
+        except hermit.UndecidedError as error:
+            return self._decision(event, lower, UNDECIDED, f"HermiT failed: {error}")
+        if found is None:
+            return Decision(None, REASONER)
+        places = {one.name: place for place, one in enumerate(self.program.asked)}
+        kinds = (found[names[one]] for one in subjects)
+        return Decision(tuple(tuple(sorted(places[of] for of in each if of in places)) for each in kinds), REASONER)
+
+    def _known(self, lower: set[Membership], names: dict[str, str]) -> dict[str, set[str]]:
+        """The classes that need not be confirmed: entailed ones, and those that are not asked for."""
+        asked = {one.name for one in self.program.asked}
+        known = {name: {of for of in self.program.form.classes if of not in asked} for name in names.values()}
+        for of, one in lower:
+            known[names[str(one)]].add(self.program.asked[self._wanted[of]].name)
+        return known
+
+    def _question(self, event: EventFacts, names: dict[str, str]) -> Iterator[str]:
+        """The axioms that decide an event, as text; a blank node that is asked about needs a name."""
+        yield from map(show, self.program.axioms)
+        for part in sorted(self._touched(event) if self.program.cuts else {0}):
+            yield from map(show, self._facts_in(part).axioms())
+
+        def rename(one: str) -> str:
+            return names.get(one, one)
+
+        facts = event.facts
+        named = Facts(
+            tuple((of, rename(one)) for of, one in facts.classes),
+            tuple((role, rename(one), rename(other)) for role, one, other in facts.edges),
+            tuple((name, rename(one), literal) for name, one, literal in facts.literals),
+        )
+        yield from map(show, named.axioms())
+        yield from (f"ClassAssertion(<http://www.w3.org/2002/07/owl#Thing> {one})" for one in names.values())
+        yield from (f"SameIndividual({rename(one)} {rename(other)})" for one, other in event.equal)
+        yield from (f"DifferentIndividuals({rename(one)} {rename(other)})" for one, other in event.different)
+
+    def _facts_in(self, part: int) -> Facts:
+        """The background of one part."""
+        if not self._facts_of:
+            self._facts_of = _grouped(self.program.background, self._part_of)
+        return self._facts_of.get(part, Facts())
+
+    # The ontology as a whole ---------------------------------------------------------------------------------------
+
+    def held_by_everything(self) -> frozenset[int]:
+        """The places of the classes that everything is in."""
+        decision = self.decide(EventFacts((_ANY,), Facts()))
+        return frozenset(() if decision.classes is None else decision.classes[0])
+
+    def doubtful(self) -> Iterator[str]:
+        """An individual of each part of the background of which no model was found; and one of no part."""
+        yield _ANY
+        parts = [0] if self.program.form.unsupported else sorted(self._unrepaired)
+        yield from (self._parts[part][0] for part in parts if self._parts[part])
+
+    def facts_about(self, individual: str) -> Facts:
+        """The part of the background that an individual is in."""
+        return self._facts_in(self._part(individual))
+
+
+def fill(model: Model, program: AbstractionProgram) -> None:
+    """Puts the background into a model; `close` draws the conclusions."""
+    for individual in sorted(program.fixed):
+        model.add_individual(program.same.get(individual, individual))
+    _add(model, program, program.background)
+    for axiom in program.axioms:
+        if isinstance(axiom, DifferentIndividuals) and len(axiom.individuals) <= _MOST_DIFFERENT:
+            for one, other in combinations(axiom.individuals, 2):
+                model.add_different(one, other)
+
+
+def _add(model: Model, program: AbstractionProgram, facts: Facts) -> None:
+    form = program.form
+    for of, individual in facts.classes:
+        if of in form.classes:
+            model.add_class(form.classes[of], individual)
+    for role, one, other in facts.edges:
+        if role in form.roles:
+            model.add_edge(form.roles[role], one, other)
+    for name, individual, literal in facts.literals:
+        if name in form.data:
+            model.add_literal(form.data[name], individual, value(literal))
+
+
+def _grouped(facts: Facts, part_of: dict[Individual, int]) -> dict[int, Facts]:
+    classes: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    edges: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
+    literals: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
+    for fact in facts.classes:
+        classes[part_of[fact[1]]].append(fact)
+    for edge in facts.edges:
+        edges[part_of[edge[1]]].append(edge)
+    for literal in facts.literals:
+        literals[part_of[literal[1]]].append(literal)
+    parts = {*classes, *edges, *literals}
+    return {part: Facts(tuple(classes[part]), tuple(edges[part]), tuple(literals[part])) for part in parts}
+
+
+def _owner(individual: Individual) -> Individual:
+    """The individual with a name that another one was made for."""
+    while isinstance(individual, tuple):
+        individual = individual[0]
+    return individual

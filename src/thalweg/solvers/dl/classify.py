@@ -1,0 +1,61 @@
+"""What follows of one class alone: subsumptions that rules do not see, as rules.
+
+    A SubClassOf B or C,  B SubClassOf D,  C SubClassOf D      gives      Clause((A,), (D,))
+
+An individual is put into a class, and whatever a first model says of it is tried to be avoided: what cannot be is a
+subsumption. Each event that meets the class is then decided by rules, and not by cases again and again.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from thalweg.solvers.dl.clauses import Clause, NormalForm
+from thalweg.solvers.dl.least_model import Model, Rules
+from thalweg.solvers.dl.model_search import Outcome, find_model
+
+_ONE: Final = "_:one"
+_STEPS: Final = 60
+_MOST: Final = 2_000
+
+
+def with_subsumptions(form: NormalForm) -> NormalForm:
+    """The normal form with the subsumptions of single classes as further clauses.
+
+    >>> form = NormalForm(class_count=5, clauses=[Clause((1,), (2, 3)), Clause((2,), (4,)), Clause((3,), (4,))])
+    >>> with_subsumptions(form).clauses[-1]
+    Clause(body=(1,), heads=(4,))
+    """
+    if form.is_horn or form.unsupported:
+        return form
+    model = Model(Rules(form))
+    if not model.close():
+        return form
+    model.forget_trail()
+    found = [Clause((of,), (head,)) for of in range(1, min(form.class_count, _MOST)) for head in _above(model, of)]
+    return replace(form, clauses=[*form.clauses, *found]) if found else form
+
+
+def _above(model: Model, of: int) -> list[int]:
+    """The classes that follow of one, and that rules do not derive."""
+    mark = model.mark()
+    model.add_class(of, _ONE)
+    if not model.close() or not model.violations(mark[1]):
+        model.undo(mark)
+        return []
+    lower = set(model.types[_ONE])
+    here = model.mark()
+    if find_model(model, (), mark[1], _STEPS) is not Outcome.MODEL:
+        model.undo(mark)
+        return []
+    open_, found = model.types[_ONE] - lower, list[int]()
+    model.undo(here)
+    for one in sorted(open_):
+        if one in open_:
+            outcome = find_model(model, [(one, _ONE)], mark[1], _STEPS)
+            if outcome is Outcome.MODEL:
+                open_ &= model.types[_ONE]
+            elif outcome is Outcome.CLOSED:
+                found.append(one)
+            model.undo(here)
+    model.undo(mark)
+    return found

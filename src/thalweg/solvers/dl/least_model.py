@@ -1,0 +1,373 @@
+"""The least model of the rules of a normal form: facts come in, everything that follows is there, and can be undone.
+
+    facts of the background   closed once
+    facts of an event         closed on top of them; conclusions are read; `undo` takes all of it back
+
+Only what is new is looked at (semi-naive): each rule of the normal form has at most one step to a neighbour, so a new
+fact meets its rules by a look at one individual and its neighbours. Whatever a new fact may do to a guard is noted in
+`pending`; the model satisfies the ontology if it has no `clash` and none of the guards noted there is violated.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+from thalweg.model.literals import Value
+from thalweg.solvers.dl.clauses import EVERYTHING, AtLeast, AtMost, Clause, DataAtLeast, Guard, NormalForm, OneOf
+
+Individual = Hashable
+"""A term; or, for individuals that are only known to exist, any other value."""
+
+
+class Rules:
+    """A normal form by what makes its rules fire: a membership, an edge between individuals, or a literal."""
+
+    def __init__(self, form: NormalForm) -> None:
+        self.form = form
+        self.clauses: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
+        self.clashes: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+        self.choices: dict[int, list[Clause]] = defaultdict(list)
+        self._index_clauses()
+        # A value in a class says something about what has the value; so does a value for what is in a class.
+        self.neighbours: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self.edges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for role, filler, head in form.some:
+            self.edges[role].append((filler, head))
+            if filler != EVERYTHING:
+                self.neighbours[filler].append((role ^ 1, head))
+        self.gives: dict[int, list[tuple[int, str | None]]] = defaultdict(list)
+        for of, role in form.gives_self:
+            self.gives[of].append((role, None))
+        for of, role, individual in form.gives_value:
+            self.gives[of].append((role, individual))
+        self._index_roles()
+        self._index_data()
+        self.limits: dict[int, list[Guard]] = defaultdict(list)
+        guards: list[AtLeast | AtMost | OneOf | DataAtLeast]
+        guards = [*form.at_least, *form.at_most, *form.one_of, *form.data_at_least]
+        for guard in guards:
+            self.limits[guard.of].append(guard)
+        self.edge_limits: dict[int, list[AtMost]] = defaultdict(list)
+        self.filler_limits: dict[int, list[AtMost]] = defaultdict(list)
+        for most in form.at_most:
+            self.edge_limits[most.role].append(most)
+            if most.filler != EVERYTHING:
+                self.filler_limits[most.filler].append(most)
+        tables: tuple[dict[int, Any], ...]
+        tables = (self.clauses, self.clashes, self.neighbours, self.gives, self.gives_literal, self.class_ranges)
+        tables += (self.choices, self.limits, self.filler_limits)
+        known = {of for table in tables for of in table}
+        self.of_class = {of: ClassRules(*(table.get(of, []) for table in tables)) for of in known}
+
+    def _index_clauses(self) -> None:
+        for clause in self.form.clauses:
+            for one in clause.body:
+                rest = tuple(other for other in clause.body if other != one)
+                if not clause.heads:
+                    self.clashes[one].append(rest)
+                elif len(clause.heads) == 1:
+                    self.clauses[one].append((rest, clause.heads[0]))
+                else:
+                    self.choices[one].append(clause)
+
+    def _index_roles(self) -> None:
+        form = self.form
+        self.super_roles: dict[int, list[int]] = defaultdict(list)
+        for role, sup in form.super_roles:
+            self.super_roles[role].append(sup)
+        self.chains: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for first, second, made in form.chains:
+            self.chains[first].append((second, made))
+            self.chains[second ^ 1].append((first ^ 1, made ^ 1))
+        self.disjoint_roles: dict[int, list[int]] = defaultdict(list)
+        for one, other in form.disjoint_roles:
+            self.disjoint_roles[one].append(other)
+            self.disjoint_roles[other].append(one)
+        self.selves: dict[int, list[int]] = defaultdict(list)
+        for role, head in form.has_self:
+            self.selves[role].append(head)
+        self.irreflexive = {role & ~1 for role in form.irreflexive}
+        self.absent = frozenset((role, one, other) for role, one, other in form.absent)
+
+    def _index_data(self) -> None:
+        form = self.form
+        self.data_some: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for property, range, head in form.data_some:
+            self.data_some[property].append((range, head))
+        self.super_data: dict[int, list[int]] = defaultdict(list)
+        for property, sup in form.super_data:
+            self.super_data[property].append(sup)
+        self.disjoint_data: dict[int, list[int]] = defaultdict(list)
+        for one, other in form.disjoint_data:
+            self.disjoint_data[one].append(other)
+            self.disjoint_data[other].append(one)
+        # Ranges and numbers of literals: of a class by its properties, and of a property by its classes.
+        self.class_ranges: dict[int, list[tuple[int, int, int | None]]] = defaultdict(list)
+        self.property_ranges: dict[int, list[tuple[int, int, int | None]]] = defaultdict(list)
+        for of, property, range in form.data_all:
+            self.class_ranges[of].append((property, range, None))
+            self.property_ranges[property].append((of, range, None))
+        for of, number, property, range in form.data_at_most:
+            self.class_ranges[of].append((property, range, number))
+            self.property_ranges[property].append((of, range, number))
+        self.gives_literal: dict[int, list[tuple[int, Value]]] = defaultdict(list)
+        for of, property, value in form.gives_literal:
+            self.gives_literal[of].append((property, value))
+        self.absent_data = frozenset(form.absent_data)
+
+
+class ClassRules(NamedTuple):
+    """What an individual's membership in one class may do; most classes do little."""
+
+    clauses: list[tuple[tuple[int, ...], int]]
+    clashes: list[tuple[int, ...]]
+    neighbours: list[tuple[int, int]]
+    gives: list[tuple[int, str | None]]
+    literals: list[tuple[int, Value]]
+    ranges: list[tuple[int, int, int | None]]
+    choices: list[Clause]
+    limits: list[Guard]
+    fillers: list[AtMost]
+
+
+class Model:
+    """Individuals with their classes, neighbours and literals.
+
+    `clash` says that a contradiction followed: then nothing else counts, and the model must be undone.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        form = rules.form
+        self.types: dict[Individual, set[int]] = {}
+        self.edges: list[dict[Individual, set[Individual]]] = [{} for _ in range(2 * len(form.roles))]
+        self.literals: list[dict[Individual, set[Value]]] = [{} for _ in range(len(form.data))]
+        self.different: set[tuple[Individual, Individual]] = set()
+        self.pending: list[tuple[Guard, Individual]] = []
+        self.clash = False
+        self._queue: list[tuple[Any, ...]] = []
+        # What to take back: a set and what was put into it, or a table and the key that was put into it.
+        self._trail: list[tuple[Any, Any]] = []
+        for individual, of in form.nominals.items():
+            self.add_class(of, individual)
+
+    def mark(self) -> tuple[int, int]:
+        """Where to undo to."""
+        return len(self._trail), len(self.pending)
+
+    def undo(self, mark: tuple[int, int]) -> None:
+        """Takes back everything since a mark."""
+        trail = self._trail
+        length, pending = mark
+        while len(trail) > length:
+            container, item = trail.pop()
+            if type(container) is dict:
+                del container[item]
+            else:
+                container.discard(item)
+        del self.pending[pending:]
+        self._queue.clear()
+        self.clash = False
+
+    def forget_trail(self) -> None:
+        """Makes what there is permanent."""
+        self._trail.clear()
+        self.pending.clear()
+
+    def add_individual(self, individual: Individual) -> set[int]:
+        """The classes of an individual, which is new if it was not known."""
+        known = self.types.get(individual)
+        if known is None:
+            known = self.types[individual] = set()
+            self._trail.append((self.types, individual))
+            self.add_class(EVERYTHING, individual)
+        return known
+
+    def add_class(self, of: int, individual: Individual) -> None:
+        """Puts an individual into a class; `close` draws the conclusions."""
+        known = self.types.get(individual)
+        if known is None:
+            known = self.add_individual(individual)
+        if of not in known:
+            known.add(of)
+            self._trail.append((known, of))
+            self._queue.append((of, individual))
+
+    def add_edge(self, role: int, one: Individual, other: Individual) -> None:
+        """Relates two individuals."""
+        if role & 1:
+            role, one, other = role ^ 1, other, one
+        table = self.edges[role]
+        known = table.get(one)
+        if known is None:
+            known = table[one] = set()
+            self._trail.append((table, one))
+        elif other in known:
+            return
+        known.add(other)
+        self._trail.append((known, other))
+        table = self.edges[role | 1]
+        back = table.get(other)
+        if back is None:
+            back = table[other] = set()
+            self._trail.append((table, other))
+        back.add(one)
+        self._trail.append((back, one))
+        if one not in self.types:
+            self.add_individual(one)
+        if other not in self.types:
+            self.add_individual(other)
+        self._queue.append((role, one, other))
+
+    def add_literal(self, property: int, individual: Individual, value: Value) -> None:
+        """Gives an individual a literal."""
+        table = self.literals[property]
+        known = table.get(individual)
+        if known is None:
+            known = table[individual] = set()
+            self._trail.append((table, individual))
+        elif value in known:
+            return
+        known.add(value)
+        self._trail.append((known, value))
+        if individual not in self.types:
+            self.add_individual(individual)
+        self._queue.append((property, individual, value, None))
+
+    def add_different(self, one: Individual, other: Individual) -> None:
+        """Says that two individuals are not the same, which in this model they never are."""
+        if one == other:
+            self.clash = True
+        for pair in ((one, other), (other, one)):
+            if pair not in self.different:
+                self.different.add(pair)
+                self._trail.append((self.different, pair))
+
+    def close(self) -> bool:
+        """Draws all conclusions; False where they contradict each other."""
+        queue = self._queue
+        while queue and not self.clash:
+            item = queue.pop()
+            if len(item) == 2:
+                self._close_class(*item)
+            elif len(item) == 3:
+                role, one, other = item
+                self._close_edge(role, one, other)
+                self._close_edge(role | 1, other, one)
+                if (role, one, other) in self.rules.absent:
+                    self.clash = True
+            else:
+                self._close_literal(item[0], item[1], item[2])
+        return not self.clash
+
+    def _close_class(self, of: int, individual: Individual) -> None:
+        rules = self.rules.of_class.get(of)
+        if rules is None:
+            return
+        known = self.types[individual]
+        for rest, head in rules.clauses:
+            if head not in known and known.issuperset(rest):
+                self.add_class(head, individual)
+        for rest in rules.clashes:
+            if known.issuperset(rest):
+                self.clash = True
+                return
+        for role, head in rules.neighbours:
+            for other in tuple(self.edges[role].get(individual, ())):
+                self.add_class(head, other)
+        for role, target in rules.gives:
+            self.add_edge(role, individual, individual if target is None else target)
+        for property, value in rules.literals:
+            self.add_literal(property, individual, value)
+        for property, range, number in rules.ranges:
+            if property_values := self.literals[property].get(individual):
+                self._check_literals(property_values, range, number)
+        for clause in rules.choices:
+            if known.issuperset(clause.body):
+                self.pending.append((clause, individual))
+        for guard in rules.limits:
+            self.pending.append((guard, individual))
+        for most in rules.fillers:
+            for other in self.edges[most.role ^ 1].get(individual, ()):
+                if most.of in self.types[other]:
+                    self.pending.append((most, other))
+
+    def _close_edge(self, role: int, one: Individual, other: Individual) -> None:
+        rules = self.rules
+        theirs = self.types[other]
+        for filler, head in rules.edges.get(role, ()):
+            if filler in theirs:
+                self.add_class(head, one)
+        for sup in rules.super_roles.get(role, ()):
+            self.add_edge(sup, one, other)
+        for second, made in rules.chains.get(role, ()):
+            for end in tuple(self.edges[second].get(other, ())):
+                self.add_edge(made, one, end)
+        if one == other:
+            for head in rules.selves.get(role, ()):
+                self.add_class(head, one)
+            if role in rules.irreflexive:
+                self.clash = True
+        for disjoint in rules.disjoint_roles.get(role, ()):
+            if other in self.edges[disjoint].get(one, ()):
+                self.clash = True
+        for most in rules.edge_limits.get(role, ()):
+            if most.of in self.types[one]:
+                self.pending.append((most, one))
+
+    def _close_literal(self, property: int, individual: Individual, value: Value) -> None:
+        rules, tests = self.rules, self.rules.form.ranges
+        for range, head in rules.data_some.get(property, ()):
+            if tests[range](value):
+                self.add_class(head, individual)
+        for sup in rules.super_data.get(property, ()):
+            self.add_literal(sup, individual, value)
+        for disjoint in rules.disjoint_data.get(property, ()):
+            if value in self.literals[disjoint].get(individual, ()):
+                self.clash = True
+        for of, range, number in rules.property_ranges.get(property, ()):
+            if of in self.types[individual]:
+                self._check_literals(self.literals[property][individual], range, number)
+        if (property, individual, value) in rules.absent_data:
+            self.clash = True
+
+    def _check_literals(self, values: Iterable[Value], range: int, number: int | None) -> None:
+        """All of them must be in the range; or, where there is a number, at most so many of them."""
+        test = self.rules.form.ranges[range]
+        if (not all(map(test, values))) if number is None else sum(map(test, values)) > number:
+            self.clash = True
+
+    def violates(self, guard: Guard, individual: Individual) -> bool:
+        """Whether an individual does not keep to a guard."""
+        known = self.types[individual]
+        match guard:
+            case Clause(_, heads):
+                return not any(head in known for head in heads)
+            case AtLeast(_, number, role, filler):
+                return self.count(role, individual, filler) < number
+            case AtMost(_, number, role, filler):
+                return self.count(role, individual, filler) > number
+            case OneOf(_, individuals):
+                return individual not in individuals
+            case DataAtLeast(_, number, property, range):
+                values = self.literals[property].get(individual, ())
+                return sum(map(self.rules.form.ranges[range], values)) < number
+
+    def count(self, role: int, individual: Individual, filler: int) -> int:
+        """How many neighbours an individual has in a class."""
+        found = self.edges[role].get(individual, ())
+        return len(found) if filler == EVERYTHING else sum(filler in self.types[other] for other in found)
+
+    def violations(self, start: int = 0) -> bool:
+        """Whether any of the guards that were noted is violated."""
+        return any(self.violates(*one) for one in self.pending[start:])
+
+    def guards_of(self, individual: Individual) -> list[tuple[Guard, Individual]]:
+        """Every guard that an individual must keep to."""
+        rules, known = self.rules, self.types[individual]
+        found = [(guard, individual) for of in sorted(known) for guard in rules.limits.get(of, ())]
+        for of in sorted(known):
+            # A clause is met once, at the first class of its body.
+            choices = (clause for clause in rules.choices.get(of, ()) if clause.body[0] == of)
+            found += [(clause, individual) for clause in choices if all(one in known for one in clause.body)]
+        return found

@@ -1,0 +1,164 @@
+"""*Rules, repair, cases and reasoner = HermiT on the whole*: random ontologies, backgrounds and events."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from random_knowledge import CLASSES, KINDS, Case, random_case
+from thalweg.languages.owl import axioms as ax
+from thalweg.languages.owl.axioms import Axiom, Ontology, show
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
+from thalweg.languages.owl.dl.selection import derive_selection
+from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
+from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
+from thalweg.solvers.dl import hermit
+
+pytestmark = pytest.mark.skipif(not hermit.is_installed(), reason="needs HermiT")
+
+Classes = dict[str, set[str]] | None
+"""The classes of each subject; None for an event that contradicts."""
+
+
+def given(event: tuple[Axiom, ...], rename: str = "") -> list[Given]:
+    """The facts of an event, its own individuals under other names."""
+    facts = Facts.of(event)
+    own = lambda term: term.replace("/own", f"/own{rename}")  # noqa: E731
+    return [
+        *((of, (own(one),)) for of, one in facts.classes),
+        *((name, (own(one), own(other))) for name, one, other in (*facts.edges, *facts.literals)),
+    ]
+
+
+def decided(decisions: Decisions, event: tuple[Axiom, ...], rename: str = "") -> tuple[Classes, str]:
+    names = [one.name for one in decisions.ladder.program.asked]
+    decision, subjects = decisions.decide(given(event, rename))
+    if decision.classes is None:
+        return None, decision.by
+    pairs = zip(subjects, decision.classes, strict=True)
+    return {str(one).replace(f"/own{rename}", "/own"): {names[at] for at in each} for one, each in pairs}, decision.by
+
+
+def judged(case: Case, event: tuple[Axiom, ...]) -> Classes:
+    """What HermiT says, of all axioms and facts together."""
+    subjects = {handles[0] for _, handles in given(event)}
+    found = hermit.types(map(show, (*case.schema, *case.background, *event)), {str(one) for one in subjects})
+    return found and {one: classes & set(CLASSES) for one, classes in found.items()}
+
+
+def started(case: Case, reasoner: str = "auto") -> Decisions | None:
+    """What decides the events of a case; None where the background contradicts, or is not of OWL 2 DL."""
+    try:
+        if not hermit.is_consistent(map(show, (*case.schema, *case.background))):
+            return None
+    except hermit.UndecidedError:
+        return None
+    ladder = Ladder(program_of(case), reasoner)
+    assert ladder.consistent
+    return Decisions(ladder, Signatures(ladder.program))
+
+
+def program_of(case: Case) -> AbstractionProgram:
+    ontology = Ontology((*case.schema, *case.background))
+    return compile_abstraction("random", ontology, [(name, name) for name in CLASSES])
+
+
+def check(kind: str, seeds: range) -> int:
+    """Compares all events of some cases; how many there were."""
+    compared = 0
+    for seed in seeds:
+        case = random_case(seed, kind)
+        decisions = started(case)
+        for event in case.events if decisions else ():
+            assert decisions is not None
+            expected = judged(case, event)
+            assert decided(decisions, event)[0] == expected, (kind, seed)
+            before = decisions.misses
+            assert decided(decisions, event, rename="x")[0] == expected, (kind, seed, "from the cache")
+            assert decisions.misses == before, "only names differ"
+            compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_events_have_the_classes_that_hermit_gives_them_on_the_whole(kind: str) -> None:
+    assert check(kind, range(8)) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_events_have_the_classes_that_hermit_gives_them(kind: str) -> None:
+    assert check(kind, range(1_000, 1_200)) > 500
+
+
+def undecided(kind: str, seeds: range) -> Iterator[tuple[Classes, Classes, str]]:
+    for seed in seeds:
+        case = random_case(seed, kind)
+        with_reasoner, without = started(case), started(case, "none")
+        for event in case.events if with_reasoner and without else ():
+            assert with_reasoner is not None
+            assert without is not None
+            yield decided(with_reasoner, event)[0], *decided(without, event)
+
+
+def test_without_a_reasoner_nothing_is_guessed() -> None:
+    seen = 0
+    for right, found, by in undecided("choices", range(20)):
+        if by == UNDECIDED:
+            seen += 1
+            assert right is None or all(found is not None and found[one] <= right[one] for one in right)
+        else:
+            assert found == right
+    assert seen
+
+
+def test_horn_ontologies_never_need_a_reasoner(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [random_case(seed, "horn") for seed in range(40)]
+    monkeypatch.setattr(hermit, "types", None)
+    for case in cases:
+        ladder = Ladder(program_of(case), "hermit")
+        decisions = Decisions(ladder, Signatures(ladder.program))
+        for event in case.events if ladder.consistent else ():
+            assert decided(decisions, event)[1] == "rules"
+
+
+def test_the_module_loses_nothing() -> None:
+    """The same with axioms and facts that cannot matter, and classes that were not asked for."""
+    for seed in range(12):
+        case = random_case(seed, "choices")
+        decisions = started(case)
+        for event in case.events if decisions else ():
+            expected = judged(case, event)
+            for name in CLASSES[:3]:
+                ontology = Ontology((*case.schema, *case.background))
+                one = Ladder(compile_abstraction("one", ontology, [(name, name)]))
+                found = decided(Decisions(one, Signatures(one.program)), event)[0]
+                assert found == (expected and {who: {name} & classes for who, classes in expected.items()})
+
+
+def test_a_literal_of_one_cell_is_like_another() -> None:
+    case = random_case(3, "ranges")
+    program = program_of(case)
+    assert ax.show(program.axioms[0])
+    low, high = (program.cell(f'"{text}"^^<http://www.w3.org/2001/XMLSchema#double>') for text in ("50.5", "70.25"))
+    assert low == high
+
+
+def test_the_derived_selection_drops_no_event_that_has_a_class() -> None:
+    dropped = kept = 0
+    for kind in KINDS:
+        for seed in range(10):
+            case = random_case(seed, kind)
+            ontology = Ontology((*case.schema, *case.background))
+            for name in CLASSES[:3]:
+                program = compile_abstraction("one", ontology, [(name, name)])
+                selection, ladder = derive_selection(program), Ladder(program)
+                for event in case.events if ladder.consistent else ():
+                    facts = Facts.of(event)
+                    found = decided(Decisions(ladder, Signatures(program)), event)[0] or {}
+                    for individual, classes in found.items():
+                        if individual in program.fixed:
+                            continue
+                        keeps = selection.keeps(facts, individual)
+                        assert keeps or not classes, (kind, seed, name, individual)
+                        kept, dropped = kept + keeps, dropped + (not keeps)
+    assert dropped > kept / 10

@@ -1,0 +1,184 @@
+"""`--as abstraction` on the command line: what is output, what is shown, what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from thalweg import api
+from thalweg.cli import app
+
+CITY = """
+Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(
+  EquivalentClasses(:High ObjectIntersectionOf(ObjectSomeValuesFrom(:feature :MainRoad)
+    DataSomeValuesFrom(:value DatatypeRestriction(xsd:double xsd:minExclusive "0.5"^^xsd:double))))
+  SubObjectPropertyOf(ObjectPropertyChain(:observed :of) :feature)
+  SubClassOf(:MainRoad :Road) DisjointClasses(:Road :Sensor) SubClassOf(:Road :Place)
+)
+"""
+KNOWN = """@prefix : <http://ex.org/> .
+:level1 :of :road1 . :road1 a :MainRoad .
+"""
+EVENTS = """@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:g1 prov:generatedAtTime 5 . :g1 { :obs1 :observed :level1 ; :value "0.7"^^xsd:double }
+:g2 prov:generatedAtTime 5 . :g2 { :obs2 :observed :level1 ; :value "0.3"^^xsd:double }
+:g3 prov:generatedAtTime 7 . :g3 { :road1 a :Sensor }
+:g4 prov:generatedAtTime 8 . :g4 { :obs4 :observed :level1 ; :value "0.9"^^xsd:double }
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("city.ofn").write_text(CITY)
+    Path("city.ttl").write_text(KNOWN)
+    Path("events.trig").write_text(EVENTS)
+    return tmp_path
+
+
+def run(*arguments: str, stream: str = "events.trig") -> Result:
+    given = (
+        "run",
+        "city.ofn",
+        "--as",
+        "abstraction",
+        "--profile",
+        "dl",
+        "--background",
+        "city.ttl",
+        "--stream",
+        stream,
+    )
+    return CliRunner().invoke(app, [*given, *arguments])
+
+
+def lines(result: Result) -> list[str]:
+    assert result.exit_code == 0, result.output
+    return [line.replace("http://ex.org/", ":") for line in result.stdout.splitlines()]
+
+
+def test_the_classes_of_each_event_are_output_with_its_graph() -> None:
+    assert lines(run("--classes", ":High")) == [
+        '{"t":5,"event":"<:High>","from":5,"to":5,"individual":"<:obs1>","graph":"<:g1>"}',
+        '{"t":7,"inconsistent":[{"graph":"<:g3>"}]}',
+        '{"t":8,"event":"<:High>","from":8,"to":8,"individual":"<:obs4>","graph":"<:g4>"}',
+    ]
+
+
+def test_expressions_stand_where_classes_do() -> None:
+    asked = ":value some xsd:double[> 0.6, < 0.8] and (:observed some :of some :Road)"
+    (found, _) = lines(run("--classes", asked))
+    assert json.loads(found)["event"] == asked
+    assert json.loads(found)["individual"] == "<:obs1>"
+
+
+@pytest.mark.parametrize("name", ["events.nq", "events.jsonld", "events.trig"])
+def test_every_syntax_of_graphs_gives_the_same(name: str) -> None:
+    import pyoxigraph
+
+    formats = {".nq": pyoxigraph.RdfFormat.N_QUADS, ".jsonld": pyoxigraph.RdfFormat.JSON_LD}
+    if (format := formats.get(Path(name).suffix)) is not None:
+        quads = pyoxigraph.parse(EVENTS.encode(), pyoxigraph.RdfFormat.TRIG)
+        Path(name).write_bytes(pyoxigraph.serialize(quads, format=format))
+    assert lines(run("--classes", ":High", stream=name)) == lines(run("--classes", ":High"))
+
+
+def test_events_without_names_have_no_graph() -> None:
+    graph = "<http://ex.org/obs1> <http://ex.org/observed> <http://ex.org/level1> ; <http://ex.org/value> 7e-1 ."
+    Path("events.jsonl").write_text(json.dumps({"t": 3, "graph": graph}) + "\n")
+    assert lines(run("--classes", ":High", stream="events.jsonl")) == [
+        '{"t":3,"event":"<:High>","from":3,"to":3,"individual":"<:obs1>"}'
+    ]
+
+
+def test_a_report_says_what_decided() -> None:
+    assert run("--report", "report.json").exit_code == 0
+    report = json.loads(Path("report.json").read_text())
+    assert {name: report[name] for name in ("events", "inconsistent", "undecided", "hits", "misses")} == {
+        "events": 4,
+        "inconsistent": 1,
+        "undecided": 0,
+        "hits": 1,
+        "misses": 3,
+    }
+    assert set(report["decided"]) == {"rules"}
+    assert report["seconds"].keys() == {"rules"}
+
+
+def test_decimals_under_ranges_of_doubles_are_warned_about_once() -> None:
+    Path("events.trig").write_text(EVENTS.replace('"0.7"^^xsd:double', "0.7").replace('"0.9"^^xsd:double', "0.9"))
+    result = run("--classes", ":High")
+    assert lines(result) == ['{"t":7,"inconsistent":[{"graph":"<:g3>"}]}']
+    assert result.stderr.count("warning[W704]") == 1
+    assert 'write values as `"0.5"^^xsd:double`' in result.stderr
+
+
+def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
+    Path("city.ofn").write_text(CITY.replace("SubClassOf(:MainRoad :Road)", "FunctionalObjectProperty(:of)"))
+    Path("events.trig").write_text(EVENTS + ":g9 prov:generatedAtTime 9 . :g9 { :level1 :of :road9 }\n")
+    result = run("--classes", ":High", "--reasoner", "none")
+    assert lines(result)[-1] == '{"t":9,"undecided":[{"graph":"<:g9>"}]}'
+    assert "warning[W703]: 1 event is undecided" in result.stderr
+
+
+def test_a_run_goes_on_from_its_checkpoint() -> None:
+    whole = lines(run("--classes", ":High"))
+    first = run("--classes", ":High", "--checkpoint", "state", "--out", "out.jsonl")
+    assert first.exit_code == 0
+    assert [line.replace("http://ex.org/", ":") for line in Path("out.jsonl").read_text().splitlines()] == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--classes", ":Hihg"), "the ontology does not have the name"),
+        (("--classes", ":High and"), "expected"),
+        (("--emit", "intervals"), "`--emit` cannot be used"),
+        (("--window", "5"), "one event at a time"),
+        (("--runtime", "spark"), "runs in one process"),
+        (("--show", "p/1"), "use `--classes`"),
+        (("--memory", "32M"), "`--memory` cannot be used"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(arguments: tuple[str, ...], words: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code in (1, 2)
+    assert words in result.stderr.replace("\n", " ")
+
+
+def test_profile_and_task_need_each_other() -> None:
+    result = CliRunner().invoke(app, ["run", "city.ofn", "--profile", "dl", "--stream", "events.trig"])
+    assert (result.exit_code, "need each other" in result.stderr) == (2, True)
+
+
+def test_a_background_that_contradicts_is_rejected() -> None:
+    Path("city.ttl").write_text(KNOWN + ":road1 a :Sensor .")
+    result = run()
+    assert result.exit_code == 1
+    assert "error[E701]" in result.stderr
+    assert "DisjointClasses" in result.stderr
+
+
+def test_explain_shows_the_axioms_that_can_matter() -> None:
+    given = ("explain", "city.ofn", "--as", "abstraction", "--profile", "dl", "--classes", ":Road")
+    shown = CliRunner().invoke(app, given)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.splitlines()[0] == "1 class by 4 axioms that can matter, over 0 facts of the background"
+    data = json.loads(CliRunner().invoke(app, [*given, "--format", "json"]).stdout)
+    assert "SubClassOf(<http://ex.org/MainRoad> <http://ex.org/Road>)" in data["axioms"]
+    assert "<http://ex.org/Place>" not in data["reads"]
+    assert CliRunner().invoke(app, [*given, "--format", "svg"]).stdout.startswith("<svg")
+
+
+def test_the_same_from_python(folder: Path) -> None:
+    asked = api.OntologyOptions("dl", task="abstraction", classes=":High")
+    found = list(api.run(folder / "city.ofn", folder / "events.trig", background=folder / "city.ttl", ontology=asked))
+    assert [getattr(one, "individual", None) for one in found] == [
+        "<http://ex.org/obs1>",
+        None,
+        "<http://ex.org/obs4>",
+    ]
