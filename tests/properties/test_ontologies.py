@@ -28,7 +28,7 @@ from thalweg.model.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple,
 CLASSES = tuple(f"<{name}>" for name in "ABCD")
 PROPERTIES = ("<p>", "<q>", "<r>")
 INDIVIDUALS = ("<a>", "<b>", "<c>")
-LITERALS = ('"x"', "1", f'"1"^^<{XSD}byte>', f'"true"^^<{XSD}boolean>')
+LITERALS = ("x", "1", f'"1"^^<{XSD}byte>', f'"true"^^<{XSD}boolean>')
 NIL = f"<{RDF}nil>"
 WINDOW = 2
 
@@ -88,7 +88,7 @@ def axioms(draw: st.DrawFn, number: int) -> list[Triple]:
                     (owl("hasValue"), "1"),
                 ]
                 + [(owl("maxCardinality"), f'"{n}"^^<{XSD}nonNegativeInteger>') for n in "01"]
-                + [(owl("someValuesFrom"), owl("Thing")), (owl("hasValue"), '"x"')]
+                + [(owl("someValuesFrom"), owl("Thing")), (owl("hasValue"), "x")]
             )
         )
         described = [(node, TYPE, owl("Restriction")), (node, owl("onProperty"), this), (node, what, value)]
@@ -217,7 +217,7 @@ def chained(of: str, *parts: str) -> list[Triple]:
 INVERSE = ("<q>", owl("inverseOf"), "<p>")
 BYTE = f'"1"^^<{XSD}byte>'
 THROUGH_LITERALS = {
-    "inverse of inverse": ([INVERSE, ("<q>", owl("inverseOf"), "<r>")], [("<a>", "<r>", '"x"')]),
+    "inverse of inverse": ([INVERSE, ("<q>", owl("inverseOf"), "<r>")], [("<a>", "<r>", "x")]),
     "symmetric and transitive": (
         [("<p>", TYPE, owl("SymmetricProperty")), ("<p>", TYPE, owl("TransitiveProperty"))],
         [("<a>", "<p>", "1"), ("<b>", "<p>", BYTE)],
@@ -225,7 +225,7 @@ THROUGH_LITERALS = {
     "chain": ([INVERSE, *chained("<r>", "<p>", "<q>")], [("<a>", "<p>", "1"), ("<b>", "<p>", BYTE)]),
     "functional inverse": (
         [INVERSE, ("<q>", TYPE, owl("FunctionalProperty"))],
-        [("<a>", "<p>", '"x"'), ("<b>", "<p>", '"x"')],
+        [("<a>", "<p>", "x"), ("<b>", "<p>", "x")],
     ),
     "range and some": (
         [
@@ -233,7 +233,7 @@ THROUGH_LITERALS = {
             *restriction("_:n", "<p>", "someValuesFrom", "<C>"),
             ("_:n", rdfs("subClassOf"), "<D>"),
         ],
-        [("<a>", "<p>", '"x"')],
+        [("<a>", "<p>", "x")],
     ),
     "value of a value": (
         [
@@ -246,7 +246,7 @@ THROUGH_LITERALS = {
     ),
     "disjoint ranges": (
         [("<p>", rdfs("range"), "<C>"), ("<p>", rdfs("range"), "<D>"), ("<C>", owl("disjointWith"), "<D>")],
-        [("<a>", "<p>", '"x"')],
+        [("<a>", "<p>", "x")],
     ),
 }
 
