@@ -102,7 +102,7 @@ def said(query: Query, answer) -> Counter:
     return Counter(tuple(row.get(name) for name in query.columns) for row in data["bindings"])
 
 
-@settings(max_examples=150)
+@settings(max_examples=settings().max_examples // 2)
 @given(queries(), ticks)
 def test_a_run_gives_what_the_definition_gives(text, events):
     query, wrong = read_query(Source("q.rspql", text))
