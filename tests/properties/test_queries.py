@@ -18,6 +18,7 @@ from thalweg.model.dataset import Dataset
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import XSD, literal
+from thalweg.model.values import number_of
 from thalweg.parts.queries.compiled import CompiledQuery
 from thalweg.parts.queries.evaluator import Row
 from thalweg.parts.queries.per_window import answer_once
@@ -261,6 +262,14 @@ def read(text: str) -> Query:
     return query
 
 
+def by_value(rows: Counter[Row]) -> Counter[tuple[object, ...]]:
+    """Rows with numbers by their values, whatever their datatypes."""
+    found: Counter[tuple[object, ...]] = Counter()
+    for row, count in rows.items():
+        found[tuple(term if term is None else number_of(term) or term for term in row)] += count
+    return found
+
+
 @given(st.integers(0, 1 << 62).map(random_case))
 def test_rules_are_sparql(case: Case) -> None:
     query, reference = (read(alternatives(case.text, as_union)) for as_union in (False, True))
@@ -271,6 +280,9 @@ def test_rules_are_sparql(case: Case) -> None:
     compiled = CompiledQuery(query, lowered, case.background)
     compiled.begin(0)
     before: Counter[Row] = Counter()
+    found: Counter[Row] = Counter()
+    # Which of 2, 2.0 and 2e0 is the least is open.
+    is_open = "MIN(" in case.text or "MAX(" in case.text
     resumed = False
     for tick in range(LAST + 1):
         compiled.add(tick, batches(query, case, tick, compiled))
@@ -279,8 +291,12 @@ def test_rules_are_sparql(case: Case) -> None:
             continue
         expected = Counter(answer_once(reference, content, case.background))
         rows = compiled.evaluate(tick)
-        assert Counter(rows.begin) == expected - before
-        assert Counter(rows.end) == before - expected
+        if is_open:
+            found = found + Counter(rows.begin) - Counter(rows.end)
+            assert by_value(found) == by_value(expected)
+        else:
+            assert Counter(rows.begin) == expected - before
+            assert Counter(rows.end) == before - expected
         before = expected
         if tick >= case.resumed and not resumed:
             saved, resumed = compiled.snapshot(), True

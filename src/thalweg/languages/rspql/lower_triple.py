@@ -139,7 +139,7 @@ class TripleRules:
             return []
         predicate = Between(self._variable())
         triple = self._reading(graph, "triples", (subject, predicate, thing))
-        tests = (Comparison("!==", Variable(str(predicate)), Constant(term_of(each))) for each in path.args)
+        tests = (Comparison("!==", Variable(str(predicate)), Constant(f"<{each}>")) for each in path.args)
         return [triple.also(*tests)]
 
     # Names ------------------------------------------------------------------------------------------------------------

@@ -139,7 +139,8 @@ class CompiledQuery:
         """The facts of a graph of the background; the default graph may be several."""
         named = {rdf_name(each): facts for each, facts in self._background.named}
         if name is not None:
-            return named.get(name, ())
+            is_seen = self._query.named is None or name in map(rdf_name, self._query.named)
+            return named.get(name, ()) if is_seen else ()
         if self._query.default is None:
             return self._background.default
         return (fact for each in self._query.default for fact in named.get(rdf_name(each), ()))
