@@ -101,14 +101,18 @@ def asked(expression: Any, bound: frozenset[str]) -> Asked:
     Asked(text='("30"^^<http://www.w3.org/2001/XMLSchema#integer> < ?v)', known=('v',), bound=('>', '30'))
     """
     known = tuple(sorted(variables(expression) & bound))
-    return Asked(spelled(expression), known, _bound(expression) if len(known) == 1 else None)
+    return Asked(spelled(expression), known, _bound(expression, known))
 
 
-def _bound(expression: Any) -> tuple[str, str] | None:
-    """The operator and the number of `?x < 30`."""
+def _bound(expression: Any, known: tuple[str, ...]) -> tuple[str, str] | None:
+    """The operator and the number of `?x < 30`; for `?x < ?y` the first of the known ones is compared with `?`."""
     if kind(expression) != "RelationalExpression" or expression.op not in _MIRRORED:
         return None
     left, right = expression.expr, expression.other
+    if kind(left) == kind(right) == "Variable" and len(known) == 2:
+        return (str(expression.op) if str(left) == known[0] else _MIRRORED[expression.op]), "?"
+    if len(known) != 1:
+        return None
     if kind(left) == "Variable" and _is_number(right):
         return str(expression.op), term_of(right)
     if kind(right) == "Variable" and _is_number(left):

@@ -26,9 +26,10 @@ Graph = int | str | None
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A SPARQL expression, the variables that it is asked for, and where it is `?x < 30`, the operator and number.
+    """A SPARQL expression, and the variables that it is asked for; others are unbound when it is asked.
 
-    Variables of the expression that are not `known` are unbound when it is asked.
+    Where it is `?x < 30`, `bound` has the operator and the number; where it is `?x < ?y`, the operator as it stands
+    between the `known` variables in their order, and a question mark.
     """
 
     text: str

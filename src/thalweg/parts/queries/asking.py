@@ -54,7 +54,9 @@ class Asking:
         if asked.bound is None or not len(rows):
             true: NDArray[np.bool_] = self._answered(asked, rows, False) == _TRUE
             return true
-        found, decided = _compared(rows[:, 0], *asked.bound, self._dictionary)
+        operator, number = asked.bound
+        others = rows[:, 1] if number == "?" else np.array([self._dictionary.code(number)])
+        found, decided = _compared(rows[:, 0], operator, others)
         if not decided.all():
             found[~decided] = self._answered(asked, rows[~decided], False) == _TRUE
         return found
@@ -167,27 +169,26 @@ def _as_values(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> str:
     return f"VALUES ({' '.join(f'?{name}' for name in ('row__', *names))}) {{ {lines} }}"
 
 
-def _compared(
-    words: Words, operator: str, number: str, dictionary: Dictionary
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether plain numbers satisfy a comparison, and which words are plain numbers of a size that makes it exact.
+def _compared(words: Words, operator: str, others: Words) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether plain numbers satisfy a comparison, and which pairs are plain numbers of a size that makes it exact.
 
     >>> words = Dictionary()
     >>> rows = np.array([words.code(term) for term in ("29.5", "31", "a")])
-    >>> [one.tolist() for one in _compared(rows, ">", "30", words)]
+    >>> [one.tolist() for one in _compared(rows, ">", np.array([words.code("30")]))]
     [[False, True, False], [True, True, False]]
     """
-    whole, _, fraction = number.partition(".")
-    # Both sides are multiplied by the same power of ten.
-    limit = int(whole + fraction) * 10 ** (_PLACES - len(fraction)) if len(fraction) <= _PLACES else 10**30
+    (left, first), (right, second) = map(_scaled, (words, others))
+    decided = first & second
+    return _COMPARE[operator](left, right) & decided, decided
+
+
+def _scaled(words: Words) -> tuple[Words, NDArray[np.bool_]]:
+    """Numbers multiplied by the same power of ten, and which words are numbers for which that is exact."""
     integers, decimals = words & 3 == 1, words & 3 == 2
     mantissas = np.where(integers, words >> 2, words >> 8)
     places = np.where(decimals, words >> 2 & 63, 0)
-    decided = (integers | decimals) & (np.abs(mantissas) < _SMALL) & (places <= _PLACES) & (abs(limit) < 1 << 62)
-    if not decided.any():
-        return np.zeros(len(words), dtype=bool), decided
-    scaled = np.where(decided, mantissas, 0) * 10 ** (_PLACES - np.where(decided, places, 0))
-    return _COMPARE[operator](scaled, limit) & decided, decided
+    exact = (integers | decimals) & (np.abs(mantissas) < _SMALL) & (places <= _PLACES)
+    return np.where(exact, mantissas, 0) * 10 ** (_PLACES - np.where(exact, places, 0)), exact
 
 
 _COMPARE: Final = {
