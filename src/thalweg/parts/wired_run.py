@@ -26,8 +26,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.passed_on import Arrivals, Heard, Union
 from thalweg.parts.member import MemberAtWork, Output
+from thalweg.parts.passed_on import Arrivals, Heard, Union
 from thalweg.parts.rule_layer import RuleLayer
 from thalweg.planning.wire_parts import BEFORE, Link, Ports
 from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, TextDelta

@@ -22,8 +22,8 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.held import HeldWindows
 from thalweg.parts.answer_sets.windowed import Connected, Windowed
-from thalweg.parts.passed_on import Heard
 from thalweg.parts.member import Output
+from thalweg.parts.passed_on import Heard
 from thalweg.runtimes.emit import Solution
 
 Rows = NDArray[np.int64]
