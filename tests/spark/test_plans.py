@@ -50,6 +50,28 @@ def test_a_plan_of_rules_queries_and_answer_sets(tmp_path: Path) -> None:
     assert len(alone) > 100
 
 
+SPLIT = """PREFIX : <http://ex/>
+REGISTER ISTREAM :pairs AS SELECT ?r ?v ?w FROM NAMED WINDOW :w ON STREAM :readings [RANGE 5s, SLIDE 2s]
+WHERE { WINDOW :w { ?r :speed ?v . ?r :load ?w FILTER(?v > 20) FILTER NOT EXISTS { ?r a :Closed } } }"""
+
+
+def test_a_query_that_is_split(tmp_path: Path) -> None:
+    random = Random(2)
+    (tmp_path / "pairs.rspql").write_text(SPLIT)
+    with (tmp_path / "readings.facts").open("w") as file:
+        for tick in range(80):
+            road = f"<http://ex/r{random.randrange(9)}>"
+            fact = random.choice(
+                (f"speed>({road},{random.randrange(60)})", f"load>({road},{tick})", f"Closed>({road})")
+            )
+            file.write(f"<http://ex/{fact} at {tick}.\n")
+    part = api.load_part([tmp_path / "pairs.rspql"], report=lambda _: None)
+    assert len(part.explain(2).as_data()["stages"]) == 2
+    alone, spread = both(part, tmp_path / "readings.facts", api.Timing(), tmp_path)
+    assert spread == alone
+    assert len(alone) > 10
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not CSRBENCH.exists(), reason="CSRBench is not here")
 def test_csrbench(tmp_path: Path) -> None:

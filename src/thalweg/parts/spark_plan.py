@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -77,17 +77,13 @@ class PlanJob(Job):
         return Context(settings, self.clock, report, saves=True, **streams)  # type: ignore[arg-type]
 
 
-def in_one_bucket(
-    part: Part,
-    context: Context,
-    partitions: int,
-    look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
-    summary: Summary = lambda: (),
-) -> SparkWork:
-    """A part on Spark as it is: with all that it reads in one bucket."""
-    # What a worker would refuse is refused here.
+J = TypeVar("J", bound=PlanJob)
+
+
+def plan_job(kind: type[J], part: Part, context: Context, partitions: int, **more: Any) -> J:
+    """A job for a part in a run; what a worker would refuse is refused here."""
     part.start(context).close()
-    job = PlanJob(
+    return kind(
         Program(),
         replace(context.settings, emit=BLOCKS),
         partitions,
@@ -97,7 +93,19 @@ def in_one_bucket(
         emit=context.settings.emit,
         streams=context.streams,
         names_streams=context.names_streams,
+        **more,
     )
+
+
+def in_one_bucket(
+    part: Part,
+    context: Context,
+    partitions: int,
+    look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
+    summary: Summary = lambda: (),
+) -> SparkWork:
+    """A part on Spark as it is: with all that it reads in one bucket."""
+    job = plan_job(PlanJob, part, context, partitions)
     return SparkWork(job, PlanWorker, combine=blocks_of(context), look=look, summary=summary)
 
 

@@ -103,7 +103,6 @@ class ContinuousQuery:
         from thalweg.parts.spark_plan import in_one_bucket
 
         if isinstance(split(self.query, self.background), Split):
-            self.start(context).close()
             return spread_query(self, self.query, self.background, context, partitions)
         return in_one_bucket(self, context, partitions)
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
-from uuid import uuid4
 from zlib import crc32
 
 import numpy as np
@@ -34,7 +33,7 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.saved_rows import load_rows, save_rows
 from thalweg.model.time import FOREVER
-from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.parts.part import Context, Evaluation, Part, SparkWork
 from thalweg.parts.queries.asking import Asking
 from thalweg.parts.queries.compiled import WaitingFacts, graph_of
 from thalweg.parts.queries.continuous import Continuous
@@ -44,7 +43,7 @@ from thalweg.parts.queries.solutions import Solutions, solutions
 from thalweg.parts.queries.stored_words import StoredWords
 from thalweg.parts.queries.streams_read import StreamsRead
 from thalweg.parts.queries.tail import RowCounter
-from thalweg.parts.spark_plan import BLOCKS, PlanJob, PlanWorker, blocks_of
+from thalweg.parts.spark_plan import PlanJob, PlanWorker, blocks_of, plan_job
 from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.inbox import Inbox, Run
@@ -92,9 +91,7 @@ def split(query: Query, background: Dataset) -> Split | str:
 
 def _argument(needed: Input, column: int | None) -> int | None:
     """The argument of facts in a column of an input; None where it may be the predicate, or every bucket needs all."""
-    if column == 0 or column is None:
-        return column if column == 0 else None
-    return column if isinstance(needed.takes, Predicate) else None
+    return column if column == 0 or isinstance(needed.takes, Predicate) else None
 
 
 @dataclass(frozen=True)
@@ -146,21 +143,9 @@ def _takes(needed: Input, signature: Predicate) -> bool:
     return signature.arity == 1 or (signature.arity == 2 and (needed.takes == "triples" or signature.name == RDF_TYPE))
 
 
-def spread_query(part: Any, query: Query, background: Dataset, context: Context, partitions: int) -> SparkWork:
+def spread_query(part: Part, query: Query, background: Dataset, context: Context, partitions: int) -> SparkWork:
     """A query that can be split, on Spark."""
-    job = QueryJob(
-        Program(),
-        replace(context.settings, emit=BLOCKS),
-        partitions,
-        name=uuid4().hex,
-        part=part,
-        clock=context.clock,
-        emit=context.settings.emit,
-        streams=context.streams,
-        names_streams=context.names_streams,
-        query=query,
-        background=background,
-    )
+    job = plan_job(QueryJob, part, context, partitions, query=query, background=background)
     return SparkWork(job, query_worker, combine=blocks_of(context))
 
 
