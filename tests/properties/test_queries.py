@@ -183,6 +183,13 @@ class Group:
             return one(draw, "VALUES ?x { :a :b :b }", "VALUES (?x ?v) { (:a 1) (:b 2) (:a UNDEF) }", "VALUES ?y { 1 }")
         if kind == "select":
             names = " ".join(some(draw, seen(inner), 2))
+            if often(draw, 40):
+                self.made += 1
+                function = one(draw, "COUNT", "COUNT", "SUM", "MIN", "AVG")
+                by = names if often(draw, 70) else " ".join(seen(inner)[:2])
+                value = f"({function}({one(draw, *seen(inner))}) AS ?n{self.made})"
+                keys = f"{names} {value}" if by == names else value
+                return f"{{ SELECT {keys} {{ {inner} }} GROUP BY {by} }}"
             return f"{{ SELECT {one(draw, 'DISTINCT', '')} {names} {{ {inner} }} }}"
         return f"WINDOW {one(draw, *self.windows)} {{ {self(depth - 1, True).replace('_:i', '[]')} }}"
 

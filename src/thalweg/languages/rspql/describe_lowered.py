@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from thalweg.languages.rspql.lowered import Aggregation, LoweredQuery, Step
+from thalweg.languages.rspql.lowered import Aggregation, Grouped, LoweredQuery, Step
 
 
 def describe(query: LoweredQuery) -> tuple[str, ...]:
@@ -19,28 +19,35 @@ def _sentences(query: LoweredQuery) -> Iterator[str]:
                 yield f"`{each.signature.name}` has only facts with {asked.text}: SPARQL is asked once for each term"
     for sieve in query.sieves:
         targets = " and ".join(f"`{target.name}`" for target, _ in sieve.targets)
-        for step in sieve.answer.steps:
-            yield f"rows of `{sieve.answer.signature.name}` are rows of {targets} after {_step(step)}"
+        sources = " and ".join(f"`{answer.signature.name}`" for answer in sieve.answers)
+        for step in (step for answer in sieve.answers for step in answer.steps):
+            yield f"rows of {sources} are rows of {targets} after {_step(step)}"
+        if sieve.grouped is not None:
+            yield from _groups(sieve.grouped, f"groups of {sources} are rows of {targets}: ")
     for answer in query.answers:
         for step in answer.steps:
             yield f"rows of `{answer.signature.name}` go through {_step(step)}"
-    grouped = query.tail.grouped
-    if grouped is not None:
-        keys = " ".join(f"?{key}" for key in grouped.keys)
-        functions = ", ".join(_function(each) for each in grouped.aggregations if each.function != "key")
-        where = f"for each {keys}" if keys else "over all rows"
-        yield f"{functions} {where}: only groups that have changed are worked out again"
-        for step in grouped.steps:
-            if not step.asked.text.startswith("?"):
-                yield f"groups go through {_step(step)}"
+    if query.tail.grouped is not None:
+        yield from _groups(query.tail.grouped, "")
     if query.tail.distinct:
         yield "DISTINCT: rows are counted, and shown once"
 
 
+def _groups(grouped: Grouped, before: str) -> Iterator[str]:
+    keys = " ".join(f"?{key}" for key in grouped.keys)
+    functions = ", ".join(_function(each) for each in grouped.aggregations if each.function != "key")
+    where = f"for each {keys}" if keys else "over all rows"
+    yield f"{before}{functions} {where}; only groups that have changed are worked out again"
+    for step in grouped.steps:
+        if not step.asked.text.startswith("?"):
+            yield f"groups go through {_step(step)}"
+
+
 def _step(step: Step) -> str:
-    if step.into is None:
-        return f"FILTER{step.asked.text}, asked of SPARQL once for each combination of terms"
-    return f"BIND({step.asked.text} AS ?{step.into}), asked of SPARQL once for each combination of terms"
+    asked = "asked of SPARQL once for each combination of terms"
+    if step.into is not None:
+        return f"BIND({step.asked.text} AS ?{step.into}), {asked}"
+    return f"FILTER{step.asked.text}, {asked}{' that are not numbers' if step.asked.bound else ''}"
 
 
 def _function(each: Aggregation) -> str:

@@ -11,13 +11,12 @@ from typing import Any
 
 from thalweg.diagnostics import Span
 from thalweg.languages.rspql.alternative import Alternative, renamed
-from thalweg.languages.rspql.lower_expression import UnsteadyError, asked, kind, spelled, variables
+from thalweg.languages.rspql.lower_expression import kind
+from thalweg.languages.rspql.lower_groups import aggregates_of, grouped
 from thalweg.languages.rspql.lower_pattern import PatternRules
-from thalweg.languages.rspql.lowered import Aggregation, Answer, Grouped, LoweredQuery, Obstacle, Step, Tail
+from thalweg.languages.rspql.lowered import Answer, LoweredQuery, Obstacle, Tail
 from thalweg.languages.rspql.query import Query
 from thalweg.model.rdf import named
-
-_AGGREGATES = ("Count", "Sum", "Min", "Max", "Avg")
 
 
 def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[Obstacle, ...]:
@@ -62,9 +61,8 @@ class _Lowering:
             node, distinct = node.p, True
         node = node.p if kind(node) == "Project" else node
         node = node.p if kind(node) == "OrderBy" else node
-        group = _group(node)
-        if group is not None:
-            return self._grouped(node, group, distinct)
+        if aggregates_of(node) is not None:
+            return self._grouped(node, distinct)
         found = self._rules.pattern(node, None)
         if kind(top) == "AskQuery":
             return self._asked(found)
@@ -86,63 +84,11 @@ class _Lowering:
         hidden = [renamed(each, {}, frozenset()) for each in found]
         return [self._rules.answer(each) for each in self._rules.distinct(hidden)], Tail()
 
-    # Groups ---------------------------------------------------------------------------------------------------------
-
-    def _grouped(self, node: Any, join: Any, distinct: bool) -> tuple[list[Answer], Tail]:
-        group = join.p
-        found = self._rules.pattern(group.p, None)
-        keys = []
-        for number, key in enumerate(group.expr or ()):
-            if kind(key) != "Variable":
-                name = f"key{number}__"
-                found, key = self._rules.extend(found, key, name), name
-            keys.append(str(key))
-        aggregations = [made for each in join.A if (made := self._aggregation(each, keys)) is not None]
-        bound = {*keys, *(each.into for each in aggregations)}
-        steps: list[Step] = []
-        for above in reversed(list(_above(node))):
-            try:
-                test = asked(above.expr, frozenset(bound))
-            except UnsteadyError as unsteady:
-                self._obstacle(f"{unsteady} cannot be worked out for groups alone", str(unsteady))
-                continue
-            into = str(above.var) if kind(above) == "Extend" else None
-            steps.append(Step(test, into))
-            bound |= {into} if into else set()
-        if "*" in (each.argument for each in aggregations if each.distinct):
-            self._obstacle("COUNT(DISTINCT *) needs every variable of a solution", "COUNT")
-        answers = [self._rules.answer(each) for each in found]
-        grouped = Grouped(tuple(keys), tuple(aggregations), tuple(steps), group.expr is None)
-        return answers, Tail(self._query.columns, distinct, grouped)
-
-    def _aggregation(self, node: Any, keys: list[str]) -> Aggregation | None:
-        function, into = kind(node).removeprefix("Aggregate_"), str(node.res)
-        if function == "Sample" and str(node.vars) in keys:
-            return Aggregation("key", str(node.vars), (), False, into)
-        if function not in _AGGREGATES:
-            self._obstacle(f"the value of {function.upper()} depends on the order of the rows", function)
-            return None
-        if node.vars == "*":
-            return Aggregation(function.upper(), "*", (), bool(node.distinct), into)
-        try:
-            text = spelled(node.vars)
-        except UnsteadyError as unsteady:
-            self._obstacle(f"{unsteady} is not decided by its arguments alone", str(unsteady))
-            return None
-        return Aggregation(function.upper(), text, tuple(sorted(variables(node.vars))), bool(node.distinct), into)
-
-
-def _group(node: Any) -> Any:
-    """The aggregates of a query, below HAVING and the expressions of SELECT."""
-    while kind(node) in ("Extend", "Filter"):
-        node = node.p
-    return node if kind(node) == "AggregateJoin" else None
-
-
-def _above(node: Any) -> Any:
-    while kind(node) in ("Extend", "Filter"):
-        yield node
-        node = node.p
+    def _grouped(self, node: Any, distinct: bool) -> tuple[list[Answer], Tail]:
+        rules = self._rules
+        found = rules.pattern(aggregates_of(node).p.p, None)
+        found, groups = grouped(node, found, rules.extend, self._obstacle)
+        return [rules.answer(each) for each in found], Tail(self._query.columns, distinct, groups)
 
 
 def _place(query: Query, keyword: str) -> Span:

@@ -30,6 +30,7 @@ from thalweg.languages.rspql.lower_expression import (
     term_of,
     variables,
 )
+from thalweg.languages.rspql.lower_groups import aggregates_of, certain_names, grouped
 from thalweg.languages.rspql.lower_triple import Alternatives, TripleRules
 from thalweg.languages.rspql.lowered import Answer, Asked, Graph, Sieve, Step
 from thalweg.model.fact import Fact
@@ -295,16 +296,15 @@ class PatternRules(TripleRules):
         if len(made) > _MOST_MADE:
             self._obstacle(f"more than {_MOST_MADE} variables of BIND are used together", "BIND")
             return []
-        answer = self.answer(each)
-        subsets = [frozenset(some) for size in range(len(made), -1, -1) for some in combinations(made, size)]
+        answers = (self.answer(each),)
         targets, found = [], []
-        for some in subsets:
-            columns = (*each.columns, *sorted(some))
+        for some in _subsets(made):
+            columns = (*each.columns, *some)
             name = self._fresh("sieved")
             targets.append((interned(name, len(columns)), columns))
             atom = Now(Atom(name, tuple(map(Variable, columns))))
-            found.append(Alternative((atom,), each.names | some, each.witnesses, each.constants))
-        self.sieves.append(Sieve(answer, tuple(targets)))
+            found.append(Alternative((atom,), each.names.union(some), each.witnesses, each.constants))
+        self.sieves.append(Sieve(answers, tuple(targets), tuple(made)))
         return found
 
     def answer(self, each: Alternative, columns: tuple[str, ...] | None = None, name: str | None = None) -> Answer:
@@ -336,12 +336,35 @@ class PatternRules(TripleRules):
             self._obstacle("a sub-select with LIMIT, OFFSET or REDUCED cannot be written as rules", "LIMIT")
             return []
         kept = frozenset(map(str, inside.PV))
-        found = []
-        for some in self.pattern(inside.p, graph):
-            for each in self._settled(some):
+        if aggregates_of(inside.p) is not None:
+            found = self._grouped(inside.p, kept, graph)
+        else:
+            found = []
+            for each in (one for some in self.pattern(inside.p, graph) for one in self._settled(some)):
                 others = {name: self._variable() for name in (each.names | each.witnesses) - kept}
                 found.append(renamed(each, others, kept))
-        return self.distinct(found) if distinct else found
+        return self.distinct([renamed(each, {}, kept) for each in found]) if distinct else found
+
+    def _grouped(self, node: Any, kept: frozenset[str], graph: Graph) -> Alternatives:
+        """The groups of a sub-select; keys that it does not select count."""
+        solved = self.pattern(aggregates_of(node).p.p, graph)
+        solved, groups = grouped(node, solved, self.extend, self._obstacle)
+        certain = certain_names(groups, solved)
+        bound = {*groups.keys, *(each.into for each in (*groups.aggregations, *groups.steps) if each.into)}
+        loose = sorted((kept & bound) - certain)
+        if len(loose) > _MOST_MADE:
+            self._obstacle(f"more than {_MOST_MADE} variables of a sub-select may be unbound", "GROUP")
+            return []
+        hidden = [key for key in groups.keys if key not in kept]
+        targets, found = [], []
+        for some in _subsets(loose):
+            shown = (*sorted(kept & certain), *some)
+            name, witnesses = self._fresh("sieved"), [self._variable() for _ in hidden]
+            targets.append((interned(name, len(shown) + len(hidden)), (*shown, *hidden)))
+            atom = Now(Atom(name, tuple(map(Variable, (*shown, *witnesses)))))
+            found.append(Alternative((atom,), frozenset(shown), frozenset(witnesses)))
+        self.sieves.append(Sieve(tuple(map(self.answer, solved)), tuple(targets), tuple(loose), groups))
+        return found
 
     def distinct(self, found: Alternatives) -> Alternatives:
         """One predicate for all alternatives that bind the same variables."""
@@ -375,6 +398,15 @@ class PatternRules(TripleRules):
         return found
 
 
+def _subsets(names: list[str]) -> list[tuple[str, ...]]:
+    """All sets of some names, the largest first.
+
+    >>> _subsets(["a", "b"])
+    [('a', 'b'), ('a',), ('b',), ()]
+    """
+    return [some for size in range(len(names), -1, -1) for some in combinations(names, size)]
+
+
 def _as_exists(condition: Any) -> tuple[bool, Any]:
     """Whether a pattern must exist, and which; None where the condition is about values."""
     positive = True
@@ -406,6 +438,5 @@ def _is_plain(node: Any) -> bool:
 
 _CALLED: Final = {
     "ServiceGraphPattern": ("SERVICE", "SERVICE"),
-    "AggregateJoin": ("a sub-select with aggregates", "GROUP"),
     "Slice": ("LIMIT", "LIMIT"),
 }

@@ -70,17 +70,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Sieve:
-    """The rows of an answer after its steps, as facts for other rules: one predicate for each set of bound variables.
-
-    Each target has the variables of its columns.
-    """
-
-    answer: Answer
-    targets: tuple[tuple[Predicate, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Aggregation:
     """`function(argument)` bound `into` a variable; without an argument all solutions are counted."""
 
@@ -99,6 +88,19 @@ class Grouped:
     aggregations: tuple[Aggregation, ...]
     steps: tuple[Step, ...]
     always: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """The solutions of answers, or of their groups, as facts for other rules.
+
+    There is one target for each set of `loose` variables that may be bound, with the variables of its columns.
+    """
+
+    answers: tuple[Answer, ...]
+    targets: tuple[tuple[Predicate, tuple[str, ...]], ...]
+    loose: tuple[str, ...] = ()
+    grouped: Grouped | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from thalweg.parts.queries.per_window import Report, Triples
 from thalweg.parts.queries.query_stages import stages_of
 from thalweg.parts.queries.solutions import Solutions, net, solutions
 from thalweg.parts.queries.stored_words import StoredWords
-from thalweg.parts.queries.tail import RowCounter
+from thalweg.parts.queries.tail import Groups, RowCounter
 from thalweg.runtimes.rule_engine import RuleEngine
 
 _NOTHING: Final = Dataset()
@@ -56,6 +56,11 @@ class CompiledQuery:
         self._known = StoredWords(self.dictionary)
         self._stages = stages_of(lowered)
         self._engines = [RuleEngine(stage.program, dictionary=self.dictionary) for stage in self._stages]
+        self._groups = {
+            sieve: Groups(sieve.grouped, self.dictionary, self._asking)
+            for sieve in lowered.sieves
+            if sieve.grouped is not None
+        }
         self._rows = RowCounter(lowered, self.dictionary, self._asking)
         self._windows = [
             WaitingFacts([each for each in lowered.inputs if each.graph == number])
@@ -99,9 +104,13 @@ class CompiledQuery:
             for name in stage.outputs:
                 changes[name] = _of_relation(engine, name, deltas)
             for sieve in stage.sieves:
-                changes |= self._sieved(sieve, changes[sieve.answer.signature])
+                changes |= self._sieved(sieve, *self._answered(sieve.answers, changes))
+        return self._answered(self._lowered.answers, changes)
+
+    def _answered(self, answers: Iterable[Answer], changes: Changes) -> tuple[list[Solutions], list[Solutions]]:
+        """The solutions of answers that begin and end."""
         begun, ended = [], []
-        for answer in self._lowered.answers:
+        for answer in answers:
             came, went = changes[answer.signature]
             begun.append(self._solutions(answer, came))
             ended.append(self._solutions(answer, went))
@@ -110,14 +119,18 @@ class CompiledQuery:
     def _solutions(self, answer: Answer, rows: Words) -> Solutions:
         return solutions(answer, rows, self.dictionary, self._asking)
 
-    def _sieved(self, sieve: Sieve, change: tuple[Words, Words]) -> Changes:
+    def _sieved(self, sieve: Sieve, begun: list[Solutions], ended: list[Solutions]) -> Changes:
         """What passes a sieve, by the variables that are bound."""
-        found = [self._solutions(sieve.answer, rows) for rows in change]
-        made = {step.into for step in sieve.answer.steps if step.into}
-        parts: Changes = {}
-        for target, columns in sieve.targets:
-            parts[target] = tuple(_bound_rows(each, columns, made) for each in found)  # type: ignore[assignment]
-        return parts
+        if sieve in self._groups:
+            plus, minus = self._groups[sieve].change(begun, ended)
+            begun, ended = [plus], [minus]
+        return {
+            target: (
+                np.concatenate([_none(target), *(_bound_rows(each, columns, sieve.loose) for each in begun)]),
+                np.concatenate([_none(target), *(_bound_rows(each, columns, sieve.loose) for each in ended)]),
+            )
+            for target, columns in sieve.targets
+        }
 
     # What is fed ----------------------------------------------------------------------------------------------------
 
@@ -156,7 +169,9 @@ class CompiledQuery:
             for words in batch.rows.values()
         ]
         engines = [engine.words_in_use() for engine in self._engines]
-        return np.concatenate([*engines, self._rows.words_in_use(), np.array(self._held, dtype=np.int64), *waiting])
+        groups = [word for each in self._groups.values() for word in each.words()]
+        held = np.array([*self._held, *groups], dtype=np.int64)
+        return np.concatenate([*engines, self._rows.words_in_use(), held, *waiting])
 
     def snapshot(self) -> bytes:
         waiting = [save_batches(window.waiting, self.dictionary) for window in self._windows]
@@ -172,15 +187,19 @@ class CompiledQuery:
             if saved:
                 engine.resume(saved)
         if self._engines[0].now is not None:
-            # Rows that were output before are counted, and not output again.
-            self._rows.changed([self._solutions(answer, rows) for answer, rows in self._standing()], [])
+            # What was found before is counted, and not output again.
+            for sieve, groups in self._groups.items():
+                groups.change(self._standing(sieve.answers), [])
+            self._rows.changed(self._standing(self._lowered.answers), [])
 
-    def _standing(self) -> Iterator[tuple[Answer, Words]]:
-        """The rows of all answers that hold now."""
+    def _standing(self, answers: Iterable[Answer]) -> list[Solutions]:
+        """The solutions of answers that hold now."""
         listed = [engine.listing().rows for engine in self._engines]
-        for answer in self._lowered.answers:
-            none = np.zeros((0, answer.signature.arity), dtype=np.int64)
-            yield answer, next((rows[answer.signature] for rows in listed if answer.signature in rows), none)
+        rows = (
+            (answer, next((rows[answer.signature] for rows in listed if answer.signature in rows), None))
+            for answer in answers
+        )
+        return [self._solutions(answer, _none(answer.signature) if some is None else some) for answer, some in rows]
 
 
 def graph_of(query: Query, background: Dataset, name: str | None) -> Iterable[Fact]:
@@ -231,17 +250,21 @@ def _of_relation(engine: RuleEngine, name: Predicate, deltas: Sequence[Delta]) -
     parts = [delta.columns(relation)[:2] for delta in deltas]
     if len(parts) == 1:
         return parts[0]
-    nothing = np.zeros((0, name.arity), dtype=np.int64)
     return net(
-        np.concatenate([nothing, *(begun for begun, _ in parts)]),
-        np.concatenate([nothing, *(ended for _, ended in parts)]),
+        np.concatenate([_none(name), *(begun for begun, _ in parts)]),
+        np.concatenate([_none(name), *(ended for _, ended in parts)]),
     )
 
 
-def _bound_rows(found: Solutions, columns: Sequence[str], made: set[str]) -> Words:
-    """The rows in which just the variables of some columns are bound, of those that steps bind."""
+def _none(name: Predicate) -> Words:
+    """No rows of a predicate."""
+    return np.zeros((0, name.arity), dtype=np.int64)
+
+
+def _bound_rows(found: Solutions, columns: Sequence[str], loose: Iterable[str]) -> Words:
+    """The rows in which just the variables of some columns are bound, of those that may be unbound."""
     which = np.ones(found.size, dtype=bool)
-    for name in made:
+    for name in loose:
         bound = found.matrix((name,))[:, 0] != UNBOUND
         which &= bound if name in columns else ~bound
     return found.matrix(columns)[which]

@@ -4,7 +4,7 @@ Most queries are one program. A sieve asks SPARQL about rows of rules, and other
 the next program, which is given what began and ended of the rows that it reads.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from thalweg.ir.nodes import Hints, Interface, Not, Now, Program, Rule
@@ -27,7 +27,7 @@ def stages_of(query: LoweredQuery) -> tuple[Stage, ...]:
     """The programs of a query in their order."""
     levels = _levels(query)
     last = max((levels[rule.head.signature] for rule in query.rules), default=0)
-    answers = {answer.signature for answer in query.answers} | {sieve.answer.signature for sieve in query.sieves}
+    answers = {answer.signature for each in (query, *query.sieves) for answer in each.answers}
     made = []
     for level in range(last + 1):
         rules = [rule for rule in query.rules if levels[rule.head.signature] == level]
@@ -45,7 +45,7 @@ def stages_of(query: LoweredQuery) -> tuple[Stage, ...]:
             Interface(outputs=frozenset(outputs), imports=lasting | {(name, False) for name in imports}),
             hints=Hints(irrevocable=lasting),
         )
-        sieves = tuple(each for each in query.sieves if levels[each.answer.signature] == level)
+        sieves = tuple(each for each in query.sieves if _level(each, levels) == level)
         made.append(Stage(program, inputs, imports, outputs, sieves))
     return tuple(made)
 
@@ -63,10 +63,15 @@ def _levels(query: LoweredQuery) -> dict[Predicate, int]:
                 levels[rule.head.signature], changed = level, True
         for sieve in query.sieves:
             for target, _ in sieve.targets:
-                level = levels[sieve.answer.signature] + 1
+                level = _level(sieve, levels) + 1
                 if level > levels.get(target, 0):
                     levels[target], changed = level, True
     return levels
+
+
+def _level(sieve: Sieve, levels: Mapping[Predicate, int]) -> int:
+    """Behind which program a sieve stands."""
+    return max((levels[answer.signature] for answer in sieve.answers), default=0)
 
 
 def _read(rules: Iterable[Rule]) -> Iterable[Predicate]:
