@@ -28,7 +28,7 @@ LITERAL: Final = 2
 EQUAL: Final = 3
 DIFFERENT: Final = 4
 MOST_KEPT: Final = 100_000
-_MOST_CODES: Final = 200_000
+_MOST_CODES: Final = 65_536
 
 
 Key = tuple[Hashable, ...]

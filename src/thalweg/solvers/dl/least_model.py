@@ -53,11 +53,12 @@ class Rules:
             self.edge_limits[most.role].append(most)
             if most.filler != EVERYTHING:
                 self.filler_limits[most.filler].append(most)
-        tables: tuple[dict[int, Any], ...]
-        tables = (self.clauses, self.clashes, self.neighbours, self.gives, self.gives_literal, self.class_ranges)
-        tables += (self.choices, self.limits, self.filler_limits)
-        known = {of for table in tables for of in table}
-        self.of_class = {of: ClassRules(*(table.get(of, []) for table in tables)) for of in known}
+        tables: list[dict[int, Any]] = [self.clauses, self.clashes, self.neighbours, self.gives, self.gives_literal]
+        tables += [self.class_ranges, self.choices, self.limits, self.filler_limits]
+        self.of_class = dict[int, ClassRules]()
+        for of in {of for table in tables for of in table}:
+            rows: list[Any] = [table.get(of, []) for table in tables]
+            self.of_class[of] = ClassRules(*rows)
 
     def _index_clauses(self) -> None:
         for clause in self.form.clauses:
