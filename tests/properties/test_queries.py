@@ -19,7 +19,7 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import XSD, literal
 from thalweg.model.values import number_of
-from thalweg.parts.queries.compiled import CompiledQuery
+from thalweg.parts.queries.compiled_query import CompiledQuery
 from thalweg.parts.queries.evaluator import Row
 from thalweg.parts.queries.per_window import answer_once
 

@@ -6,7 +6,7 @@ from typing import Final
 from thalweg import api
 from thalweg.languages.rspql.lower import lower
 from thalweg.parts.queries import ContinuousQuery
-from thalweg.parts.queries.compiled import CompiledQuery
+from thalweg.parts.queries.compiled_query import CompiledQuery
 from thalweg.parts.queries.continuous import Continuous
 from thalweg.parts.queries.evaluator import Evaluator
 from thalweg.parts.queries.per_window import PerWindow

@@ -13,7 +13,7 @@ from thalweg.model.dataset import Dataset
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.parts.queries.choose_evaluator import choose_evaluator, placement
-from thalweg.parts.queries.compiled import CompiledQuery
+from thalweg.parts.queries.compiled_query import CompiledQuery
 from thalweg.parts.queries.per_window import PerWindow
 
 WINDOW = "FROM NAMED WINDOW :w ON STREAM :s [RANGE 3, SLIDE 1]"

@@ -350,7 +350,8 @@ class PatternRules(TripleRules):
         solved = self.pattern(aggregates_of(node).p.p, graph)
         solved, groups = grouped(node, solved, self.extend, self._obstacle)
         certain = certain_names(groups, solved)
-        bound = {*groups.keys, *(each.into for each in (*groups.aggregations, *groups.steps) if each.into)}
+        made = *(one.into for one in groups.aggregations), *(step.into for step in groups.steps)
+        bound = {*groups.keys, *filter(None, made)}
         loose = sorted((kept & bound) - certain)
         if len(loose) > _MOST_MADE:
             self._obstacle(f"more than {_MOST_MADE} variables of a sub-select may be unbound", "GROUP")

@@ -11,7 +11,7 @@ from thalweg.languages.rspql.lowered import LoweredQuery
 from thalweg.languages.rspql.query import Query
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
-from thalweg.parts.queries.compiled import CompiledQuery
+from thalweg.parts.queries.compiled_query import CompiledQuery
 from thalweg.parts.queries.evaluator import Evaluator
 from thalweg.parts.queries.per_window import PerWindow
 

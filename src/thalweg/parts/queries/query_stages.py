@@ -27,7 +27,8 @@ def stages_of(query: LoweredQuery) -> tuple[Stage, ...]:
     """The programs of a query in their order."""
     levels = _levels(query)
     last = max((levels[rule.head.signature] for rule in query.rules), default=0)
-    answers = {answer.signature for each in (query, *query.sieves) for answer in each.answers}
+    answers = {answer.signature for answer in query.answers}
+    answers |= {answer.signature for sieve in query.sieves for answer in sieve.answers}
     made = []
     for level in range(last + 1):
         rules = [rule for rule in query.rules if levels[rule.head.signature] == level]

@@ -35,7 +35,7 @@ from thalweg.model.saved_rows import load_rows, save_rows
 from thalweg.model.time import FOREVER
 from thalweg.parts.part import Context, Evaluation, Part, SparkWork
 from thalweg.parts.queries.asking import Asking
-from thalweg.parts.queries.compiled import WaitingFacts, graph_of
+from thalweg.parts.queries.compiled_query import WaitingFacts, graph_of
 from thalweg.parts.queries.continuous import Continuous
 from thalweg.parts.queries.evaluator import Rows
 from thalweg.parts.queries.feeding import facts_for, lasting

@@ -9,9 +9,9 @@ subsumption. Each event that meets the class is then decided by rules, and not b
 from dataclasses import replace
 from typing import Final
 
-from thalweg.solvers.dl.clauses import Clause, NormalForm
 from thalweg.solvers.dl.least_model import Model, Rules
 from thalweg.solvers.dl.model_search import Outcome, find_model
+from thalweg.solvers.dl.normal_form import Clause, NormalForm
 
 _ONE: Final = "_:one"
 _STEPS: Final = 60

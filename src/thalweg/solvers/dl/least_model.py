@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 from thalweg.model.literals import Value
-from thalweg.solvers.dl.clauses import EVERYTHING, AtLeast, AtMost, Clause, DataAtLeast, Guard, NormalForm, OneOf
+from thalweg.solvers.dl.normal_form import EVERYTHING, AtLeast, AtMost, Clause, DataAtLeast, Guard, NormalForm, OneOf
 
 Individual = Hashable
 """A term; or, for individuals that are only known to exist, any other value."""

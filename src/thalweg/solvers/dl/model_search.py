@@ -18,8 +18,8 @@ from functools import partial
 from itertools import combinations
 from typing import Final
 
-from thalweg.solvers.dl.clauses import AtLeast, AtMost, Clause, DataAtLeast, Guard, OneOf
 from thalweg.solvers.dl.least_model import Individual, Model
+from thalweg.solvers.dl.normal_form import AtLeast, AtMost, Clause, DataAtLeast, Guard, OneOf
 
 STEPS: Final = 400
 _DEEPEST: Final = 2

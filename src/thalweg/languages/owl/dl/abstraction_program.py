@@ -19,7 +19,7 @@ from thalweg.languages.owl.dl.top_module import top_module
 from thalweg.languages.owl.expressions import LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
 from thalweg.model.rdf import OWN
 from thalweg.model.term import is_literal
-from thalweg.solvers.dl.clauses import NormalForm
+from thalweg.solvers.dl.normal_form import NormalForm
 
 _ASKED: Final = f"{OWN}asked:"
 

@@ -8,7 +8,8 @@ becomes
 
 with a class `F` that has no name. An expression on a left side gets a class that holds *at least* its members, one on
 a right side a class that holds *at most* its members; so nothing is said but what the axiom says. What is forbidden on
-the left is allowed on the right, and the other way round: a clause gathers both. `solvers/dl/clauses.py` has the table.
+the left is allowed on the right, and the other way round: a clause gathers both. The table is in
+`solvers/dl/normal_form.py`.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +23,7 @@ from thalweg.languages.owl.axioms import Axiom, show
 from thalweg.languages.owl.dl.data_ranges import Ranges, value
 from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
 from thalweg.model.vocabulary import OWL
-from thalweg.solvers.dl.clauses import (
+from thalweg.solvers.dl.normal_form import (
     EVERYTHING,
     AtLeast,
     AtMost,

@@ -18,7 +18,7 @@ from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.languages.owl.expressions import LITERAL, DataRange
-from thalweg.solvers.dl.clauses import EVERYTHING, Test
+from thalweg.solvers.dl.normal_form import EVERYTHING, Test
 
 _MOST: Final = 64
 
