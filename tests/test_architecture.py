@@ -106,7 +106,9 @@ def upward(module: Path) -> list[str]:
     if part in ("__init__", "__main__"):
         return []
     beside = [name for name in needed & BESIDE if part not in BESIDE | {"cli"}]
-    return beside + [name for name in needed - BESIDE if part not in BESIDE and not ROW_OF[part] < ROW_OF[name]]
+    # What has no row is not part of the tower.
+    row = ROW_OF.get(part, len(ROWS))
+    return beside + [name for name in needed - BESIDE if part not in BESIDE and row >= ROW_OF.get(name, -1)]
 
 
 def test_engine_planning_runtimes_and_solvers_cannot_tell_one_language_from_another() -> None:

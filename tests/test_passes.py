@@ -63,7 +63,7 @@ def joined(program: Program) -> Iterator[str]:
         for start in formulas:
             rest = [each for each in formulas if each is not start]
             bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable))
-            steps = join_order(rest, negated, tests, binders(rule.body), bound)
+            steps = join_order(rest, negated, tests, binders(rule, rule.body), bound)
             yield " → ".join([start.text, *(each.text if isinstance(each, Written) else show(each) for each in steps)])
 
 
@@ -86,6 +86,17 @@ def planned(program: Program) -> Iterator[str]:
         yield f"{count.target.name} where {count.source.name} has every tick"
     for group in made.groupings:
         yield f"{group.value.name} is the {group.function} of {group.elements.name} by its first {group.width}"
+
+
+def viewed(program: Program) -> Iterator[str]:
+    """Which relations have their rows elsewhere, and what rules look at instead of them."""
+    made = plan(program)
+    for number, view in made.views.items():
+        yield f"{made.relations[number].name} is {view.source.name}: {', '.join(map(str, view.order))}"
+    for rule in made.rules:
+        for atom in rule.positive:
+            if atom.relation.number in made.views:
+                yield f"{_planned_atom(rule.head)} looks at {_planned_atom(made.stored(atom))}"
 
 
 def _planned_rule(rule: PlanRule) -> str:
@@ -132,6 +143,7 @@ PAGES_OF: dict[str, Callable[[Program], Iterator[str]]] = {
     "stratify": stratified,
     "normalise": normalised,
     "assign_memories": planned,
+    "view_elements": viewed,
     "horizons": kept,
     "order_joins": joined,
     "partition": partitioned,

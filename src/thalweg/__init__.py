@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
-    from thalweg.model.fact import Fact
+    from thalweg.model.fact import PythonFact as Fact
+    from thalweg.model.python_values import IRI
     from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
     from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
     from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 __all__ = [
+    "IRI",
     "Bindings",
     "BusyError",
     "Change",
@@ -54,7 +56,8 @@ _NAMES = {
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),
     "model.event": ("Event",),
-    "model.fact": ("Fact",),
+    "model.fact:PythonFact": ("Fact",),
+    "model.python_values": ("IRI",),
     "runtimes.emit": ("Change", "Interval", "Snapshot", "Solution"),
     "runtimes.query_answers": ("Bindings", "ConstructedGraph", "Truth"),
     "runtimes.rule_engine:RuleEngine": ("Engine",),

@@ -72,6 +72,7 @@ CATALOGUE: Final = {
     "W302": "event is late",
     "W303": "schema triple on a stream",
     "W304": "predicate never came",
+    "W305": "values of different kinds were compared",
     "E305": "document expands beyond its limit",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",

@@ -9,7 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from thalweg import Engine, Fact, load
+from thalweg import Engine, load
+from thalweg.model.fact import Fact
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]

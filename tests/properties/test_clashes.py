@@ -19,7 +19,6 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.route_justifications import route_justifications
-from thalweg.planning.topology import Taxonomy
 from thalweg.runtimes.consistency.clashes import Clash, ClashChange, ClashInterval, Inconsistent
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
@@ -43,9 +42,7 @@ class Case:
         self.stream, self.window = stream, window
 
     def program(self, topology: str, bolts: int | None) -> Program:
-        return checked(
-            "x", self.triples, self.window, lambda known: lay_out(Taxonomy(*known), topology, bolts).topology
-        ).program
+        return checked("x", self.triples, self.window, lambda known: lay_out(known, topology, bolts).topology).program
 
     def seen(self, tick: int) -> set[Fact]:
         return {fact for when, facts in self.stream for fact in facts if tick - self.window <= when <= tick}

@@ -190,16 +190,16 @@ class Definition:
         return found
 
     def inconsistent(self, facts: list[Fact]) -> Broken:
-        individuals = {term for fact in facts for term in fact.args}
+        individuals = {term for fact in facts for term in fact.terms}
         pairs: dict[tuple[str, str], set[ObjectProperty]] = {(one, one): set(self.reflexive) for one in individuals}
         for fact in facts:
-            if len(fact.args) == 2:
-                one, other = fact.args
+            if len(fact.terms) == 2:
+                one, other = fact.terms
                 pairs.setdefault((one, other), set()).update(self.above[fact.predicate])
                 pairs.setdefault((other, one), set()).update(self.above[ObjectInverseOf(fact.predicate)])
         found: Broken = set()
         for one in individuals:
-            classes = {fact.predicate for fact in facts if fact.args == (one,)}
+            classes = {fact.predicate for fact in facts if fact.terms == (one,)}
             roles = {role for (subject, _), known in pairs.items() if subject == one for role in known}
             found |= {(axiom, one, one) for axiom in self.broken(*self.saturated(classes, roles))}
         return found | {broken for pair, known in pairs.items() for broken in self.broken_pairs(pair, known)}
@@ -220,7 +220,7 @@ class Definition:
 
 def topologies(axioms: list[Axiom]) -> Iterator[tuple[str, Checks]]:
     found = close(axioms, DECLARED)
-    known = topology.Taxonomy(*found.taxonomy())
+    known = found.taxonomy()
     count = len(topology.groups(known))
     yield "ntm", by_bolts(found, topology.ntm(known))
     for first in range(count + 1):
@@ -231,7 +231,7 @@ def topologies(axioms: list[Axiom]) -> Iterator[tuple[str, Checks]]:
 
 
 def told(facts: Iterator[Fact] | frozenset[Fact] | list[Fact]) -> Broken:
-    return {(unquote(fact.args[0]), *fact.args[1:]) for fact in facts if fact.predicate == INCONSISTENT}  # type: ignore[misc]
+    return {(unquote(fact.terms[0]), *fact.terms[1:]) for fact in facts if fact.predicate == INCONSISTENT}  # type: ignore[misc]
 
 
 def by_semantics(checks: Checks, facts: list[Fact]) -> Broken:

@@ -126,7 +126,7 @@ def named(case: Case, types: str) -> Case:
     """The same with prefixes: some names are IRIs; the program may speak of types, and take them as input."""
     program = re.sub(r"\b([aq])(?=[(/])", r"ex_\1", re.sub(r"\bx\b", "ex_x", case.program))
     shown = "" if "#show" in program else SHOWN
-    facts = tuple((tick, Fact(IRIS.get(fact.predicate, fact.predicate), fact.args)) for tick, fact in case.facts)
+    facts = tuple((tick, Fact(IRIS.get(fact.predicate, fact.predicate), fact.terms)) for tick, fact in case.facts)
     taken = (Predicate("ex_q", 1), Predicate("rdf_type", 2)) if "taken" in types else (Predicate("ex_q", 1),)
     return Case(f"{PREFIXES}{program} {shown}{types}", facts, (Predicate("p", 1), Predicate("e", 2), *taken))
 

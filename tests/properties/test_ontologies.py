@@ -156,12 +156,12 @@ STREAMS = st.lists(st.tuples(st.integers(0, 7), data()), min_size=1, max_size=6)
 
 def is_about_a_value(fact: Fact) -> bool:
     """Whether it says which value something is: that is not told."""
-    return fact.predicate == SAME_AS and is_literal(fact.args[1])
+    return fact.predicate == SAME_AS and is_literal(fact.terms[1])
 
 
 def is_told_of_everything(fact: Fact, expected: Collection[Fact]) -> bool:
     """Whether a value too many of class owl:Thing is also one of any class, by the next rule: that is told once."""
-    rule, *who = fact.args
+    rule, *who = fact.terms
     return rule == '"cls-maxqc1"' and Fact(fact.predicate, ('"cls-maxqc2"', *who)) in expected
 
 
@@ -183,7 +183,7 @@ def test_a_window_is_what_follows_from_its_content(
         asserted = {fact_of(*triple) for triple in (*abox, *seen) if triple[1] != TYPE or triple[2] != owl("Thing")}
         # That a value may be written in another way is not told; what follows from that it is the same value is.
         exact = from_scratch(profile, (*static, *seen), by_value)
-        other = {fact for fact in exact if not any(map(is_literal, fact.args[1:]))}
+        other = {fact for fact in exact if not any(map(is_literal, fact.terms[1:]))}
         expected = from_scratch(profile, (*static, *seen), as_spelled) | other
         expected = {fact for fact in expected if is_news(fact, schema) and not is_about_a_value(fact)}
         expected = {fact for fact in expected if not is_told_of_everything(fact, expected)}
@@ -275,7 +275,7 @@ def test_what_only_a_list_of_disjoint_ones_names_knows_equal_things(kind: str, s
 def equal_things(facts: Collection[Fact]) -> dict[str, set[str]]:
     """Each thing that is said to be equal to another, with all that are equal to it."""
     classes: dict[str, set[str]] = {}
-    for one, other in (fact.args for fact in facts if fact.predicate == SAME_AS):
+    for one, other in (fact.terms for fact in facts if fact.predicate == SAME_AS):
         members = classes.get(one, {one}) | classes.get(other, {other})
         classes |= dict.fromkeys(members, members)
     return classes
@@ -285,13 +285,13 @@ def tells_of_representatives(told: set[Fact], classes: dict[str, set[str]]) -> N
     """Each member of a class has one link, to the least; nothing else is told of it."""
     links = {Fact(SAME_AS, (each, min(members))) for each, members in classes.items() if each != min(members)}
     assert {fact for fact in told if fact.predicate == SAME_AS} == links
-    assert not [fact for fact in told - links if any(min(classes.get(arg, {arg})) != arg for arg in fact.args)]
+    assert not [fact for fact in told - links if any(min(classes.get(arg, {arg})) != arg for arg in fact.terms)]
 
 
 def expanded(facts: set[Fact], classes: dict[str, set[str]]) -> Iterator[Fact]:
     """The facts about each of the things that are equal."""
     for fact in facts:
-        for args in product(*(classes.get(arg, {arg}) for arg in fact.args)):
+        for args in product(*(classes.get(arg, {arg}) for arg in fact.terms)):
             if fact.predicate != SAME_AS or args[0] != args[1]:
                 yield Fact(fact.predicate, args)
 
@@ -314,7 +314,7 @@ def test_a_schema_may_come_and_go(
         seen = [triple for when, triple in events if tick - WINDOW <= when <= tick]
         asserted = {fact_of(*triple) for triple in seen}
         expected = {fact for fact in from_scratch(profile, (*ontology, *seen), as_written) if is_news(fact, schema)}
-        found = {fact for fact in holding | asserted if is_news(fact, schema) and not is_literal(fact.args[0])}
+        found = {fact for fact in holding | asserted if is_news(fact, schema) and not is_literal(fact.terms[0])}
         found |= {fact for fact in holding if fact.predicate == "inconsistent"}
         missing, extra = sorted(map(str, expected - found)), sorted(map(str, found - expected))
         assert (missing, extra) == ([], []), f"at {tick}: missing {missing}, too many {extra}"
@@ -390,8 +390,8 @@ def is_news(fact: Fact, schema) -> bool:
     if fact.predicate == "inconsistent":
         return True
     names = (*schema.properties, *schema.classes, SAME_AS, owl("differentFrom"))
-    trivial = fact.predicate == SAME_AS and fact.args[0] == fact.args[1]
-    about = not any(term.startswith(f"<{space}") for space in (OWL, RDF, RDFS, XSD) for term in fact.args)
+    trivial = fact.predicate == SAME_AS and fact.terms[0] == fact.terms[1]
+    about = not any(term.startswith(f"<{space}") for space in (OWL, RDF, RDFS, XSD) for term in fact.terms)
     return fact.predicate in names and not trivial and about
 
 

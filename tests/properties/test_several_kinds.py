@@ -106,7 +106,7 @@ def closings(frame: tuple[int, int] | None) -> dict[int, int]:
 
 def as_atom(fact: Fact) -> str:
     name = f"ex_{fact.predicate[-2]}" if fact.predicate[0] == "<" else fact.predicate
-    return f"{name}({','.join(fact.args)})."
+    return f"{name}({','.join(fact.terms)})."
 
 
 def by_clingo(case: Case, facts: set[Fact]) -> frozenset[str]:
@@ -129,7 +129,7 @@ def fact_of(text: str) -> Fact:
 
 
 def bodiless(facts: set[Fact]) -> tuple[Rule, ...]:
-    return tuple(Rule(Atom(fact.predicate, tuple(map(Constant, fact.args)))) for fact in sorted(facts, key=str))
+    return tuple(Rule(Atom(fact.predicate, tuple(map(Constant, fact.terms)))) for fact in sorted(facts, key=str))
 
 
 def expected(case: Case) -> tuple[list[tuple[int, frozenset[str]]], dict[int, frozenset[str]]]:

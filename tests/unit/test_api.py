@@ -4,16 +4,17 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from thalweg import Change, Event, Fact, Interval, Program, Rejected, Snapshot
+from thalweg import IRI, Change, Event, Fact, Interval, Program, Rejected, Snapshot
 from thalweg.api import Timing
 from thalweg.diagnostics import Source
+from thalweg.model.fact import Fact as SpelledFact
 
 RECENT = "q(X) :- p(X) in [2]."
 
 
 def test_the_public_names_are_there():
     for name in thalweg.__all__:
-        assert getattr(thalweg, name).__name__ == {"Engine": "RuleEngine"}.get(name, name)
+        assert getattr(thalweg, name).__name__ == {"Engine": "RuleEngine", "Fact": "PythonFact"}.get(name, name)
     with pytest.raises(AttributeError, match="nonsense"):
         thalweg.nonsense  # noqa: B018
 
@@ -109,14 +110,14 @@ def test_a_gap_of_a_million_ticks_is_one_step():
 
 def test_the_dictionary_follows_the_window():
     """Terms that left the window are given back, also while batches wait for their turn."""
-    events = ((tick, [f"p(n{tick}_{number})" for number in range(2_000)]) for tick in range(100))
+    events = ((tick, [f"p(n{tick}_{number})" for number in range(2_000)]) for tick in range(60))
     job = thalweg.api.start(thalweg.api.load_part([thalweg.load(RECENT)]), events, Timing(delay=3), "changes")
     begun, ended = set(), set()
     for piece in job.pieces():
         for answer in piece.answers() if piece else ():
             begun.update(answer.begin)
             ended.update(answer.end)
-    assert begun == {f"q(n{tick}_{number})" for tick in range(100) for number in range(2_000)}
+    assert begun == {f"q(n{tick}_{number})" for tick in range(60) for number in range(2_000)}
     assert len(begun - ended) == 3 * 2_000
     assert len(job.runtime.engine.dictionary) < 100_000
 
@@ -166,10 +167,22 @@ def test_a_late_fact_is_not_lost_in_silence():
         list(thalweg.run("q(X) :- p(X) in [1].", on=[(3, "p(a)"), (1, "p(b)")]))
 
 
+def test_facts_take_values_of_python():
+    engine = thalweg.Engine(thalweg.load("q(X,Y) :- p(X,Y) in [1], Y > 2."))
+    facts = [Fact("p", args) for args in [("a b", 3.0), (IRI("http://ex.org/a"), 2), ("c", 4)]]
+    (change,) = engine.advance(1, facts)
+    assert sorted(map(str, change.begin)) == ['q("a b",3)', "q(c,4)"]
+    assert sorted(fact.args for fact in change.begin) == [("a b", 3), ("c", 4)]
+    assert engine.why(Fact("q", ("a b", 3))) is not None
+    (answer,) = thalweg.run("q(X) :- p(X).", on=[(1, Fact("p", (True,)))], background=Fact("p", ("b 7",)))
+    assert answer.facts == ('q("b 7")', "q(true)")
+
+
 def test_what_could_not_be_read_back_is_refused():
     engine = thalweg.Engine(thalweg.load("q(X) :- p(X) in [1]."))
-    with pytest.raises(ValueError, match="not a term"):
-        engine.advance(1, [thalweg.Fact("p", ("a b",))])
+    for spelling in ("a b", '"a"', "A"):
+        with pytest.raises(ValueError, match="not the spelling of a term"):
+            engine.advance(1, [SpelledFact("p", (spelling,))])
     with pytest.raises(TypeError, match="not a Fact"):
         engine.advance(1, ["p(a)"])
 

@@ -132,9 +132,9 @@ def close_by_rules(triples: Iterable[Triple], profile: str = "rl") -> Closure:
 
 
 def _triple(fact: Fact) -> Triple:
-    if len(fact.args) == 1:
-        return fact.args[0], RDF_TYPE, fact.predicate
-    return fact.args[0], fact.predicate, fact.args[1]
+    if len(fact.terms) == 1:
+        return fact.terms[0], RDF_TYPE, fact.predicate
+    return fact.terms[0], fact.predicate, fact.terms[1]
 
 
 def counts(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], Counter[str]]:

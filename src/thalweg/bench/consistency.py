@@ -53,7 +53,7 @@ class Hierarchy:
 
     @cached_property
     def known(self) -> Taxonomy:
-        return Taxonomy(*checked(self.name, self.triples, 0, lambda _: None).closed.taxonomy())
+        return checked(self.name, self.triples, 0, lambda _: None).closed.taxonomy()
 
     def program(self, topology: Topology | None, window: int) -> Program:
         return checked(self.name, self.triples, window, lambda _: topology).program
@@ -291,8 +291,8 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
     """Closes and compiles an ontology by auto, and runs it for a while."""
     closed: list[tuple[float, Taxonomy]] = []
 
-    def bolts(found: tuple[object, ...]) -> Topology | None:
-        closed.append((time.perf_counter(), Taxonomy(*found)))  # type: ignore[arg-type]
+    def bolts(known: Taxonomy) -> Topology | None:
+        closed.append((time.perf_counter(), known))
         return lay_out(closed[0][1], AUTO).topology
 
     begin = time.perf_counter()

@@ -72,7 +72,7 @@ class _Literals(dict[str, int]):
         self._code = words.code
 
     def __missing__(self, text: str) -> int:
-        word = self._code(term(text) if text[0] == '"' or text.startswith(OWN) else text)
+        word = self._code(_spelled(text))
         if word & 3:
             if len(self) >= _KEPT:
                 self.clear()
@@ -86,16 +86,17 @@ def triple(tick: int, stream: str | None, subject: str, predicate: str, object: 
     >>> triple(3, None, "<a>", "<p>", "<b>"), triple(3, None, "<a>", RDF_TYPE, "<C>")
     ((3, None, '<p>/2', ('<a>', '<b>')), (3, None, '<C>/1', ('<a>',)))
     """
-    if predicate == RDF_TYPE and names_a_predicate(object):
-        return tick, stream, interned(_named(object), 1), (subject,)
+    if predicate == RDF_TYPE and names_a_predicate(kind := _spelled(object)):
+        return tick, stream, interned(kind, 1), (subject,)
     if predicate == RDF_VALUE and object[0] == '"':
         fact = fact_of(subject, predicate, object)
-        return tick, stream, fact.signature, fact.args
-    return tick, stream, interned(_named(predicate), 2), (subject, object)
+        return tick, stream, fact.signature, fact.terms
+    return tick, stream, interned(_spelled(predicate), 2), (subject, object)
 
 
-def _named(text: str) -> str:
-    return term(text) if text.startswith(OWN) else text
+def _spelled(text: str) -> str:
+    """The canonical spelling of a literal or an IRI of our own that may stand as N-Triples writes it."""
+    return term(text) if text[0] == '"' or text.startswith(OWN) else text
 
 
 def moment(text: str, clock: Clock) -> int:
@@ -132,5 +133,5 @@ def code_facts(facts: Iterable[str | Fact], words: Dictionary, stream: str | Non
     batch = Batch(stream=stream)
     for fact in facts:
         known = read_fact(fact) if isinstance(fact, str) else fact
-        batch.add(known.signature, [words.code(term) for term in known.args])
+        batch.add(known.signature, [words.code(term) for term in known.terms])
     return batch

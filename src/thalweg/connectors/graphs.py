@@ -21,6 +21,7 @@ from thalweg.connectors.batches import Stated, moment, triple
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.model.rdf import GENERATED_AT, XSD, RdfSyntaxError
+from thalweg.model.term import BARE
 from thalweg.model.time import Clock
 
 _MOMENT: Final = re.compile(rf'"([^"\\]*)"(?:\^\^<{XSD}dateTime(?:Stamp)?>)?\Z')
@@ -136,7 +137,7 @@ class Events:
     def _tick(self, line: str, time: str) -> int:
         found = _MOMENT.match(time)
         try:
-            if found is None and not time.isdigit():
+            if found is None and not time.isdigit() and not BARE.match(time):
                 raise ValueError(f"`{time}` is not a time")
             return moment(found[1] if found else time, self._clock)
         except ValueError as error:

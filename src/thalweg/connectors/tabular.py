@@ -152,7 +152,7 @@ def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
         fact = read_fact(str(cell))
     except Rejected as error:
         raise ValueError(error.diagnostics[0].message) from None
-    return fact.signature, fact.args
+    return fact.signature, fact.terms
 
 
 class CsvReader(LineReader):

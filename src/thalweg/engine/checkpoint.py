@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Words = NDArray[np.int64]
 
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 """Changes when a state is saved in another way."""
 
 

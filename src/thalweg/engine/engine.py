@@ -22,11 +22,11 @@ from thalweg.engine.delta import Delta, Given
 from thalweg.engine.equality import EqualityState
 from thalweg.engine.feeds import Feeds, feed_index, gathered
 from thalweg.engine.groups import GroupState
+from thalweg.engine.incomparable import Incomparable, IncomparableTerms
 from thalweg.engine.layout import (
     BEGUN,
     BORN,
     DIED,
-    DIVERSE_IN,
     ENDED,
     FEED_CLOCK,
     FEED_FOREVER,
@@ -47,7 +47,6 @@ from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
-from thalweg.ir.nodes import Rule
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -119,6 +118,7 @@ class Engine:
         self.shed: tuple[Predicate, ...] = ()
         self._changes: list[ref[Delta]] = []
         self._most_changes = _CHANGES
+        self._incomparable = IncomparableTerms(self.dictionary)
         self.adopt(plan)
 
     def adopt(self, plan: Plan) -> None:
@@ -126,10 +126,18 @@ class Engine:
         self.plan = plan
         weigh(self)
         self.table = assemble(plan, self.dictionary.code)
+        self._incomparable.follow(self.table)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
-        self.groups = [GroupState(each.function, each.width, each.share) for each in plan.groupings]
+        self._keyed_feeds = [
+            [np.array([(kind, each.number, 0, -1, 0, 0, each.arity)]) for kind in (FEED_FOREVER, FEED_RETRACT)]
+            for each in (feed.relation for feed in plan.keyed)
+        ]
+        self.groups = [
+            GroupState(each.function, plan.view(each.elements).order[: each.width + 1], each.share)
+            for each in plan.groupings
+        ]
         self.remembered = Remembered(plan)
         self._feeds = {
             key: feed_index(key[0], at_once)
@@ -260,7 +268,7 @@ class Engine:
             more = Feeds()
             for grouping, state in zip(self.plan.groupings, self.groups, strict=True):
                 if self.plan.strata[grouping.value.number] == level:
-                    self._regroup(grouping.elements, grouping.value, state, more)
+                    self._regroup(grouping.value, self.plan.view(grouping.elements).source, state, more)
             if level:
                 words, feeds = more.arrays()
             self._step(tick, tick, words, feeds, level, level)
@@ -294,14 +302,16 @@ class Engine:
         batch, words = Batch(), self.dictionary.words
         for fact in given:
             if not isinstance(fact, Fact):
-                raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', '12'))")
-            batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.args])
+                raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', 12))")
+            batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.terms])
         return [batch]
 
     def _code(self, term: object, fact: Fact) -> int:
         """The word of a term that a program hands over; what could not be read back is refused."""
         if not is_term(term):
-            raise ValueError(f"{term!r} in {fact!r} is not a term: write 'abc', '12.5', '\"any text\"' or '<iri>'")
+            raise ValueError(
+                f"{term!r} in `{fact.predicate}` is not the spelling of a term: make facts with thalweg.Fact"
+            )
         return self.dictionary.code(term)
 
     def _admit(self, batch: Batch) -> None:
@@ -362,7 +372,7 @@ class Engine:
             feeds.add(FEED_FOREVER, self.plan.truth.number, 0, -1, [], 1, 0)
         words: dict[Predicate, list[int]] = {}
         for fact in dict.fromkeys(self.plan.program.background):
-            words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.args)
+            words.setdefault(fact.signature, []).extend(self.dictionary.code(term) for term in fact.terms)
         for relation, signature in self.plan.background:
             flat, wide = words[signature], relation.arity
             feeds.add(FEED_FOREVER, relation.number, 0, -1, flat, len(flat) // wide if wide else 1, wide)
@@ -393,28 +403,20 @@ class Engine:
                 feeds.add(FEED_FOREVER, state.feed.ticks.number, 0, -1, [tick << 2 | 1], 1, 1)
                 for gone in range(before, start):
                     feeds.add(FEED_RETRACT, state.feed.ticks.number, 0, -1, [gone << 2 | 1], 1, 1)
-        for keyed in self.keyed if batches else ():
-            relation = keyed.feed.relation
-            for kind, rows in zip((FEED_FOREVER, FEED_RETRACT), keyed.advance(tick, batches), strict=True):
+        for keyed, indexes in zip(self.keyed, self._keyed_feeds, strict=True) if batches else ():
+            for index, rows in zip(indexes, keyed.advance(tick, batches), strict=True):
                 if len(rows):
-                    index = np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)])
                     feeds.put(index, rows.reshape(-1), len(rows))
 
-    def _regroup(self, elements: Relation, value: Relation, state: GroupState, feeds: Feeds) -> None:
+    def _regroup(self, value: Relation, elements: Relation, state: GroupState, feeds: Feeds) -> None:
         """Tells an aggregate which elements came and went in the strata below."""
-        came, went = (self._rows_of(elements, which) for which in (BORN, DIED))
+        came, went = (self.arrays.places(which) for which in (BORN, DIED))
         if not (len(came) or len(went)):
             return
-        for rows in (came, went):
-            rows[:, state.width] = self.dictionary.numbers(rows[:, state.width])
-        for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), state.change(came, went), strict=True):
+        changed = state.change(self.arrays.rows, came, went, elements.number, self.dictionary.values)
+        for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), changed, strict=True):
             if len(rows):
                 feeds.put(np.array([(kind, value.number, 0, -1, 0, 0, value.arity)]), rows.reshape(-1), len(rows))
-
-    def _rows_of(self, relation: Relation, which: int) -> Rows:
-        rows = self.arrays.listed(which)
-        rows = rows[self.arrays.relations[rows] == relation.number]
-        return np.ascontiguousarray(self.arrays.columns[rows, : relation.arity])
 
     # Output ---------------------------------------------------------------------------------------------------------
 
@@ -536,10 +538,9 @@ class Engine:
         return int(np.count_nonzero((relations >= 0) & (relations < len(self.plan.relations))))
 
     @property
-    def incomparable_in(self) -> Rule | None:
-        """The last rule in which `<` or its like met values of different kinds, and was false for that reason."""
-        fired = self.table.variants.get(int(self.arrays.scalars[DIVERSE_IN]))
-        return None if fired is None else fired.origin
+    def incomparable(self) -> list[Incomparable]:
+        """Where `<` or its like met terms of different kinds, and was false for that reason."""
+        return self._incomparable.found()
 
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""

@@ -57,15 +57,19 @@ class Arrays(NamedTuple):
     def columns(self) -> NDArray[np.int64]:
         return self.rows[: self.used, COLUMNS : int(self.scalars[LINKS])]
 
+    def places(self, which: int) -> NDArray[np.int32]:
+        """The rows of a list by their names."""
+        return self.lists[which, : self.scalars[LENGTHS + which]]
+
     def listed(self, which: int) -> NDArray[np.int32]:
         """The rows of a list, counted from 0."""
-        return self.lists[which, : self.scalars[LENGTHS + which]] // self.stride
+        return self.places(which) // self.stride
 
     def rows_in(self, which: int) -> NDArray[np.int64] | None:
         """A copy of the rows of a list, or None when it is empty."""
         length = self.scalars[LENGTHS + which]
         if length > 1:
-            places = self.lists[which, :length]
+            places = self.places(which)
             # A row may rise more than once in a tick; it begins and ends at most once.
             places = np.unique(places) if which == RAISED else places
             return self.rows.take(places // self.stride, axis=0)
@@ -138,7 +142,6 @@ MEMO_LENGTH: Final = 46
 RESUMED: Final = 47
 HORIZON: Final = 48
 CALLED: Final = 49
-DIVERSE_IN: Final = 52
 INDEXES: Final = 56
 
 # The scalars of an index: how many rows it has, how many chains, and which is its first.
@@ -223,6 +226,9 @@ STEP_CALL: Final = 10
 BIND: Final = 0
 SAME: Final = 1
 EQUALS: Final = 2
+
+# Where a word of a term may stand: no term has this one.
+NO_TERM: Final = -1
 
 # Kinds of operands.
 LITERAL: Final = 0

@@ -129,7 +129,7 @@ def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) ->
 
 def row_of(engine: "Engine", fact: Fact, relation: Relation | None) -> tuple[Relation, Words] | None:
     """The row of a fact in its relation; without one, as rules over triples know it."""
-    args = fact.args
+    args = fact.terms
     if relation is None and len(args) in (1, 2):
         relation = engine.plan.outputs.get(TRIPLES)
         args = (args[0], fact.predicate, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, fact.predicate)

@@ -26,7 +26,6 @@ from thalweg.engine.layout import (
     COUNTED,
     DELETE,
     DEPTH,
-    DIVERSE_IN,
     FIRING,
     FIRST,
     FLAG,
@@ -41,6 +40,7 @@ from thalweg.engine.layout import (
     NEED,
     NEEDS_PAUSE,
     NEEDS_RESULT,
+    NO_TERM,
     NOW,
     PAUSED,
     REDERIVE,
@@ -82,15 +82,19 @@ def _value(store: Store, word: int) -> int:
 
 
 @kernel
-def _test(store: Store, operator: int, left: int, right: int) -> int:
-    """Whether a comparison holds; UNDECIDED where a call must be answered first, which is noted."""
+def _test(table: Any, store: Store, step: int, left: int, right: int) -> int:
+    """Whether a comparison holds; UNDECIDED where a call must be answered first, which is noted.
+
+    The first two terms that have no common order are noted behind the step.
+    """
+    operator = table[step + 1]
     found = compare(operator, left, right, _value(store, left), _value(store, right))
     if found == UNDECIDED:
         place = called(store, ORDER, left, right)
         if place >= 0:
             return HOLDS if agrees(operator, store.memo[place] >> 2) else FAILS
-    elif found == DIVERSE:
-        store.scalars[DIVERSE_IN] = store.scalars[FIRING]
+    elif found == DIVERSE and table[step + 6] == NO_TERM:
+        table[step + 6], table[step + 7] = left, right
     return found
 
 
@@ -232,9 +236,9 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 backtrack = True
             elif code == STEP_TEST:
                 left, right = _operand(table, store, step + 2), _operand(table, store, step + 4)
-                found = _test(store, table[step + 1], left, right)
+                found = _test(table, store, step, left, right)
                 if found == HOLDS:
-                    step += 6
+                    step += 8
                 elif found == UNDECIDED:
                     store.scalars[STEPS] = steps
                     return _interrupt(store, variant, depth, step, horizon, NEEDS_RESULT)

@@ -14,7 +14,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.model.rdf import blank
+from thalweg.model.rdf import blank, can_be_subject
 from thalweg.model.term import is_literal
 from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
@@ -46,11 +46,11 @@ def annotate_terms(
     """The batch, with the wanted facts about its terms.
 
     >>> words = Dictionary()
-    >>> batch = Batch({Predicate("<p>", 2): [words.code("a"), words.code('"x"')]})
+    >>> batch = Batch({Predicate("<p>", 2): [words.code("<a>"), words.code("x")]})
     >>> plain = Predicate("'plain_literal", 2)
     >>> more = annotate_terms(batch, words, TermAnnotations(stand_ins=True), {plain}).rows[plain]
     >>> [words.spell(word) for word in more]
-    ['"x"', '_:literal_0__22_x_22_']
+    ['x', '_:literal_0_x']
     """
     more = Batch({**batch.rows}, batch.order, batch.stream)
     if EDGES in wanted and _SAME_AS in more.rows:
@@ -63,7 +63,7 @@ def annotate_terms(
     ]:
         row = more.rows.setdefault(fact.signature, [])
         assert isinstance(row, list)
-        row.extend(words.code(term) for term in fact.args)
+        row.extend(words.code(term) for term in fact.terms)
     return more
 
 
@@ -97,14 +97,16 @@ def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
 
 @lru_cache(maxsize=65_536)
 def _about(term: str, annotations: TermAnnotations) -> tuple[Fact, ...]:
-    if not is_literal(term):
-        made = (
-            Fact("some_witness", (term, each, blank(f"{term} {each}", "some"))) for each in annotations.restrictions
-        )
-        return tuple(Fact(f"'{name}", args) for name, args in made)
-    # Datatypes take a moment to import, and most programs do not ask for them.
-    from thalweg.model.literals import describe, stand_in
+    made: list[Fact] = []
+    # A text is a literal as an object, and as a subject it may have what a restriction promises.
+    if can_be_subject(term):
+        promised = annotations.restrictions
+        made += (Fact("some_witness", (term, each, blank(f"{term} {each}", "some"))) for each in promised)
+    if is_literal(term):
+        # Datatypes take a moment to import, and most programs do not ask for them.
+        from thalweg.model.literals import describe, stand_in
 
-    found = [] if annotations.datatypes is None else describe(term, annotations.datatypes)
-    node = stand_in(term) if annotations.stand_ins else None
-    return tuple(Fact(f"'{name}", args) for name, args in (*found, *((node,) if node else ())))
+        made += [] if annotations.datatypes is None else describe(term, annotations.datatypes)
+        node = stand_in(term) if annotations.stand_ins else None
+        made += [node] if node else []
+    return tuple(Fact(f"'{name}", args) for name, args in made)

@@ -1,40 +1,63 @@
 """Which `=` binds a variable, and which only compares.
 
 Numbers are equal by value but a variable stands for a spelling, so it matters where a variable gets its value from. A
-variable in a positive formula gets it there, and so does an aggregate's result; any other gets it from the first
-`=`, as written, whose other side is known. Every other `=` compares.
+variable in a positive formula gets it there, and so does an aggregate's result, as soon as its groups have values; any
+other gets it from the first `=`, as written, whose other side is known. Every other `=` compares.
+
+    g :- N = count{L : p(V) at L in [1]}, V = N, V = 1.     V = 1 binds V, for N is known only when V is
+    g :- N = 1, V = N, N = count{L : p(V) at L in [1]}.     N = 1 binds N, for nothing else can
 """
 
 from collections.abc import Iterable, Sequence
 
-from thalweg.ir.nodes import Aggregate, Comparison, Literal, Not, Variable, names
+from thalweg.ir.nodes import Aggregate, Comparison, Literal, Not, Rule, Variable, global_names, names
 
 
 def bound_by_formulas(body: Iterable[Literal]) -> frozenset[str]:
     """The variables of the positive formulas and the results of aggregates."""
-    positive = names(*(literal for literal in body if not isinstance(literal, Not | Comparison | Aggregate)))
-    return positive | {literal.result.name for literal in body if isinstance(literal, Aggregate)}
+    return _in_formulas(body) | {literal.result.name for literal in body if isinstance(literal, Aggregate)}
 
 
-def binders(body: Sequence[Literal], bound: frozenset[str] = frozenset()) -> dict[int, str]:
-    """For each comparison that binds (by its `id`), the variable that it binds.
+def binders(rule: Rule, body: Sequence[Literal], bound: frozenset[str] = frozenset()) -> dict[int, str]:
+    """For each comparison of a body of the rule that binds (by its `id`), the variable that it binds.
 
     >>> from thalweg.ir.nodes import Atom, Constant, Now
     >>> same = Comparison("=", Variable("Y"), Constant("1"))
-    >>> list(binders([Now(Atom("p", (Variable("X"),))), same]).values())
+    >>> rule = Rule(Atom("q"), (Now(Atom("p", (Variable("X"),))), same))
+    >>> list(binders(rule, rule.body).values())
     ['Y']
     """
-    known = bound | bound_by_formulas(body)
+    known = bound | _in_formulas(body)
     found: dict[int, str] = {}
     waiting = [literal for literal in body if isinstance(literal, Comparison) and literal.operator == "="]
+    groups = {
+        literal.result.name: global_names(rule, literal) - {literal.result.name}
+        for literal in body
+        if isinstance(literal, Aggregate)
+    }
     while True:
-        step = next(((test, free) for test in waiting if (free := _free_side(test, known)) is not None), None)
+        while ready := {result for result, needed in groups.items() if result not in known and needed <= known}:
+            known |= ready
+        # An `=` gives a value to the result of an aggregate only where nothing else can go on.
+        step = _next_binder(waiting, known, groups.keys() - known) or _next_binder(waiting, known)
         if step is None:
             return found
         test, free = step
         waiting.remove(test)
         found[id(test)] = free
         known |= {free}
+
+
+def _in_formulas(body: Iterable[Literal]) -> frozenset[str]:
+    return names(*(literal for literal in body if not isinstance(literal, Not | Comparison | Aggregate)))
+
+
+def _next_binder(
+    tests: Iterable[Comparison], known: frozenset[str], later: Iterable[str] = ()
+) -> tuple[Comparison, str] | None:
+    """The first `=` that can bind a variable, other than those of `later`, and this variable."""
+    found = ((test, _free_side(test, known)) for test in tests)
+    return next(((test, free) for test, free in found if free is not None and free not in later), None)
 
 
 def _free_side(test: Comparison, known: frozenset[str]) -> str | None:

@@ -114,7 +114,7 @@ class Timeline:
             case KeyedWindow(size, by):
                 facts = _last_by_key(facts, signature, size, by)
         ticks = range(start, end + 1)
-        pairs = {(fact.args, tick) for fact, tick in facts if fact.signature == signature}
+        pairs = {(fact.terms, tick) for fact, tick in facts if fact.signature == signature}
         if stream is None and not isinstance(window, TupleWindow | KeyedWindow):
             pairs |= self.derived.get(signature, set()) | self.recorded.get(signature, set())
         return ticks, {(args, tick) for args, tick in pairs if tick in ticks}
@@ -131,7 +131,7 @@ def _last_by_key(
     groups: dict[tuple[str, ...], list[tuple[Fact, int]]] = {}
     for fact, tick in facts:
         if fact.signature == signature:
-            groups.setdefault(tuple(fact.args[column] for column in by), []).append((fact, tick))
+            groups.setdefault(tuple(fact.terms[column] for column in by), []).append((fact, tick))
     return [arrival for group in groups.values() for arrival in group[-size:]]
 
 
@@ -226,7 +226,7 @@ def _output_of(facts: Iterable[Fact], equality: Equality, derived: dict[Predicat
     hidden = {args[0] for args, _ in derived.get(equality.representative, ())}
     for fact in facts:
         kept = frozenset() if fact.predicate[0] in "<_" else equality.names
-        if fact.signature == equality.representative or hidden.isdisjoint(set(fact.args) - kept):
+        if fact.signature == equality.representative or hidden.isdisjoint(set(fact.terms) - kept):
             yield fact
 
 
@@ -234,7 +234,7 @@ def _model(program: Program, given: Timeline, links: Iterable[tuple[str, ...]] =
     """The least model over what is given, stratum by stratum."""
     background: dict[Predicate, set[tuple[str, ...]]] = {}
     for fact in program.background:
-        background.setdefault(fact.signature, set()).add(fact.args)
+        background.setdefault(fact.signature, set()).add(fact.terms)
     timeline = replace(given, background=background, derived={})
     if program.equality is not None:
         timeline.derived[program.equality.representative] = {(args, timeline.now) for args in links}
@@ -263,7 +263,7 @@ def _apply(rule: Rule, timeline: Timeline) -> int:
 
 def solve(rule: Rule, body: tuple[Literal, ...], binding: Binding, timeline: Timeline) -> Iterator[Binding]:
     """Every way to satisfy a body, starting from a binding."""
-    yield from _solve(rule, body, binders(body, frozenset(binding)), binding, timeline)
+    yield from _solve(rule, body, binders(rule, body, frozenset(binding)), binding, timeline)
 
 
 def _solve(

@@ -15,12 +15,13 @@ from base64 import b64decode, b64encode
 from calendar import monthrange
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from functools import cache
 from typing import Final, NamedTuple
 from xml.etree.ElementTree import ParseError, canonicalize
 
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import XSD, blank
-from thalweg.model.term import is_number, quote, unquote
+from thalweg.model.term import is_literal, is_number, quote, unquote
 
 LITERAL: Final = "<http://www.w3.org/2000/01/rdf-schema#Literal>"
 PLAIN: Final = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#PlainLiteral>"
@@ -65,14 +66,14 @@ def describe(term: str, among: Iterable[str] | None = None) -> list[Fact]:
 def stand_in(term: str) -> Fact | None:
     """The blank node that the rules lg-* of pD* put in the place of a literal; nothing for other terms.
 
-    >>> str(stand_in('"cat"')), str(stand_in("3")), stand_in("<a>")
-    ('plain_literal("cat",_:literal_0__22_cat_22_)', 'typed_literal(3,_:literal_0_3,<...integer>)', None)
+    >>> str(stand_in("cat")), str(stand_in("3")), stand_in("<a>")
+    ('plain_literal(cat,_:literal_0_cat)', 'typed_literal(3,_:literal_0_3,<...integer>)', None)
     """
     text, datatype = parts(term)
     if not datatype or (datatype in DATATYPES and value_of(text, datatype) is None):
         return None
     node = blank(term, "literal")
-    if term.endswith('"') or datatype == PLAIN:
+    if datatype in (f"<{XSD}string>", PLAIN):
         return Fact("plain_literal", (term, node))
     return Fact("typed_literal", (term, node, datatype))
 
@@ -80,13 +81,15 @@ def stand_in(term: str) -> Fact | None:
 def parts(term: str) -> tuple[str, str]:
     """The lexical form of a literal and its datatype; an empty datatype for other terms.
 
-    >>> parts('"chat"@fr'), parts("2.50"), parts("<a>")
-    (('chat@fr', '<...PlainLiteral>'), ('2.50', '<...decimal>'), ('', ''))
+    >>> parts('"chat"@fr'), parts("chat"), parts("2.50"), parts("<a>")
+    (('chat@fr', '<...PlainLiteral>'), ('chat', '<...string>'), ('2.50', '<...decimal>'), ('', ''))
     """
     if is_number(term):
         return term, f"<{XSD}{'decimal' if '.' in term else 'integer'}>"
-    if term[0] != '"':
+    if not is_literal(term):
         return "", ""
+    if term[0] != '"':
+        return term, f"<{XSD}string>"
     end = term.rindex('"') + 1
     text, tag = unquote(term[:end]), term[end:]
     if tag.startswith("^^"):
@@ -215,8 +218,9 @@ def _string(text: str) -> str:
 
 
 def _pattern(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern)
-    return lambda text: compiled.fullmatch(text) is not None
+    # Compiled when it is needed: most programs never meet these datatypes, and all of them load this module.
+    compiled = cache(lambda: re.compile(pattern))
+    return lambda text: compiled().fullmatch(text) is not None
 
 
 _START: Final = r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C\u200D\u2070-\u218F"

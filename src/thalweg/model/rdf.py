@@ -3,7 +3,7 @@
     <s> <p> <o>             is the fact   <p>(<s>,<o>)
     <s> rdf:type <C>        is the fact   <C>(<s>)
     "3"^^xsd:integer        is the term   3
-    "x"^^xsd:string         is the term   "x"
+    "x"^^xsd:string         is the term   x, the text of this letter
     "x"@EN                  is the term   "x"@en
     _:b0 of stream `s`      is the term   _:s_0_b0
 
@@ -13,7 +13,7 @@ blank node carries the name of its document.
 
 What rules have and RDF has not is spelled with IRIs of our own, and read back as what it was:
 
-    road1                   is            <urn:thalweg:road1>
+    road1, "b 7"            is            <urn:thalweg:road1>, <urn:thalweg:text:b%207>, where no literal can stand
     <a>                     is            <urn:thalweg:iri:a>, where an IRI must be absolute
     jam, busy(r,3,x)        is            <urn:thalweg:busy> rdf:value "busy(r,3,x)"^^<urn:thalweg:fact>
 """
@@ -25,12 +25,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, BinaryIO, Final
 from urllib.parse import quote as percent_encoded
+from urllib.parse import unquote as percent_decoded
 
 from thalweg.model.encoding import as_utf8
 from thalweg.model.entities import ExpansionError, check_entities
 from thalweg.model.fact import Fact
 from thalweg.model.number import read_number, show_number
-from thalweg.model.term import BARE, NUMERIC, is_number, is_term, quote
+from thalweg.model.term import BARE, NUMERIC, constant, is_number, is_term, quote, unquote
 
 RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -51,6 +52,7 @@ PLAIN_LITERAL: Final = rf'"[^"\\\n\r]*"(?:{LANGUAGE}|\^\^{PLAIN_IRI})?'
 # What begins an IRI of our own.
 OWN: Final = "<urn:thalweg:"
 _RELATIVE: Final = "iri:"
+_TEXT: Final = "text:"
 _FACT_TAG: Final = f"^^{OWN}fact>"
 _SCHEME: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 # The terms of a fact as it prints, one after the other.
@@ -80,13 +82,13 @@ def term(text: str, scope: str = "") -> str:
 def literal(text: str, tag: str = "") -> str:
     """The term of a literal; its tag is empty, a language `@en`, or the IRI of a datatype.
 
-    >>> literal("02.50", "<http://www.w3.org/2001/XMLSchema#decimal>"), literal("chat", "@FR")
-    ('2.50', '"chat"@fr')
+    >>> literal("02.50", "<http://www.w3.org/2001/XMLSchema#decimal>"), literal("chat", "@FR"), literal("chat")
+    ('2.50', '"chat"@fr', 'chat')
     """
     if tag in _NUMBERS and (spelling := number(text)):
         return spelling
-    if tag == f"<{XSD}string>":
-        return quote(text)
+    if not tag or tag == f"<{XSD}string>":
+        return constant(text)
     return quote(text) + (f"^^{tag}" if tag.startswith("<") else tag.lower())
 
 
@@ -126,22 +128,27 @@ def named(iri: str) -> str:
 
     >>> named("<http://example.org/a>"), named("<urn:thalweg:road1>"), named("<urn:thalweg:iri:a>")
     ('<http://example.org/a>', 'road1', '<a>')
+    >>> named("<urn:thalweg:text:b%207>")
+    '"b 7"'
     """
     if not iri.startswith(OWN):
         return iri
     local = iri[len(OWN) : -1]
     if BARE.match(local):
         return local
+    if local.startswith(_TEXT):
+        text = constant(percent_decoded(local.removeprefix(_TEXT)))
+        return text if as_resource(text) == iri else iri
     relative = f"<{local.removeprefix(_RELATIVE)}>"
     is_ours = local.startswith(_RELATIVE) and is_term(relative) and not _SCHEME.match(relative)
     return relative if is_ours else iri
 
 
 def as_ntriples(term: str) -> str:
-    """A term as N-Triples writes it; the inverse of `term`, but for blank nodes, which stay what they are called here.
+    """A term as N-Triples writes an object; the inverse of `term`, but for blank nodes, which keep their names here.
 
     >>> as_ntriples("road1"), as_ntriples("2.50")
-    ('<urn:thalweg:road1>', '"2.50"^^<http://www.w3.org/2001/XMLSchema#decimal>')
+    ('"road1"', '"2.50"^^<http://www.w3.org/2001/XMLSchema#decimal>')
     """
     if term[0] == "<":
         return term if _SCHEME.match(term) else f"{OWN}{_RELATIVE}{term[1:]}"
@@ -149,7 +156,18 @@ def as_ntriples(term: str) -> str:
         return term
     if is_number(term):
         return f'"{term}"^^<{XSD}{"decimal" if "." in term else "integer"}>'
-    return f"{OWN}{term}>"
+    return f'"{term}"'
+
+
+def as_resource(term: str) -> str:
+    """A term as N-Triples writes a subject or predicate: a text is an IRI of our own there; `term` reads it back.
+
+    >>> as_resource("road1"), as_resource('"b 7"'), as_resource("<http://example.org/a>")
+    ('<urn:thalweg:road1>', '<urn:thalweg:text:b%207>', '<http://example.org/a>')
+    """
+    if term[0] in "<_":
+        return as_ntriples(term)
+    return f"{OWN}{_TEXT}{percent_encoded(unquote(term), safe='')}>" if term[0] == '"' else f"{OWN}{term}>"
 
 
 def fact_of(subject: str, predicate: str, object: str) -> Fact:
@@ -165,7 +183,7 @@ def fact_of(subject: str, predicate: str, object: str) -> Fact:
         # Anyone may use this datatype; only what we would write with it is a fact.
         if _TERMS.match(text) and names_a_predicate(text):
             fact = _printed(text)
-            if str(fact) == text and all(map(is_term, fact.args)):
+            if str(fact) == text and all(map(is_term, fact.terms)):
                 return fact
     return Fact(predicate, (subject, object))
 
@@ -180,11 +198,20 @@ def triple_of(fact: str) -> tuple[str, str, str]:
     '"busy(r,3,x)"^^<urn:thalweg:fact>'
     """
     name, args = _printed(fact)
-    predicate = as_ntriples(name)
-    if not 1 <= len(args) <= 2 or args[0][0] == '"' or is_number(args[0]):
+    predicate = as_resource(name)
+    if not 1 <= len(args) <= 2 or not can_be_subject(args[0]):
         return predicate, RDF_VALUE, quote(fact) + _FACT_TAG
-    subject, *objects = map(as_ntriples, args)
-    return (subject, predicate, objects[0]) if objects else (subject, RDF_TYPE, predicate)
+    subject = as_resource(args[0])
+    return (subject, predicate, as_ntriples(args[1])) if len(args) == 2 else (subject, RDF_TYPE, predicate)
+
+
+def can_be_subject(term: str) -> bool:
+    """Whether a term is a resource, or a text, which has an IRI of our own.
+
+    >>> can_be_subject("<a>"), can_be_subject("road1"), can_be_subject("3"), can_be_subject('"rue"@fr')
+    (True, True, False, False)
+    """
+    return not is_number(term) and (term[0] != '"' or term[-1] == '"')
 
 
 def _printed(fact: str) -> Fact:

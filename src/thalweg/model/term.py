@@ -4,7 +4,8 @@
 
 Two terms are the same when they are spelled the same, so a term needs no class of its own: it is the string that a
 user reads and writes. `20` and `20.0` are therefore two terms (as they are two RDF literals) that compare as equal
-numbers; see `number`.
+numbers; see `number`. A bare name is the text of its letters: `x1` is the one spelling of the text x1, and `"x1"` is
+read as that (`constant`).
 """
 
 import re
@@ -15,7 +16,7 @@ NUMERIC: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 
 _TERM: Final = re.compile(
     r'[a-z][A-Za-z0-9_]*\Z|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z|<[^<>"{}|^`\\\s]+>\Z|_:[A-Za-z0-9_.-]+\Z'
-    r'|"(?:[^"\\\n\r]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>\s]+>)?\Z'
+    r'|"(?![a-z][A-Za-z0-9_]*"\Z)(?:[^"\\\n\r]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>\s]+>)?\Z'
 )
 
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -32,25 +33,25 @@ def is_number(term: str) -> bool:
 
 
 def is_literal(term: str) -> bool:
-    """Whether the term is a literal: a number, or anything in quotes.
+    """Whether the term is a literal: a number, a text, or anything in quotes; not an IRI or a blank node.
 
-    >>> is_literal("3"), is_literal('"chat"@fr'), is_literal("chat")
-    (True, True, False)
+    >>> is_literal("3"), is_literal('"chat"@fr'), is_literal("chat"), is_literal("<chat>")
+    (True, True, True, False)
     """
-    return term[0] == '"' or is_number(term)
+    return term[0] not in "<_"
 
 
 def is_term(thing: object) -> TypeGuard[str]:
     """Whether something is a term in a spelling that can be read back.
 
-    >>> is_term("road1"), is_term("Main Street"), is_term('"Main Street"'), is_term(3)
-    (True, False, True, False)
+    >>> is_term("road1"), is_term("Main Street"), is_term('"Main Street"'), is_term('"road1"'), is_term(3)
+    (True, False, True, False, False)
     """
     return isinstance(thing, str) and _TERM.match(thing) is not None
 
 
 def quote(text: str) -> str:
-    """The string term for a text.
+    """A text in quotes; `constant` has the term for any text.
 
     >>> quote('say "hi"')
     '"say \\\\"hi\\\\""'
@@ -59,7 +60,7 @@ def quote(text: str) -> str:
 
 
 def unquote(term: str) -> str:
-    """The text of a string term; the inverse of `quote`.
+    """The text between quotes; the inverse of `quote`.
 
     >>> unquote(quote("a\\nb"))
     'a\\nb'

@@ -1,5 +1,6 @@
 """Rules around an answer set program, as one part: what it reads of them is below it, what reads its answers above."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -44,6 +45,7 @@ class Cascade:
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.chain import Chain
         from thalweg.runtimes.emit import EMITTERS
+        from thalweg.runtimes.mixed_kinds import mixed_kinds
         from thalweg.runtimes.unmatched import Unmatched
 
         derived = [name for _, name in self.wiring.reads]
@@ -54,7 +56,12 @@ class Cascade:
         first, calendar = context.settings.first, Calendar(context.clock)
         chain = Chain(self.wiring, windowed, answerer, emitter, first, context.report, shown, calendar)
         watch = Unmatched(merge([self.around.rules, self.answer_sets.program.readers()]))
-        return Evaluation(chain, chain, look=watch.look, summary=watch.summary, close=chain.close)
+
+        def summary() -> Iterator[Diagnostic]:
+            yield from watch.summary()
+            yield from mixed_kinds(self.around.rules, [*chain.below.incomparable, *chain.above.incomparable])
+
+        return Evaluation(chain, chain, look=watch.look, summary=summary, close=chain.close)
 
     @property
     def _solved(self) -> AnswerSets:

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.batches import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Absence, Delta, Given, Proof
+from thalweg.engine import Delta, Given
+from thalweg.engine.absence import Absence
+from thalweg.engine.proof import Proof
 from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch

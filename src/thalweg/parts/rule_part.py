@@ -1,6 +1,6 @@
 """Rules, evaluated by the incremental engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -32,6 +32,7 @@ class Rules:
         return show(self.rules), fingerprint(self.rules)
 
     def start(self, context: Context) -> Evaluation:
+        from thalweg.runtimes.mixed_kinds import mixed_kinds
         from thalweg.runtimes.rule_engine import RuleEngine
         from thalweg.runtimes.unmatched import Unmatched
 
@@ -39,7 +40,12 @@ class Rules:
         engine = RuleEngine(self.rules, first=settings.first, memory=settings.memory, calendar=calendar)
         watch = Unmatched(self.rules)
         look = _look(self.rules, watch, context.report)
-        return Evaluation(engine, look=look, state=engine, summary=watch.summary)
+
+        def summary() -> Iterator[Diagnostic]:
+            yield from watch.summary()
+            yield from mixed_kinds(self.rules, engine.incomparable)
+
+        return Evaluation(engine, look=look, state=engine, summary=summary)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.planning.route_justifications import route_justifications

@@ -517,7 +517,7 @@ class _Assignment:
                     tests=tuple(tests),
                     timed=rule.time is not None,
                     origin=rule,
-                    binds=binders(rule.body),
+                    binds=binders(rule, rule.body),
                 )
             )
         return self.finished()

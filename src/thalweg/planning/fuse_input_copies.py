@@ -76,4 +76,4 @@ def _gathered(background: Iterable[Fact], found: Mapping[Predicate, InputCopy]) 
     for fact in background:
         if fact.signature in found:
             signature, constants = found[fact.signature]
-            yield Fact(signature.name, (*fact.args, *constants))
+            yield Fact(signature.name, (*fact.terms, *constants))

@@ -12,7 +12,7 @@ a(X) :- p(X), not q(X,_) in [3].                       becomes     '1(X) :- q(X,
 c(X) :- p(X) at U in [9], q(X) at U.                   becomes     c(X) :- p(X) at U in [9], q(X) at U in [9].
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from thalweg.ir.binding import binders, bound_by_formulas
@@ -54,7 +54,7 @@ def simpler(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[Group, ...]]
 
 
 def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
-    found = next((literal for literal in rule.body if isinstance(literal, Aggregate)), None)
+    found = _next_aggregate(rule)
     if found is None:
         yield rule
         return
@@ -66,7 +66,7 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
     elements, value = Predicate(name, width + len(found.terms)), Predicate(f"{name}v", width + 1)
     groups.append(Group(elements, value, found.function, width, found.share))
     bound = bound_by_formulas(found.body) >= {key.name for key in keys}
-    inner = found.body if bound else (*_binding(rest, found.result.name), *found.body)
+    inner = found.body if bound else (*_binding(rest, binders(rule, (*rest, found))), *found.body)
     yield from _split_aggregates(Rule(Atom(name, (*keys, *found.terms)), inner, span=rule.span), groups)
     yield from _split_aggregates(replace(rule, body=_with_value(found, name, keys, rest)), groups)
     if found.function in ("count", "sum"):
@@ -75,6 +75,15 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
         nothing = Not(Now(Atom(name, (*keys, *anything))), span=found.span)
         zero = Comparison("=", found.result, Constant("0"), span=found.span)
         yield from _split_aggregates(replace(rule, body=(zero, *rest, nothing)), groups)
+
+
+def _next_aggregate(rule: Rule) -> Aggregate | None:
+    """The first aggregate whose groups need no value of another one."""
+    found = [literal for literal in rule.body if isinstance(literal, Aggregate)]
+    if len(found) < 2:
+        return found[0] if found else None
+    known = names(*_binding(rule.body, binders(rule, rule.body)))
+    return next((each for each in found if global_names(rule, each) - {each.result.name} <= known), found[0])
 
 
 def _bind_by_atoms(rule: Rule, found: Aggregate, name: str) -> tuple[list[Rule], tuple[Literal, ...]]:
@@ -86,9 +95,10 @@ def _bind_by_atoms(rule: Rule, found: Aggregate, name: str) -> tuple[list[Rule],
     """
     rest = tuple(literal for literal in rule.body if literal is not found)
     groups = global_names(rule, found) - {found.result.name}
-    if groups.isdisjoint(binders(rest, frozenset({found.result.name})).values()):
+    binding = binders(rule, rule.body)
+    if groups.isdisjoint(binding.values()):
         return [], rest
-    first = _binding(rest, found.result.name)
+    first = _binding(rest, binding)
     known = names(*first)
     others = tuple(literal for literal in rest if literal not in first)
     used = names(rule.head, rule.time, found, *others)
@@ -108,16 +118,17 @@ def _with_value(
     return (*rest, value, Comparison("=", found.result, result, span=found.span))
 
 
-def _binding(body: tuple[Literal, ...], result: str) -> tuple[Literal, ...]:
-    """What binds variables in a body without the `result` of an aggregate: formulas, and `=` on what they bind.
+def _binding(body: tuple[Literal, ...], binding: Mapping[int, str]) -> tuple[Literal, ...]:
+    """What binds variables in a body without the results of aggregates: formulas, and the `=` that bind what they know.
 
     >>> from thalweg.ir.text import show
     >>> p, same = Now(Atom("p", (Variable("X"),))), Comparison("=", Variable("Y"), Variable("X"))
-    >>> [show(literal) for literal in _binding((p, same, Comparison("=", Variable("Z"), Variable("N"))), "N")]
+    >>> value = Comparison("=", Variable("Z"), Variable("N"))
+    >>> [show(literal) for literal in _binding((p, same, value), {id(same): "Y", id(value): "Z"})]
     ['p(X)', 'Y = X']
     """
     found: list[Literal] = [each for each in body if not isinstance(each, Not | Comparison | Aggregate)]
-    known, binding = names(*found), binders(body, frozenset({result}))
+    known = names(*found)
     equations = [literal for literal in body if id(literal) in binding]
     while ready := [each for each in equations if names(each) - {binding[id(each)]} <= known]:
         known |= names(*ready)

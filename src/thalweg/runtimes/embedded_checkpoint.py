@@ -19,7 +19,7 @@ from thalweg.model.arrow import DamagedError, decode, encode, frame, unframe
 from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, refused, replace_file
 from thalweg.runtimes.continued_output import continued, settled
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 EVERY: Final = 3.0

@@ -7,6 +7,7 @@ that are grounded again with the number of each window are right, but slower wit
 facts are handed over as text, which clingo reads twice as fast as Python can build its symbols.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,11 @@ from typing import Any, Final
 import clingo
 from clingo import ast
 
+from thalweg.model.term import BARE
+
 _MESSAGES: Final = 1_000
+# A quick look: most programs have no such string, and going through all terms takes as long as reading them.
+_COULD_BE_BARE: Final = re.compile(r'"[a-z][A-Za-z0-9_]*"')
 # Clingo makes an atom with all arguments of a signature that is projected on.
 MOST_ARGUMENTS: Final = 1_000
 
@@ -33,10 +38,11 @@ class Parsed:
 def parse(text: str) -> Parsed:
     """Parses a program without grounding it.
 
-    Variables that are not safe and whatever else clingo only notices when it grounds are found here, too.
+    Variables that are not safe and whatever else clingo only notices when it grounds are found here, too. A string that
+    could be a constant is that constant.
 
-    >>> [str(node) for node in parse("a(X) :- p(X).").nodes], parse("a(X) :- p(X).").messages
-    (['#program base.', 'a(X) :- p(X).'], [])
+    >>> [str(node) for node in parse('a(X) :- p(X,"b","b c").').nodes], parse("a(X) :- p(X).").messages
+    (['#program base.', 'a(X) :- p(X,b,"b c").'], [])
     """
     nodes: list[Any] = []
     messages: list[str] = []
@@ -46,6 +52,8 @@ def parse(text: str) -> Parsed:
 
     with _said(messages):
         ast.parse_string(text, nodes.append, logger=take, message_limit=_MESSAGES)
+    if _COULD_BE_BARE.search(text):
+        nodes = [_Unquoted()(node) for node in nodes]
     wide = [node for node in nodes if _is_too_wide(node)]
     nodes = [node for node in nodes if node.ast_type != ast.ASTType.Comment and not _is_too_wide(node)]
     with _said(messages):
@@ -56,6 +64,16 @@ def parse(text: str) -> Parsed:
         # A part that does not exist: all rules are checked, and none is grounded.
         control.ground([("nothing", [])])
     return Parsed(nodes, wide, list(dict.fromkeys(messages)))
+
+
+class _Unquoted(ast.Transformer):
+    """Makes constants of the strings that could be constants."""
+
+    def visit_SymbolicTerm(self, node: Any) -> Any:  # noqa: N802 - the name is clingo's
+        symbol = node.symbol
+        if symbol.type == clingo.SymbolType.String and symbol.string != "not" and BARE.match(symbol.string):
+            return node.update(symbol=clingo.Function(symbol.string))
+        return node
 
 
 def _is_too_wide(node: Any) -> bool:

@@ -67,7 +67,7 @@ def batch_of(dictionary: Dictionary, event: Event) -> Batch:
     """An event as the engine takes it."""
     batch = Batch(stream=event.stream)
     for fact in event.facts:
-        batch.add(fact.signature, [dictionary.code(term) for term in fact.args])
+        batch.add(fact.signature, [dictionary.code(term) for term in fact.terms])
     return batch
 
 

@@ -142,7 +142,7 @@ def test_the_dictionary_may_be_collected_between_any_two_batches():
         found += [f"{fact} at {tick}" for fact in batch.facts(words)]
         # Nothing is in use any more: every entry goes to somebody else.
         words.collect(np.array([], dtype=np.int64))
-    assert found == ["<p>(<a>,<b>) at 1", '<p>(_:in_0_a,"b") at 1', '<p>(<c>,"b") at 2', '<p>(<a>,"x"@en) at 3']
+    assert found == ["<p>(<a>,<b>) at 1", "<p>(_:in_0_a,b) at 1", "<p>(<c>,b) at 2", '<p>(<a>,"x"@en) at 3']
 
 
 # What another library writes, and what the standard says -------------------------------------------------------------

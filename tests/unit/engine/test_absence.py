@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from thalweg import Engine, Fact, api
-from thalweg.engine import Absence, absence
+from thalweg import Engine, api
+from thalweg.engine import absence
+from thalweg.engine.absence import Absence
+from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.testing.evaluators import feed
 from thalweg.testing.strategies import Scenario, scenarios
@@ -205,7 +207,7 @@ def test_property_a_fact_either_holds_or_is_absent_for_a_reason(scenario: Scenar
     for _ in feed(engine, scenario.events):
         pass
     holding = set(engine.facts())
-    terms = sorted({term for fact in holding for term in fact.args} | {"a", "1"})[:3]
+    terms = sorted({term for fact in holding for term in fact.terms} | {"a", "1"})[:3]
     for predicate in engine.plan.outputs:
         for args in product(terms, repeat=predicate.arity):
             fact = Fact(predicate.name, args)

@@ -84,9 +84,9 @@ def test_individuals_of_the_ontology_are_known_by_their_representatives(tmp_path
     assert 'inconsistent("prp-npa1",<l>,<likes>,<n>)' in told(engine)
     assert {"<Near>(<x>)", "<at>(<x>,<l>)", "same(<m>,<l>)"} <= told(engine)
     engine.advance(2, [*chain("<http://e/m>", "<http://e/n>"), Fact(f"<{OWL}differentFrom>", ("<u>", "<v>"))])
-    assert [fact.args[2:] for fact in engine.facts() if fact.args[0] == '"eq-diff2"'] == [("<http://e/l>",) * 2]
+    assert [fact.terms[2:] for fact in engine.facts() if fact.terms[0] == '"eq-diff2"'] == [("<http://e/l>",) * 2]
     engine.advance(3, chain("<u>", "<v>"))
-    assert ('"eq-diff1"', "<u>", f"<{OWL}differentFrom>", "<u>") in {fact.args for fact in engine.facts()}
+    assert ('"eq-diff1"', "<u>", f"<{OWL}differentFrom>", "<u>") in {fact.terms for fact in engine.facts()}
 
 
 def test_a_contradiction_is_told_of_who_stands_for_it(tmp_path: Path) -> None:
@@ -112,11 +112,11 @@ def test_where_pairs_were_shed_representatives_are_unknown_until_the_pairs_would
     engine.memory = None
     engine.advance(max(engine.lacking.values()) + 1)
     assert not engine.partial
-    members = {fact.args[0] for fact in engine.facts() if fact.predicate == SAME_AS}
+    members = {fact.terms[0] for fact in engine.facts() if fact.predicate == SAME_AS}
     others = [fact for fact in engine.facts() if fact.predicate != SAME_AS]
     assert members
     assert others
-    assert not [fact for fact in others if fact.args[0] in members]
+    assert not [fact for fact in others if fact.terms[0] in members]
 
 
 def test_many_values_of_a_functional_property_are_as_many_facts(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def integers(*rows: tuple[int, ...]) -> np.ndarray:
 
 
 def reached(engine: Engine) -> set[str]:
-    return {"".join(fact.args) for fact in engine.facts() if fact.predicate == "reach"}
+    return {"".join(fact.terms) for fact in engine.facts() if fact.predicate == "reach"}
 
 
 def test_one_tick_may_derive_far_more_than_there_is_room_for():

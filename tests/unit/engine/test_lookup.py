@@ -8,7 +8,6 @@ from thalweg.languages.owl.checking import checked
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS
 from thalweg.planning.choose_topology import lay_out
-from thalweg.planning.topology import Taxonomy
 
 TRIPLES = [("<A>", f"<{OWL}disjointWith>", "<B>"), ("<r>", f"<{RDFS}domain>", "<A>")]
 
@@ -16,7 +15,7 @@ TRIPLES = [("<A>", f"<{OWL}disjointWith>", "<B>"), ("<r>", f"<{RDFS}domain>", "<
 @pytest.mark.parametrize("topology", ["ntm", "ltm", None])
 def test_the_facts_about_a_thing_are_those_that_still_count(topology: str | None) -> None:
     def bolts(known: tuple[object, ...]) -> object:
-        return None if topology is None else lay_out(Taxonomy(*known), topology).topology  # type: ignore[arg-type]
+        return None if topology is None else lay_out(known, topology).topology
 
     engine = Engine(checked("x", TRIPLES, 5, bolts).program, first=0)  # type: ignore[arg-type]
     engine.advance(0, [Fact("<A>", ("x",))])
@@ -29,7 +28,7 @@ def test_the_facts_about_a_thing_are_those_that_still_count(topology: str | None
 
 
 def test_classes_that_rules_join_have_an_index() -> None:
-    plain = checked("x", TRIPLES[:1], 5, lambda known: lay_out(Taxonomy(*known), "ntm").topology).program
+    plain = checked("x", TRIPLES[:1], 5, lambda known: lay_out(known, "ntm").topology).program
     engine = Engine(plain, first=0)
     fed = {feed.relation.number for feeds in engine.plan.feeds.values() for feed in feeds}
     assert {relation for relation, _, _, _ in engine.table.by_column.tolist()} == fed

@@ -9,6 +9,7 @@ from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine import memo
 from thalweg.engine.calls import ENTRY
+from thalweg.ir.text import show
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 
@@ -69,8 +70,14 @@ def test_the_table_stays_small() -> None:
 
 
 def test_what_has_no_common_order_is_noted() -> None:
-    running = engine("less(X) :- p(X), X < 5.")
+    running = engine("less(X) :- p(X), X < 5. less(X) :- p(X), X < 7. more(X) :- p(X), X != a, 5 > X, X > 1.")
     running.advance(0, facts("p", ["3"]))
-    assert running.incomparable_in is None
+    assert running.incomparable == []
     running.advance(1, facts("p", ["a"]))
-    assert running.incomparable_in == running.program.rules[0]
+    running.advance(2, facts("p", ["b", "-4"]))
+    running.dictionary.collect(running.words_in_use())
+    noted = {(show(one.comparison), one.left, one.right) for one in running.incomparable}
+    assert noted == {("X < 5", "a", "5"), ("X < 7", "a", "7"), ("5 > X", "5", "b")}
+    # Planned again: a stream brings what rules derive.
+    running.advance(3, [*facts("less", ["1"]), *facts("p", ["<c>"])])
+    assert {(show(one.comparison), one.left, one.right) for one in running.incomparable} == noted

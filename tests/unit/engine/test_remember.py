@@ -47,7 +47,7 @@ def test_what_holds_on_costs_nothing_per_tick() -> None:
         ended = differences(engine.advance(1_000_001, [Fact("reset", ("d7",))]))
         forgotten = differences(engine.advance(2_000_000))
     assert kernel.call_count < 20
-    assert {str(fact) for fact in engine.facts() if fact.args == ("d8",)} == {"alarm(d8)", "long(d8)", "was(d8)"}
+    assert {str(fact) for fact in engine.facts() if fact.terms == ("d8",)} == {"alarm(d8)", "long(d8)", "was(d8)"}
     assert ended[1_000_001].end == {"alarm(d7)", "long(d7)"}
     assert {tick: found.end for tick, found in forgotten.items()} == {1_000_051: {"was(d7)"}}
 

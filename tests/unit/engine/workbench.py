@@ -265,8 +265,10 @@ class Workbench:
         number, key = self.plan.memories[relation].number, words.split()
 
         def fits(place: int) -> bool:
-            spelled = [self.dictionary.spell(int(self.arrays.columns[place, column])) for column in columns]
-            return int(self.arrays.relations[place]) == number and spelled == key
+            # Rows of other relations may hold numbers that are no words.
+            if int(self.arrays.relations[place]) != number:
+                return False
+            return [self.dictionary.spell(int(self.arrays.columns[place, column])) for column in columns] == key
 
         chains = [[place for place in each if fits(place)] for each in self.chains(self._slot(number, columns))]
         found = [each for each in chains if each]

@@ -25,7 +25,7 @@ FACTS = st.sets(
 def listing(facts: set[Fact], words: Dictionary) -> Listing:
     rows: dict[str, list[list[int]]] = {}
     for fact in facts:
-        rows.setdefault(fact.signature, []).append([words.code(term) for term in fact.args])
+        rows.setdefault(fact.signature, []).append([words.code(term) for term in fact.terms])
     return Listing(words, {name: np.array(some, dtype=np.int64) for name, some in rows.items()})
 
 

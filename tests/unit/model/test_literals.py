@@ -19,11 +19,11 @@ def typed(text: str, word: str) -> str:
 
 
 def value(term: str) -> str | None:
-    return next((fact.args[1] for fact in describe(term, ()) if fact.predicate == "literal"), None)
+    return next((fact.terms[1] for fact in describe(term, ()) if fact.predicate == "literal"), None)
 
 
 def types(term: str) -> set[str]:
-    return {re.split("[#>]", fact.args[2])[1] for fact in describe(term) if fact.predicate == "literal"}
+    return {re.split("[#>]", fact.terms[2])[1] for fact in describe(term) if fact.predicate == "literal"}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_ill_typed(text: str, word: str) -> None:
     term = f'"{text}"^^{named(word)}'.replace("\t", "\\t")
     facts = describe(term, [named(word)])
     assert [fact.predicate for fact in facts] == ["ill_typed", "outside", "outside"]
-    assert [fact.args[1] for fact in facts[1:]] == [LITERAL, named(word)]
+    assert [fact.terms[1] for fact in facts[1:]] == [LITERAL, named(word)]
     assert stand_in(term) is None
 
 
@@ -106,21 +106,21 @@ def test_the_datatypes_of_a_value() -> None:
         "unsignedLong", "unsignedInt", "unsignedShort",
     }  # fmt: skip
     assert types("2.5") == {"Literal", "decimal"}
-    assert types('"cat"') == {
+    assert types("cat") == {
         "Literal", "PlainLiteral", "string", "normalizedString", "token", "language", "Name", "NCName", "NMTOKEN",
     }  # fmt: skip
     assert types('"a b"@en') == {"Literal", "PlainLiteral"}
     assert types(typed("2000-01-01T12:00:00Z", "dateTime")) == {"Literal", "dateTime", "dateTimeStamp"}
 
 
-@pytest.mark.parametrize("term", ["road", "<http://example.org/a>", "_:b", f'"3"^^<{XSD}gYear>'])
+@pytest.mark.parametrize("term", ["<http://example.org/a>", "_:b", f'"3"^^<{XSD}gYear>'])
 def test_nothing_is_said_about_the_rest(term: str) -> None:
     assert describe(term) == []
 
 
 def test_the_datatypes_of_an_ontology_are_enough() -> None:
     facts = describe("3", [named("byte"), "<http://example.org/C>", named("string")])
-    assert [(fact.predicate, fact.args[-1]) for fact in facts] == [
+    assert [(fact.predicate, fact.terms[-1]) for fact in facts] == [
         ("literal", LITERAL),
         ("literal", named("byte")),
         ("outside", named("string")),
@@ -140,4 +140,4 @@ def test_a_literal_is_described_whatever_it_says(text: str, datatype: str) -> No
     facts = describe(literal(text, datatype))
     about = [fact for fact in facts if fact.predicate != "ill_typed"]
     assert len(about) == len(DATATYPES) + 1
-    assert len({fact.args[1] for fact in facts if fact.predicate == "literal"}) <= 1
+    assert len({fact.terms[1] for fact in facts if fact.predicate == "literal"}) <= 1

@@ -20,6 +20,7 @@ from thalweg.model.rdf import (
     Document,
     RdfSyntaxError,
     as_ntriples,
+    as_resource,
     blank,
     fact_of,
     literal,
@@ -80,7 +81,13 @@ def test_a_spelled_literal_is_spelled_for_good(text, tag):
         (f'"2.50"^^<{XSD}double>', f'"2.50"^^<{XSD}double>'),
         (f'"seven"^^<{XSD}integer>', f'"seven"^^<{XSD}integer>'),
         (f'"{10**30}"^^<{XSD}integer>', f'"{10**30}"^^<{XSD}integer>'),
-        (f'"x"^^<{XSD}string>', '"x"'),
+        (f'"x"^^<{XSD}string>', "x"),
+        (f'"x y"^^<{XSD}string>', '"x y"'),
+        ('"x"', "x"),
+        ("<urn:thalweg:x>", "x"),
+        ("<urn:thalweg:text:x%20y>", '"x y"'),
+        ("<urn:thalweg:text:x>", "<urn:thalweg:text:x>"),
+        ("<urn:thalweg:text:x%79>", "<urn:thalweg:text:x%79>"),
         ('"x"@EN-GB', '"x"@en-gb'),
         ('"3"', '"3"'),
     ],
@@ -139,7 +146,7 @@ def test_any_fact_is_a_triple_that_is_read_as_the_fact(predicate, args):
 
 @given(NAMES, NAMES, ARGUMENTS)
 def test_a_fact_that_came_from_a_triple_is_that_triple(subject, predicate, object):
-    written = tuple(map(as_ntriples, (subject, predicate, object)))
+    written = (as_resource(subject), as_resource(predicate), as_ntriples(object))
     assert triple_of(str(fact_of(subject, predicate, object))) == written
 
 
@@ -149,7 +156,7 @@ def test_a_class_is_a_type_and_a_blank_node_stays_one():
     assert triple_of(f"{RDF_TYPE}(<http://a/b>,_:c)") == ("<http://a/b>", RDF_TYPE, "_:c")
 
 
-@pytest.mark.parametrize("fact", ["jam", "busy(r,3,x)", 'said("a, b",<http://a/(b)>)', "p(3)", 'q("x"@en,y)'])
+@pytest.mark.parametrize("fact", ["jam", "busy(r,3,x)", 'said("a, b"@en,<http://a/(b)>)', "p(3)", 'q("x"@en,y)'])
 def test_what_is_no_triple_is_told_whole(fact):
     subject, verb, object = triple_of(fact)
     assert object.endswith('"^^<urn:thalweg:fact>')

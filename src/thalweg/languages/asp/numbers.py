@@ -62,7 +62,7 @@ def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
     ['`7.5` in `limit/1` is not an integer of 32 bits: clingo compares it as text']
     """
     mattering = (fact for fact in facts if names.known_as(fact.signature))
-    found = ((term, fact.signature) for fact in mattering for term in fact.args if is_text_to_clingo(term))
+    found = ((term, fact.signature) for fact in mattering for term in fact.terms if is_text_to_clingo(term))
     yield from (_no_number(*one) for one in islice(found, 1))
 
 

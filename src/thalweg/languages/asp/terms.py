@@ -1,6 +1,6 @@
 r"""Terms and predicates as clingo spells them, and back.
 
-    road1                        is   road1
+    road1                        is   road1, and so is "road1": a name is the text of its letters
     12                           is   12                        where it fits the 32 bits of clingo's numbers
     "b c"                        is   "b c"
     <http://example.org/x>       is   "<http://example.org/x>"  or ex_x, where the program says #prefix ex
@@ -8,10 +8,10 @@ r"""Terms and predicates as clingo spells them, and back.
     20.5                         is   "\"20.5\""
     "chat"@fr                    is   "\"chat\"@fr"
 
-clingo knows numbers, constants and strings, so everything else is a string that holds our spelling. A string that only
-looks like one of those has a backslash in front. A name that begins with a declared prefix stands for an IRI, whether
-it is a predicate or a constant; and where a program mentions `rdf_type`, the fact `C(s)` also comes as
-`rdf_type(s,C)`.
+clingo knows numbers, constants and strings, so everything else is a string that holds our spelling; the text `not` is
+one because it cannot be a constant. A string that only looks like one of those has a backslash in front. A name that
+begins with a declared prefix stands for an IRI, whether it is a predicate or a constant; and where a program mentions
+`rdf_type`, the fact `C(s)` also comes as `rdf_type(s,C)`.
 """
 
 import re
@@ -23,7 +23,7 @@ from typing import Final
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE, XSD, fact_of
-from thalweg.model.term import BARE, is_number, is_term, quote, unquote
+from thalweg.model.term import BARE, constant, is_number, is_term, quote, unquote
 
 LEAST, GREATEST = -(2**31), 2**31 - 1
 """The numbers of clingo."""
@@ -35,7 +35,6 @@ _NUMERIC: Final = re.compile(
 )
 _SPECIAL: Final = re.compile(r'[<"\\]|_:')
 _UNESCAPES: Final = {"n": "\n", "\\": "\\", '"': '"'}
-_NOT: Final = r"\not"
 
 
 def is_integer(term: str) -> bool:
@@ -61,11 +60,11 @@ def is_text_to_clingo(term: str) -> bool:
 def content(term: str) -> str:
     r"""The text inside the string that stands for a term that clingo does not know.
 
-    >>> content("<a>"), content("20.5"), content('"chat"@fr'), content('"b"'), content('"<b>"')
-    ('<a>', '"20.5"', '"chat"@fr', 'b', '\\<b>')
+    >>> content("<a>"), content("20.5"), content('"chat"@fr'), content('"b c"'), content('"<b>"')
+    ('<a>', '"20.5"', '"chat"@fr', 'b c', '\\<b>')
     """
     if term == "not":
-        return _NOT
+        return term
     if term[0] in "<_" or (term[0] == '"' and term[-1] != '"'):
         return term
     if is_number(term):
@@ -77,13 +76,11 @@ def content(term: str) -> str:
 def term_of_content(text: str) -> str:
     r"""The term that a string of clingo stands for; the inverse of `content`.
 
-    >>> [term_of_content(content(term)) for term in ("<a>", "20.5", '"chat"@fr', '"b"', '"<b>"', "_:b")]
-    ['<a>', '20.5', '"chat"@fr', '"b"', '"<b>"', '_:b']
+    >>> [term_of_content(content(term)) for term in ("<a>", "20.5", '"chat"@fr', '"b c"', '"<b>"', "_:b", "not")]
+    ['<a>', '20.5', '"chat"@fr', '"b c"', '"<b>"', '_:b', 'not']
     """
     if not _SPECIAL.match(text):
-        return quote(text)
-    if text == _NOT:
-        return "not"
+        return constant(text)
     if text[0] == "\\":
         return quote(text[1:] if _SPECIAL.match(text[1:]) else text)
     if text[0] == '"' and text[-1] == '"':
@@ -167,8 +164,8 @@ class Names:
         """The one way to write a term: a constant of a stream that begins with a declared prefix is an IRI.
 
         >>> names = Names({"ub": "http://ub#"})
-        >>> names.canonical("ub_x"), names.canonical("x"), names.canonical('"ub_x"')
-        ('<http://ub#x>', 'x', '"ub_x"')
+        >>> names.canonical("ub_x"), names.canonical("x"), names.canonical('"ub x"')
+        ('<http://ub#x>', 'x', '"ub x"')
         """
         return self.as_term(term) if BARE.match(term) else term
 
@@ -180,10 +177,10 @@ class Names:
         ([('ub_Dean', ('<x>',))], [])
         """
         name = self.name(fact.predicate) if fact.predicate[0] == "<" else fact.predicate
-        if name is not None and interned(name, len(fact.args)) in self.signatures:
-            yield name, fact.args
-        if self.type_name and len(fact.args) == 1 and fact.predicate[0] == "<":
-            yield self.type_name, (fact.args[0], fact.predicate)
+        if name is not None and interned(name, len(fact.terms)) in self.signatures:
+            yield name, fact.terms
+        if self.type_name and len(fact.terms) == 1 and fact.predicate[0] == "<":
+            yield self.type_name, (fact.terms[0], fact.predicate)
 
     def known_as(self, signature: Predicate) -> set[Predicate]:
         """The signatures under which facts of a stream come to the program.

@@ -31,7 +31,7 @@ def parse(source: Source, tick_length: int = 1_000) -> tuple[Program, list[Diagn
 
     >>> program, diagnostics = parse(Source("x.lars", "car(1). p(X :- q(X)."))
     >>> program.background, [found.code for found in diagnostics]
-    ((Fact(predicate='car', args=('1',)),), ['E101'])
+    ((Fact('car', (1,)),), ['E101'])
     """
     reading = _Reading(Lowering(source, tick_length))
     for found in statements(source):
@@ -100,13 +100,13 @@ class _Reading:
         """A fact has no place of its own, so facts that differ in their number of arguments are noticed here."""
         self.facts.append(fact)
         other, place = self.first.setdefault(fact.predicate, (fact, span))
-        if len(other.args) == len(fact.args) or fact.predicate.startswith("<"):
+        if len(other.terms) == len(fact.terms) or fact.predicate.startswith("<"):
             return
         line, column = place.source.position(place.start)
         self.text.diagnostics.append(
             Diagnostic(
                 "E201",
-                f"`{fact.predicate}` has {len(fact.args)} arguments here and {len(other.args)} elsewhere",
+                f"`{fact.predicate}` has {len(fact.terms)} arguments here and {len(other.terms)} elsewhere",
                 span,
                 help=f"use another name for `{fact.signature}`",
                 notes=(f"`{other}` at {place.source.name}:{line}:{column}",),

@@ -3,6 +3,7 @@
     ex:road1        becomes   <http://example.org/road1>
     007             becomes   7
     "x"@EN          becomes   "x"@en
+    "road1"         becomes   road1
     @2026-11-15     becomes   "2026-11-15"^^<http://www.w3.org/2001/XMLSchema#date>
     "3"^^<http://www.w3.org/2001/XMLSchema#integer>   becomes   3
 
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from thalweg.model.number import LARGEST_INTEGER, read_number, show_number
-from thalweg.model.term import NUMERIC, quote, unquote
+from thalweg.model.term import BARE, NUMERIC, quote, unquote
 from thalweg.model.values import moment_of
 
 _NAME = r"[a-z][A-Za-z0-9_]*"
@@ -101,10 +102,15 @@ def _literal(text: str, prefixes: Mapping[str, str]) -> str:
     if "\\" in body or "\t" in body:
         body = quote(unquote(body))
     if not tag.startswith("^^"):
-        return body + tag.lower()
+        return body + tag.lower() if tag else _bare(body)
     datatype = canonical(tag[2:], prefixes)
     if datatype == f"{_XSD}string>":
-        return body
+        return _bare(body)
     if datatype in (f"{_XSD}integer>", f"{_XSD}decimal>") and NUMERIC.match(body[1:-1]):
         return number(body[1:-1])
     return f"{body}^^{datatype}"
+
+
+def _bare(text: str) -> str:
+    """A text without quotes where it can be written without them."""
+    return text[1:-1] if BARE.match(text[1:-1]) else text

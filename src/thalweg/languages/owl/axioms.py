@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.languages.owl.expressions import ClassExpression, DataRange, ObjectProperty, ObjectPropertyChain
-from thalweg.model.rdf import XSD
-from thalweg.model.term import is_literal, is_number
+from thalweg.model.rdf import as_ntriples
+from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import Triple
 
 
@@ -284,7 +284,7 @@ def show(node: object) -> str:
     """
     match node:
         case str():
-            return _literal(node) if is_literal(node) else node
+            return as_ntriples(node) if is_literal(node) else node
         case int():
             return str(node)
         case tuple():
@@ -318,9 +318,3 @@ def parts(node: object) -> tuple[Any, ...]:
     """The fields of a construct, in the order of the functional syntax."""
     names: tuple[str, ...] = getattr(node, "__match_args__", ())
     return tuple(getattr(node, name) for name in names)
-
-
-def _literal(term: str) -> str:
-    if not is_number(term):
-        return term
-    return f'"{term}"^^<{XSD}{"decimal" if "." in term else "integer"}>'

@@ -15,22 +15,22 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
-from thalweg.languages.owl.consistency_rules import Bolt, Checks, by_bolts
+from thalweg.languages.owl.consistency_rules import Checks, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.left_out import left_out, unread_imports
-from thalweg.languages.owl.negative import Negative, Taxonomy, close
+from thalweg.languages.owl.negative import Negative, close
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
 from thalweg.model.vocabulary import Triple, is_schema, short
-from thalweg.planning import topology
 from thalweg.planning.choose_topology import USUAL, Choice, Costs, lay_out, moved
+from thalweg.planning.topology import Bolt, Taxonomy
 
 LayOut = Callable[[Taxonomy], Sequence[Bolt] | None]
 """The bolts of a taxonomy; None where classes differ by the sides that they are on, and by nothing else."""
 
 _CORRECT = "correct one of these axioms, or leave them: each fact that breaks one will be reported as a clash"
-TOLD = frozenset({Predicate(INCONSISTENT, 3)})
+OUTPUTS = frozenset({Predicate(INCONSISTENT, 3)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def compile(
 
     def bolts(known: Taxonomy) -> Sequence[Bolt] | None:
         how = (asked.topology or "auto", asked.bolts, asked.frequencies, costs)
-        chosen.append(lay_out(topology.Taxonomy(*known), *how))
+        chosen.append(lay_out(known, *how))
         return chosen[-1].topology
 
     found: list[Diagnostic] = []
@@ -77,7 +77,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     >>> from thalweg.ir.text import show
     >>> from thalweg.model.vocabulary import OWL
     >>> disjoint = ("<A>", f"<{OWL}disjointWith>", "<B>")
-    >>> print(show(checked("x.ttl", [disjoint], 5, lambda known: [(known.disjoint, (), ())]).program.rules[-1]))
+    >>> print(show(checked("x.ttl", [disjoint], 5, lambda known: [Bolt(known.disjoint)]).program.rules[-1]))
     inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X) in [5], <B>(X) in [5].
     """
     ontology = structure.read(triples)
@@ -89,7 +89,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     program = Program(
         tuple(_windowed(rule, window) for rule in checks.rules),
         tuple(dict.fromkeys((*data, *closed.facts, *checks.background))),
-        Interface(outputs=TOLD),
+        Interface(outputs=OUTPUTS),
         hints=replace(
             _hints(checks), static_schema=True, earliest_stages=checks.pinned, justification=_justification(plain)
         ),
@@ -98,7 +98,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
 
 
 def _justification(checks: Checks) -> Program:
-    return Program(checks.rules, checks.background, Interface(outputs=TOLD), hints=_hints(checks))
+    return Program(checks.rules, checks.background, Interface(outputs=OUTPUTS), hints=_hints(checks))
 
 
 def _hints(checks: Checks) -> Hints:

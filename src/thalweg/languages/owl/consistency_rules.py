@@ -28,15 +28,13 @@ from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Var
 from thalweg.languages.owl.axiom_rules import INCONSISTENT, clash, line_spans, related
 from thalweg.languages.owl.dl_lite import Role, Some
 from thalweg.languages.owl.knowledge import atoms_of
-from thalweg.languages.owl.negative import SELF, Negative, bits, name_of
+from thalweg.languages.owl.negative import SELF, Negative, name_of
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
+from thalweg.planning.topology import Bolt, Pair, bits
 
 KIND: Final = "kind'"
-Pair = tuple[str, str]
-# A bolt: its conjunctions, its inferences, and the classes that it passes on.
-Bolt = tuple[tuple[Pair, ...], tuple[Pair, ...], tuple[str, ...]]
 
 _X, _Y, _K, _L, _A = map(Variable, "XYKLA")
 

@@ -19,10 +19,11 @@ from thalweg.ir.nodes import Atom, Comparison, Constant, Now, Rule, Variable
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.consistency_rules import KIND, Checks, Writer, apart, by_side, fact
 from thalweg.languages.owl.dl_lite import Some
-from thalweg.languages.owl.negative import Group, Negative, bits
+from thalweg.languages.owl.negative import Group, Negative
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
+from thalweg.planning.topology import bits
 
 _MADE: Final = "made'"
 _X, _K, _L, _A, _G = map(Variable, "XKLAG")

@@ -88,7 +88,7 @@ class TBox:
 
     def classes(self) -> dict[str, None]:
         """The named classes, each once."""
-        asserted = [fact.predicate for fact in self.facts if len(fact.args) == 1]
+        asserted = [fact.predicate for fact in self.facts if len(fact.terms) == 1]
         named = [basic for basic in self.basics() if isinstance(basic, str)]
         declared = [found.name for found in self.declared if found.kind == "Class"]
         return dict.fromkeys(name for name in (*named, *asserted, *declared) if name not in (ex.THING, ex.NOTHING))
@@ -99,7 +99,7 @@ class TBox:
         roles += [role for found in self.role_inclusions for role in (found.sub, found.sup)]
         roles += [role for group in self.disjoint_roles for role in group.members]
         roles += [role for role, _ in (*self.reflexive, *self.irreflexive)]
-        asserted = [fact.predicate for fact in self.facts if len(fact.args) == 2]
+        asserted = [fact.predicate for fact in self.facts if len(fact.terms) == 2]
         declared = [found.name for found in self.declared if found.kind in (OBJECT, DATA)]
         return dict.fromkeys([*(role.name for role in roles if not role.fresh), *asserted, *declared])
 

@@ -25,7 +25,7 @@ class Knowledge:
         self.facts: dict[Predicate, dict[Row, None]] = defaultdict(dict)
         self._indexes: dict[Predicate, dict[tuple[int, ...], dict[Row, list[Row]]]] = defaultdict(dict)
         for fact in facts:
-            self.add(fact.signature, fact.args)
+            self.add(fact.signature, fact.terms)
 
     def __contains__(self, fact: tuple[Predicate, Row]) -> bool:
         return fact[1] in self.facts[fact[0]]
@@ -114,7 +114,7 @@ def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Kn
         for atom in atoms_of(rule):
             rest = [other for other in atoms_of(rule) if other is not atom]
             readers[atom.signature, _predicate(atom)].append((rule, mark, atom, rest))
-    waiting = [(fact.signature, fact.args) for fact in dict.fromkeys(stated)]
+    waiting = [(fact.signature, fact.terms) for fact in dict.fromkeys(stated)]
     while waiting:
         signature, row = waiting.pop()
         concerned = [*readers[signature, None], *(readers[signature, row[1]] if len(row) == 3 else ())]

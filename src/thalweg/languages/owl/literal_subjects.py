@@ -246,7 +246,7 @@ class _LiteralPlaces:
         for arg, ((atom, number), *others) in where.items():
             body = _with_argument(rule, atom, number, _L)
             if isinstance(arg, Constant):
-                values = [fact.args[1] for fact in describe(arg.term, ()) if fact.predicate == "literal"]
+                values = [fact.terms[1] for fact in describe(arg.term, ()) if fact.predicate == "literal"]
                 yield from (Rule(rule.head, (*body, _has_value(_L, Constant(value)))) for value in values)
             elif others and not self._is_resource(arg, rule):
                 yield Rule(rule.head, (*body, _has_value(arg, _V), _has_value(_L, _V)))

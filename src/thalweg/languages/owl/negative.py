@@ -24,6 +24,7 @@ from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox, normal_form
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
 from thalweg.languages.owl.unsatisfiable import Closure
 from thalweg.model.fact import Fact
+from thalweg.planning.topology import Taxonomy, bits
 
 # Everything is related to itself by a role of its own, which lies below every reflexive one.
 SELF: Final = Role("self'", fresh=True)
@@ -50,18 +51,6 @@ class Group:
 
     axiom: str
     members: tuple[int, ...]
-
-
-class Taxonomy(NamedTuple):
-    """The part of an ontology that topologies are made of: names, what is above each (bits), and disjoint pairs.
-
-    Where pairs would be too many, axioms with more than a few members stay whole in `large`.
-    """
-
-    classes: tuple[str, ...]
-    above: tuple[int, ...]
-    disjoint: tuple[tuple[str, str], ...]
-    large: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +81,8 @@ class Negative:
 
     def taxonomy(self) -> Taxonomy:
         """The streams that a disjointness is about, their order, and the pairs that axioms call disjoint.
+
+        Where pairs would be too many, axioms with more than a few members stay whole in `large`.
 
         >>> from thalweg.languages.owl.axioms import DisjointClasses, SubClassOf
         >>> close([SubClassOf("<A>", "<B>"), DisjointClasses(("<B>", "<C>")), SubClassOf("<B>", "<D>")]).taxonomy()
@@ -199,18 +190,6 @@ def name_of(basic: Basic) -> str:
     ('<A>', "some_inverse'<r>")
     """
     return basic if isinstance(basic, str) else f"{'some_inverse' if basic.role.inverse else 'some'}'{basic.role.name}"
-
-
-def bits(mask: int) -> Iterator[int]:
-    """The numbers in a bit set, from below.
-
-    >>> list(bits(0b1011))
-    [0, 1, 3]
-    """
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
 
 
 def close(axioms: Iterable[Axiom], declarations: Iterable[Declaration] = ()) -> Negative:

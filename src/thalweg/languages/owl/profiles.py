@@ -21,7 +21,7 @@ from thalweg.languages.owl.axioms import Axiom, mentioned, show, within
 from thalweg.languages.owl.expressions import ClassExpression
 from thalweg.languages.owl.kinds import DATATYPES, owl
 from thalweg.model.rdf import XSD
-from thalweg.model.term import is_literal, is_number
+from thalweg.model.term import is_literal
 
 LEFT: Final = "on the left"
 RIGHT: Final = "on the right"
@@ -163,8 +163,8 @@ def _about_literals(axiom: Axiom, profile: str) -> Iterator[str]:
 def _datatype(term: str) -> str | None:
     """The built-in datatype that a term is or has."""
     if is_literal(term):
-        tag = "" if is_number(term) else term[term.rindex('"') + 1 :]
-        return _datatype(tag[2:]) if tag.startswith("^^") else None
+        _, typed, datatype = term.rpartition("^^")
+        return _datatype(datatype) if typed and term[0] == '"' and term[-1] == ">" else None
     return term if term.startswith(f"<{XSD}") or term in DATATYPES else None
 
 

@@ -257,4 +257,4 @@ def _hidden_literal(literal: Literal) -> Literal:
 
 
 def _hidden_fact(fact: Fact) -> Fact:
-    return Fact(f"'{fact.predicate}", fact.args)
+    return Fact(f"'{fact.predicate}", fact.terms)

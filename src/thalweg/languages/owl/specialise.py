@@ -123,7 +123,7 @@ def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
     """The schema of an ontology with all that follows about it."""
     static = static_predicates(table)
     # What a table says about the vocabulary itself is not about data, except which names are datatypes.
-    facts = [fact for fact in table.facts if fact.signature != TRIPLE or fact.args[1:] == (TYPE, DATATYPE)]
+    facts = [fact for fact in table.facts if fact.signature != TRIPLE or fact.terms[1:] == (TYPE, DATATYPE)]
     stated = list(triples)
     about = {term for triple in stated if is_schema(triple) for term in triple}
     facts += (Fact("triple", each) for each in stated if is_schema(each) or (each[1] == SAME_AS and each[0] in about))
@@ -139,7 +139,7 @@ def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
 
 def _worth_closing(rules: list[Named], facts: list[Fact]) -> list[Named]:
     """The rules that can fire, and of the shortcuts only those whose conclusions others ask for."""
-    there = {_kind(Atom(fact.predicate, tuple(map(Constant, fact.args)))) for fact in facts}
+    there = {_kind(Atom(fact.predicate, tuple(map(Constant, fact.terms)))) for fact in facts}
     live: list[Named] = []
     while True:
         more = [each for each in rules if each not in live and all(_kind(a) in there for a in atoms_of(each.rule))]

@@ -91,7 +91,7 @@ def evaluator(
 
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
         tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
-        known = [Fact(fact.predicate, tuple(map(canonical, fact.args))) for fact in background]
+        known = [Fact(fact.predicate, tuple(map(canonical, fact.terms))) for fact in background]
         lowered = Lowered(rules, frame, program.inputs, known, options.seconds, tally, dictionary, derived)
         if dictionary is None:
             lowered.dictionary.canonical = canonical if program.prefixes else None

@@ -229,8 +229,8 @@ class Spelling:
     def all(self, atoms: Sequence[str]) -> list[str]:
         r"""The same for many: strings, and what stands between two of them, are few, and each is looked at once.
 
-        >>> Spelling(Names({"ub": "http://ub#"})).all(['ub_p("<http://x>",ub_y)', "q", 'q(3,"b")', '"<http://z>"'])
-        ['<http://ub#p>(<http://x>,<http://ub#y>)', 'q', 'q(3,"b")', '<http://z>']
+        >>> Spelling(Names({"ub": "http://ub#"})).all(['ub_p("<http://x>",ub_y)', "q", 'q(3,"b c")', '"<http://z>"'])
+        ['<http://ub#p>(<http://x>,<http://ub#y>)', 'q', 'q(3,"b c")', '<http://z>']
         """
         return [text for some in range(0, len(atoms), _AT_ONCE) for text in self._some(atoms[some : some + _AT_ONCE])]
 

@@ -131,7 +131,7 @@ class AnswerSetJob(Job):
         for fact in self.background:
             alike.setdefault(fact.signature, []).append(fact)
         for signature, facts in alike.items():
-            codes = [words.code(term) for fact in facts for term in fact.args]
+            codes = [words.code(term) for fact in facts for term in fact.terms]
             rows = np.array(codes, dtype=np.int64).reshape(len(facts), -1)
             for _, route, key in self.routes(signature):
                 where = self.where(0, route, key, rows, words)

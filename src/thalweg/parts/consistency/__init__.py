@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, cast
 
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 from thalweg.parts.rule_part import Rules
-from thalweg.planning.topology import Taxonomy
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
@@ -39,7 +38,7 @@ class Checks(Rules):
             return explain(self.rules, partitions)
         plan = None if partitions is None else explain(route_justifications(self.rules), partitions)
         closed, chosen = self.checked.closed, self.checked.chosen
-        known = Taxonomy(*closed.taxonomy())
+        known = closed.taxonomy()
         known = known if chosen.topology is None else known.in_pairs()
         costs = self.checked.costs
         return explain_topology(known, closed.closure(), chosen, plan, costs, closed.counts_conjunctions)

@@ -169,8 +169,10 @@ class Tracker:
         found: list[TextDelta] = []
         begun: list[Broken] = []
         for change in changes:
-            ended, unknown = ([self._end(Broken(*fact.args)) for fact in some] for some in (change.end, change.unknown))
-            begun += (Broken(*fact.args) for fact in change.begin)
+            ended, unknown = (
+                [self._end(Broken(*fact.terms)) for fact in some] for some in (change.end, change.unknown)
+            )
+            begun += (Broken(*fact.terms) for fact in change.begin)
             found.append(TextDelta(change.tick, [], ended, unknown, change.shed))
         renewed = self._outlived(now)
         if not (begun or renewed):
@@ -198,7 +200,7 @@ class Tracker:
         terms = list(dict.fromkeys(term for broken in found for term in (broken.one, broken.other)))
         by_term: dict[str, list[TimedFact]] = {}
         for dated in self.about(terms):
-            for term in dict.fromkeys(dated.fact.args):
+            for term in dict.fromkeys(dated.fact.terms):
                 by_term.setdefault(term, []).append(dated)
         for broken in found:
             facts = self._judge.because(broken, by_term.get(broken.one, []))

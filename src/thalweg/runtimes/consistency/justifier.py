@@ -79,8 +79,8 @@ def _pattern(fact: Fact, broken: Broken) -> Fact | None:
     Who breaks an axiom alone does so by what it is in and by what it has values of; a pair, by what relates the two.
     """
     if broken.one == broken.other:
-        args = tuple("x" if term == broken.one else "z" for term in fact.args)
+        args = tuple("x" if term == broken.one else "z" for term in fact.terms)
         return Fact(fact.predicate, args) if "x" in args else None
     names = {broken.one: "x", broken.other: "y"}
-    args = tuple(names.get(term, "z") for term in fact.args)
+    args = tuple(names.get(term, "z") for term in fact.terms)
     return Fact(fact.predicate, args) if {*args} == {"x", "y"} else None

@@ -139,7 +139,7 @@ def _facts(
 def _stated(cells: list[Any]) -> tuple[Predicate, tuple[str, ...]]:
     if len(cells) == 1:
         fact = read_fact(cells[0])
-        return fact.signature, fact.args
+        return fact.signature, fact.terms
     _, _, signature, args = triple(0, None, *map(cell_term, cells))
     return signature, args
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
-"""The rows that come out of the stages: answers, late facts, what has been decided, why a worker could not go on."""
+"""The rows of the stages: answers, late facts, warnings, what has been decided, why a worker could not go on."""
 
 BEGIN, END, INTERVAL, SNAPSHOT, WINDOW = "begin", "end", "interval", "snapshot", "window"
-LATE_FACT, DECIDED, OVER, BECAME_UNKNOWN, SHED = "late", "decided", "over", "unknown", "shed"
+LATE_FACT, DECIDED, OVER, BECAME_UNKNOWN, SHED, WARNING = "late", "decided", "over", "unknown", "shed", "warning"
 _ROWS_A_PARCEL: Final = 200_000
 
 
@@ -121,6 +121,8 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
     if missing := header.get("missing"):
         predicates, since, until = zip(*missing, strict=True)
         yield _answers([SHED] * len(missing), since, until, " ".join(header["unsure"]), list(predicates))
+    if warnings := header.get("warnings"):
+        yield _answers([WARNING] * len(warnings), [header["decided"]] * len(warnings), None, None, warnings)
     when = np.array([header["decided"]], dtype=np.int64)
     yield _answers([OVER if header["over"] else DECIDED], when, np.array([header["first"]]), None, [""])
 

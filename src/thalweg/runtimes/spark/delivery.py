@@ -20,20 +20,20 @@ from typing import Any, Final
 import numpy as np
 
 from thalweg.connectors.transport import Sink
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import NOWHERE, Diagnostic, Failed, Rejected
 from thalweg.model.time import FOREVER
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Formatter, Run, as_jsonl
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.shedding import Shedding, Span
 from thalweg.runtimes.spark.answers import deltas_of, grouped
-from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED
-from thalweg.runtimes.spark.wire import FAILED, Words, error_of
+from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED, WARNING
+from thalweg.runtimes.spark.wire import FAILED, Words, error_of, warning_of
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
-_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED)
+_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING)
 _CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
 
 Combine = Callable[[list[dict[str, Any]]], Iterator[AnswerBlock]]
@@ -107,6 +107,8 @@ class Delivery:
         self._combine = combine
         self._format = format
         self.shedding = Shedding(report)
+        self._report = report
+        self._warned: set[object] = set()
         self.error: Failed | Rejected | None = None
         self._ended = False
         self._writing = Lock()
@@ -145,9 +147,18 @@ class Delivery:
             raise error_of(first["fact"])
         last = max((row["t"] for row in sent.decided), default=self.done.tick)
         self._write(batch, sent, self._start(sent.decided), last)
+        self._warn(sent.others[WARNING])
         for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
         self._settle(Delivered(batch, last, settled(self._out), settled(self._late), bool(sent.others[OVER])))
+
+    def _warn(self, rows: list[dict[str, Any]]) -> None:
+        """Reports what buckets warn of, once for each place in the program, whichever bucket it comes from."""
+        for found in sorted(map(warning_of, {row["fact"] for row in rows}), key=str):
+            place = found.message if found.span is NOWHERE else (found.code, found.span)
+            if place not in self._warned:
+                self._warned.add(place)
+                self._report(found)
 
     def _deliver_before(self, reached: int, sent: _Sent) -> None:
         """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.

@@ -54,7 +54,7 @@ def _about_terms(arrivals: Arrivals, job: Job, words: Dictionary) -> Iterator[Ar
             if fact.signature in job.supplied:
                 ticks, rows, places = found.setdefault(fact.signature, ([], [], []))
                 ticks.append(tick)
-                rows.append([words.code(term) for term in fact.args])
+                rows.append([words.code(term) for term in fact.terms])
                 places.append(place)
     for signature, columns in found.items():
         yield Arrivals(signature, arrivals.stream, *(np.array(column, dtype=np.int64) for column in columns))

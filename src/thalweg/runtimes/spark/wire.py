@@ -92,6 +92,20 @@ def error_of(text: str) -> Failed | Rejected:
     return Rejected(found) if data["rejected"] else Failed(found[0])
 
 
+def warning_text(found: Diagnostic) -> str:
+    """A diagnostic on its way to the driver; the inverse of `warning_of`.
+
+    >>> warning_of(warning_text(Diagnostic("W302", "1 fact was late"))).message
+    '1 fact was late'
+    """
+    return json.dumps(_as_data(found))
+
+
+def warning_of(text: str) -> Diagnostic:
+    """The diagnostic that a worker has sent."""
+    return _diagnostic(json.loads(text))
+
+
 def _as_data(found: Diagnostic) -> dict[str, Any]:
     """A diagnostic with the line that it points at, and not with the whole text."""
     data: dict[str, Any] = {"code": found.code, "message": found.message, "help": found.help, "notes": found.notes}

@@ -24,6 +24,7 @@ from thalweg.planning.partition import Route, Stage
 from thalweg.planning.plan import Relation
 from thalweg.runtimes.consistency.clashes import Tracker
 from thalweg.runtimes.consistency.justifier import Justifier
+from thalweg.runtimes.mixed_kinds import mixed_kinds
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.answers import BucketAnswers, Taken, stacked
 from thalweg.runtimes.spark.inbox import Inbox, Run, by_tick
@@ -41,6 +42,7 @@ from thalweg.runtimes.spark.wire import (
     buckets_of,
     failure,
     unwrap,
+    warning_text,
     wrap,
 )
 
@@ -70,6 +72,7 @@ class Worker:
         if job.program.hints.justification is not None and self.stage.outputs:
             self._tracker = Tracker(Justifier(job.program.hints.justification), self._about, settings.emit)
         self._finished = False
+        self._noted = 0
         self._reached = -1
         self._supplies = _supplies(job, stage)
         self._doubts: dict[tuple[int, int], tuple[Predicate, ...]] = {}
@@ -145,9 +148,9 @@ class Worker:
         reached = time.decided if error is None else self._reached
         over = error is None and time.is_over and not self._finished
         self._finished |= over
-        lists = self.answers.batch(begin, reached, over)
-        if any(map(len, lists.values())) or self._reports_progress or self._missing:
-            out.append(self._answers(time.start, reached, lists))
+        lists, warnings = self.answers.batch(begin, reached, over), self._warnings()
+        if any(map(len, lists.values())) or self._reports_progress or self._missing or warnings:
+            out.append(self._answers(time.start, reached, lists, warnings))
         for supply in self._supplies:
             out += supply.parcels(self.bucket, self.job.buckets(supply.stage), engine.dictionary)
         return error
@@ -191,11 +194,19 @@ class Worker:
         number = self.stage.number
         return number == len(self.job.stages) - 1 and self.bucket == self.job.buckets(number)[0]
 
-    def _answers(self, first: int, decided: int, lists: Lists) -> Parcel:
+    def _warnings(self) -> list[str]:
+        """What deserves a warning since the batch before."""
+        found = self.engine.incomparable
+        new, self._noted = found[self._noted :], len(found)
+        return [warning_text(one) for one in mixed_kinds(self.job.program, new)]
+
+    def _answers(self, first: int, decided: int, lists: Lists, warnings: Sequence[str] = ()) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.watermark.is_over}
         if missing := self._missing.up_to(decided):
             names = dict(self.stage.outputs)
             header |= {"missing": missing, "unsure": sorted(names[each] for each in self.engine.unsure)}
+        if warnings:
+            header["warnings"] = [*warnings]
         return wrap(OUT, self.bucket, header, lists)
 
     def _name(self, run: Run) -> Predicate:
@@ -352,5 +363,5 @@ def _share(stage: Stage, bucket: int, buckets: range) -> Program:
         key = keys.get(signature)
         return key is None or int(buckets_of(np.array([words.code(args[key])]), words, buckets)[0]) == bucket
 
-    background = tuple(fact for fact in stage.program.background if belongs(fact.signature, fact.args))
+    background = tuple(fact for fact in stage.program.background if belongs(fact.signature, fact.terms))
     return replace(stage.program, background=background)

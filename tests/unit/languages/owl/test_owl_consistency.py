@@ -36,7 +36,7 @@ METHODS = ("ntm", "ltm", "sides")
 
 def checks_of(axioms: list[Axiom], method: str, bolts: int = 3) -> Checks:
     found = close(axioms)
-    known = topology.Taxonomy(*found.taxonomy())
+    known = found.taxonomy()
     if method == "sides":
         return by_sides(found)
     return by_bolts(found, topology.ntm(known) if method == "ntm" else topology.ltm(known, bolts))
@@ -47,7 +47,7 @@ def told(checks: Checks, *facts: Fact) -> list[str]:
         Program(checks.rules, checks.background, Interface(outputs=frozenset({Predicate(INCONSISTENT, 3)})))
     )
     begun = [fact for change in engine.advance(to=0, facts=facts) for fact in change.begin]
-    return sorted(f"{unquote(fact.args[0])} {' '.join(dict.fromkeys(fact.args[1:]))}" for fact in begun)
+    return sorted(f"{unquote(fact.terms[0])} {' '.join(dict.fromkeys(fact.terms[1:]))}" for fact in begun)
 
 
 def member(name: str, individual: str = "<bob>") -> Fact:
@@ -165,7 +165,7 @@ def test_a_pair_that_breaks_two_axioms_is_looked_for_once() -> None:
 def test_by_sides_every_class_is_a_kind_and_every_pair_a_row() -> None:
     checks = checks_of(UNIVERSITY, "sides")
     assert len({show(rule.head) for rule in checks.rules if rule.head.predicate == "kind'"}) == 10
-    assert len({frozenset(fact.args[:2]) for fact in checks.background}) == 37
+    assert len({frozenset(fact.terms[:2]) for fact in checks.background}) == 37
 
 
 def test_a_rule_about_an_axiom_knows_its_line() -> None:

@@ -22,7 +22,7 @@ DECLARED = tuple(
 
 names = st.sampled_from(("<A>", "<B>", "<C>"))
 individuals = st.sampled_from(("<a>", "<b>", "_:b"))
-literals = st.sampled_from(("1", "2.5", '"x"', '"chat"@fr', f'"true"^^<{XSD}boolean>'))
+literals = st.sampled_from(("1", "2.5", "x", '"chat"@fr', f'"true"^^<{XSD}boolean>'))
 properties = st.one_of(st.sampled_from(("<r>", "<s>")), st.builds(ex.ObjectInverseOf, st.sampled_from(("<r>", "<s>"))))
 data_properties = st.sampled_from(("<p>", "<q>"))
 numbers = st.integers(0, 3)
@@ -129,7 +129,7 @@ def test_three_disjoint_classes_are_pairwise_disjoint() -> None:
 
 
 def test_what_was_kept_apart_is_written_too() -> None:
-    note = ("<A>", "<note>", '"x"')
+    note = ("<A>", "<note>", "x")
     lost = ("<A>", "<lost>", '"y"')
     graph = triples(Ontology(annotations=(note,), imports=("<other>",), leftovers=(lost,)))
     assert {note, lost} <= set(graph)

@@ -162,7 +162,7 @@ def test_the_petroleum_directorate() -> None:
     assert found.unsatisfiable() == {}
     assert found.closure() == (15_949, 38_306)
     assert {type(axiom).__name__ for axiom, _ in found.skipped} == {"DataPropertyRange"}
-    known = topology.Taxonomy(*found.taxonomy())
+    known = found.taxonomy()
     assert sum(name[0] == "<" for name in known.classes) == 329
     assert len(topology.groups(known)) == 5
     assert len(topology.ntm(known)[0].conjunctions) == 15_949 + 38_306

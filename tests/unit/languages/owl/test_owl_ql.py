@@ -33,9 +33,9 @@ class Chase:
 
     def __init__(self, axioms: list[Axiom], facts: list[Fact]) -> None:
         self.axioms = axioms
-        self.depth = dict.fromkeys((term for fact in facts for term in fact.args), 0)
-        self.members: set[Pair] = {(fact.predicate, fact.args[0]) for fact in facts if len(fact.args) == 1}
-        self.related: set[tuple[str, str, str]] = {(f.predicate, *f.args) for f in facts if len(f.args) == 2}  # type: ignore[misc]
+        self.depth = dict.fromkeys((term for fact in facts for term in fact.terms), 0)
+        self.members: set[Pair] = {(fact.predicate, fact.terms[0]) for fact in facts if len(fact.terms) == 1}
+        self.related: set[tuple[str, str, str]] = {(f.predicate, *f.terms) for f in facts if len(f.terms) == 2}  # type: ignore[misc]
         self.invented: dict[tuple[ex.ObjectSomeValuesFrom, str], str] = {}
         asked = {show(part) for axiom in axioms for part in existentials(axiom)}
         # A value's class depends on nothing but what asked for it, so that every sort of value is met by this depth.
@@ -176,7 +176,7 @@ def derived(axioms: list[Axiom], facts: list[Fact]) -> tuple[set[Fact], set[str]
     program = Program(found.rules, (*facts, *found.facts))
     pairs = evaluate(program, 0, 0, []).derived
     every = {Fact(signature.name, args) for signature, rows in pairs.items() for args, _ in rows}
-    broken = {unquote(fact.args[0]) for fact in every if fact.predicate == INCONSISTENT}
+    broken = {unquote(fact.terms[0]) for fact in every if fact.predicate == INCONSISTENT}
     visible = {fact for fact in every if not is_auxiliary(fact.predicate) and fact.predicate != INCONSISTENT}
     return {fact for fact in visible | {*facts, *found.facts} if fact.predicate != THING}, broken
 
@@ -301,7 +301,7 @@ def test_a_value_in_a_class_without_a_name_is_found() -> None:
 def test_everything_that_is_spoken_of_is_an_individual() -> None:
     axioms: list[Axiom] = [ax.ReflexiveObjectProperty("<r>"), ax.SubDataPropertyOf("<p>", "<q>")]
     found, _ = derived(axioms, [Fact("<p>", ("<a>", "3")), Fact("<r>", ("<b>", "<c>"))])
-    assert {fact.args for fact in found if fact.predicate == "<r>"} == {
+    assert {fact.terms for fact in found if fact.predicate == "<r>"} == {
         ("<a>", "<a>"),
         ("<b>", "<b>"),
         ("<c>", "<c>"),

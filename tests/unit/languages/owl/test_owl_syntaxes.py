@@ -75,7 +75,7 @@ def test_a_text_becomes_axioms(text: str, syntax: str) -> None:
     ontology = syntaxes.read(text, syntax, scope="doc")
     assert sorted(short(show(axiom)) for axiom in ontology.axioms) == AXIOMS
     assert ontology.imports == ("<http://example.org/other>",)
-    assert ontology.annotations == (("<http://example.org/A>", "<http://example.org/note>", '"x"'),)
+    assert ontology.annotations == (("<http://example.org/A>", "<http://example.org/note>", "x"),)
     assert {short(show(declared)) for declared in ontology.declarations} >= {
         "Declaration(Class(A))",
         "Declaration(ObjectProperty(r))",

@@ -5,11 +5,12 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.model.time import Clock
 from thalweg.runtimes.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
 from thalweg.runtimes.spark.delivery import Delivery
+from thalweg.runtimes.spark.wire import warning_text
 
 A, B = "<http://ex.org/C>(<http://ex.org/a>)", "<http://ex.org/p>(<http://ex.org/b>,3)"
 DONE = {"kind": OVER, "t": 4, "until": 3, "fact": "", "stream": None}
@@ -84,3 +85,15 @@ def test_a_file_that_lost_answers_is_not_written_on(tmp_path, left):
     out.unlink() if left is None else out.write_text(left)
     with pytest.raises(Rejected, match="does not contain what this run has written"):
         Delivery(tmp_path / "delivered.json", str(out), None, "changes")
+
+
+def test_a_warning_of_many_buckets_is_given_once(tmp_path):
+    place = Span(Source("x.lars", "a(X) :- e(X,Y), Y > 5."), 16, 21)
+    texts = [warning_text(Diagnostic("W305", f"`Y > 5` compared `{term}`", place)) for term in "xy"]
+    other = warning_text(Diagnostic("W305", "`Y > 7` compared `x`"))
+    found = []
+    delivery = Delivery(tmp_path / "ledger", str(tmp_path / "out.jsonl"), None, "changes", report=found.append)
+    for batch, text in enumerate([texts[1], texts[0], other, other]):
+        delivery.deliver(batch, table([row(batch, text, kind="warning"), row(batch, "", 0, "decided")]))
+    delivery.close()
+    assert [one.message for one in found] == ["`Y > 5` compared `y`", "`Y > 7` compared `x`"]

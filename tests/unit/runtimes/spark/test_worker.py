@@ -8,7 +8,7 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap
+from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap, warning_of
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import Task, WorkerCache
 from thalweg.runtimes.watermark import Watermark
@@ -56,6 +56,22 @@ def test_later_stages_hear_what_is_missing():
     assert (last, 0, "a(z0)") in told
     assert not [fact for tick, what, fact in told if what == 0 and first <= tick < last]
     assert not workers[1].engine.partial
+
+
+def test_what_cannot_be_compared_is_sent_once():
+    job = Job(api.load("a(X) :- e(X,Y), Y > 5."), Settings(emit="changes"), partitions=1)
+    worker = Worker(job, 0, 0)
+    sent = [
+        content.header.get("warnings", [])
+        for tick in range(4)
+        for content in map(
+            unwrap, payloads(worker.process(payloads(parcels(job, tick, [Fact("e", ("x", "y"))]), 0)), OUT)
+        )
+    ]
+    (text,) = (text for texts in sent for text in texts)
+    found = warning_of(text)
+    assert found.message == "`Y > 5` compared `y`, a text, with `5`, a number: between different kinds it is false"
+    assert found.span.source.text == "a(X) :- e(X,Y), Y > 5."
 
 
 def test_a_batch_in_which_facts_are_shed_is_saved_and_not_replayed():
