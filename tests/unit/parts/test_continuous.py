@@ -77,6 +77,11 @@ def test_unbound_variables_are_left_out_and_rows_are_in_the_order_of_their_text(
     assert found[0]["bindings"] == [{"m": "7", "x": "<http://ex.org/b>"}, {"x": "<http://ex.org/a>"}]
 
 
+def test_all_columns_in_the_order_in_which_they_are_written():
+    found = answers(query("SELECT *", "WINDOW :w { ?z :p ?a }"), [(1, ["p(a,1)"]), (3, [])])
+    assert list(found[0]["bindings"][0].items()) == [("z", f"<{EX}a>"), ("a", "1")]
+
+
 def test_the_mean_of_nothing_is_zero():
     found = answers(query("SELECT (AVG(?n) AS ?m)", "WINDOW :w { ?x :p ?n }"), [(1, ["go(a)"]), (4, [])])
     assert [one["bindings"] for one in found] == [[{"m": "0"}]] * 2
