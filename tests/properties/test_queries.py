@@ -170,7 +170,10 @@ class Group:
             return f"MINUS {{ {inner} }}"
         if kind == "exists":
             pattern = " ".join(self.basic(inside).replace("_:i", "[]") for _ in range(draw.randint(1, 2)))
-            extra = f"FILTER({condition(draw, seen(before + pattern))})" if often(draw, 40) else ""
+            # pyoxigraph lets variables of other groups into an EXISTS, though they are not in its scope.
+            pattern = re.sub(r"\?[xyzvw]\b", lambda name: name[0] if name[0] in before else f"{name[0]}e", pattern)
+            known = seen(before) + [f"{name}e" for name in VARIABLES if f"{name}e" in pattern]
+            extra = f"FILTER({condition(draw, known)})" if often(draw, 40) else ""
             return f"FILTER {one(draw, 'NOT EXISTS', 'EXISTS')} {{ {pattern} {extra} }}"
         if kind == "filter":
             return f"FILTER({condition(draw, seen(before))})"
