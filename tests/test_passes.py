@@ -96,6 +96,17 @@ def planned(program: Program) -> Iterator[str]:
         yield f"{group.value.name} is the {group.function} of {group.elements.name} by its first {group.width}"
 
 
+def viewed(program: Program) -> Iterator[str]:
+    """Which relations have their rows elsewhere, and what rules look at instead of them."""
+    made = plan(program)
+    for number, view in made.views.items():
+        yield f"{made.relations[number].name} is {view.source.name}: {', '.join(map(str, view.order))}"
+    for rule in made.rules:
+        for atom in rule.positive:
+            if atom.relation.number in made.views:
+                yield f"{_planned_atom(rule.head)} looks at {_planned_atom(made.stored(atom))}"
+
+
 def _planned_rule(rule: PlanRule) -> str:
     body = [_planned_atom(atom) for atom in rule.positive]
     body += [f"not {_planned_atom(atom)}" for atom in rule.negative]
@@ -160,6 +171,7 @@ PAGES_OF: dict[str, Callable[[Any], Iterator[str]]] = {
     "stratify": stratified,
     "normalise": normalised,
     "assign_memories": planned,
+    "view_elements": viewed,
     "horizons": kept,
     "order_joins": joined,
     "partition": partitioned,

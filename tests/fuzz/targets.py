@@ -50,6 +50,10 @@ n(N) :- k, N = count{X : p(X) in [9]}.
 c(X,Y) :- <http://ex.org/p>(X,Y) in [10 sec], X != Y.
 d(S,V) :- speed(S,V), V > 10.
 """
+_TRIPLES: Final = [
+    (5, ["<http://ex.org/p>(<http://ex.org/a>,1)", "<urn:thalweg:e>(<http://ex.org/a>,<http://ex.org/b>)", "<C>(_:b)"]),
+    (7, ["<http://ex.org/e>(<http://ex.org/b>,<http://ex.org/a>)", '<http://ex.org/p>(<b>,"b c")', "e(<a>,text)"]),
+]
 _KNOWN: Final = "@prefix : <http://ex.org/> . :a :p :b . :g { :a a :Room . :b :e 3 }"
 # What Python says of itself, and no user should have to read.
 _PYTHONS_OWN: Final = re.compile(
@@ -220,7 +224,9 @@ def _run_query(path: Path, data: bytes) -> None:
         plan = part.explain()
         assert random.choice((lambda: json.dumps(plan.as_data()), plan.as_text, plan.as_svg))().encode()
     write = formatter(random.choice(("jsonl", *FORMATS)), Clock())
-    events = [Event(tick, tuple(map(read_fact, facts)), name) for tick, facts in EVENTS for name in "st"]
+    events = [
+        Event(tick, tuple(map(read_fact, facts)), name) for tick, facts in (*EVENTS[:4], *_TRIPLES) for name in "st"
+    ]
     with api.start(part, events, Timing(last=15), report=_report) as job:
         for piece in job.pieces():
             if piece is not None:

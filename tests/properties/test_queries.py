@@ -250,7 +250,7 @@ def batches(query: Query, case: Case, tick: int, compiled: CompiledQuery) -> lis
         stream = f"<{BASE}{name}>"
         if when == tick:
             batch = made.setdefault(stream, Batch(stream=stream))
-            batch.add(each.signature, [compiled.dictionary.code(term) for term in each.args])
+            batch.add(each.signature, [compiled.dictionary.code(term) for term in each.terms])
     return list(made.values())
 
 

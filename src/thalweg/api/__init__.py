@@ -25,7 +25,8 @@ from thalweg.parts.compose import compose
 from thalweg.parts.part import Explained, Part
 
 if TYPE_CHECKING:
-    from thalweg.engine import Absence, Proof
+    from thalweg.engine.absence import Absence
+    from thalweg.engine.proof import Proof
     from thalweg.parts.queries.why_row import RowProof
     from thalweg.runtimes.emit import Answer
 
@@ -189,7 +190,7 @@ def why_row(
     a CONSTRUCT a fact is asked for.
 
     >>> query = "SELECT ?s FROM NAMED WINDOW <w> ON <in> [RANGE 3, SLIDE 1] { WINDOW <w> { ?s <urn:thalweg:p> ?o } }"
-    >>> why_row(Source("q.rspql", query), "?s=a", at=4, on=[(2, "p(a,1)"), (3, "p(b,1)")]).until
+    >>> why_row(Source("q.rspql", query), "?s=<http://a>", at=4, on=[(2, "p(<http://a>,1)"), (3, "p(<b>,1)")]).until
     4
     """
     part = load_part([program], background, tick, report=report)

@@ -123,17 +123,23 @@ def assemble(plan: Plan, code: Code) -> Table:
     lists = [_Lists() for _ in plan.relations]
     static = _static(plan)
     for rule in plan.rules:
+        if rule.head.relation.number in plan.views:
+            continue
         level = plan.strata[rule.head.relation.number]
         positive, negative = rule.joins[: len(rule.positive)], rule.joins[len(rule.positive) :]
         # Background is there before anything else comes, so that a rule is set going by what comes.
-        moving = [join for join in positive if join.start.relation.number not in static]
+        moving = [join for join in positive if plan.stored(join.start).relation.number not in static]
         for join in moving or positive:
-            lists[join.start.relation.number].growth.append((level, _Variant(slots, code, rule, join), rule))
+            started = lists[plan.stored(join.start).relation.number]
+            started.growth.append((level, _Variant(slots, code, plan, rule, join), rule))
         for join in negative:
-            lists[join.start.relation.number].negated.append((level, _Variant(slots, code, rule, join), rule))
+            started = lists[plan.stored(join.start).relation.number]
+            started.negated.append((level, _Variant(slots, code, plan, rule, join), rule))
         if plan.retractable[rule.head.relation.number]:
             assert rule.backwards is not None
-            lists[rule.head.relation.number].head.append((level, _Variant(slots, code, rule, rule.backwards), rule))
+            lists[rule.head.relation.number].head.append(
+                (level, _Variant(slots, code, plan, rule, rule.backwards), rule)
+            )
     by_column = [] if plan.representative is None else list(_columns_output(plan, slots))
     by_column += [] if plan.program.hints.justification is None else _columns_fed(plan, slots)
     return _lay_out(plan, slots, lists, np.array(by_column, dtype=np.int64).reshape(-1, 4))
@@ -247,7 +253,7 @@ def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),
         (IS_LASTING, lasting),
-        (IS_WATCHED, (each.elements for each in plan.groupings)),
+        (IS_WATCHED, (plan.view(each.elements).source for each in plan.groupings)),
         (IS_WATCHED, (each.source for each in plan.recordings if each.kind in ("followed", "streak"))),
         (IS_CONSUMED, (each.source for each in plan.counts)),
         (IS_COUNTER, (each.counter for each in plan.counts)),
@@ -279,15 +285,16 @@ class _Variant:
     Registers are given out in the order in which variables are met.
     """
 
-    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, rule: PlanRule, join: Join) -> None:
+    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, plan: Plan, rule: PlanRule, join: Join) -> None:
         self.slots = slots
         self.code = code
+        self.stored = plan.stored
         self.registers: dict[str, int] = {}
         self.lookups = 0
         self.words: list[int] = []
         self.orders: list[tuple[int, Comparison]] = []
         known = names(*(arg for atom in rule.positive for arg in atom.args))
-        columns = [self.start_column(arg, known) for arg in join.start.args]
+        columns = [self.start_column(arg, known) for arg in self.stored(join.start).args]
         self.words += [len(columns), *(word for column in columns for word in column)]
         clipped = rule.clip is not None and join.start is rule.positive[0]
         if clipped:
@@ -385,11 +392,13 @@ class _Variant:
         if LESS <= COMPARISONS[test.test] <= AT_LEAST:
             self.orders.append((len(self.words) - 2, test))
 
-    def absent(self, atom: RelationAtom) -> None:
+    def absent(self, asked: RelationAtom) -> None:
+        atom = self.stored(asked)
         operands = [word for arg in atom.args for word in self.operand(arg)]
         self.words += [STEP_ABSENT, atom.relation.number, len(atom.args), *operands]
 
-    def probe(self, atom: RelationAtom) -> None:
+    def probe(self, asked: RelationAtom) -> None:
+        atom = self.stored(asked)
         known = tuple(
             column
             for column, arg in enumerate(atom.args)

@@ -30,6 +30,7 @@ _KERNELS: Final = (
     "sorted_numbers",
     "regroup",
     "last_by_key",
+    "number_text",
 )
 SOURCES: Final = (
     *(_HERE / f"{name}.py" for name in _KERNELS),

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine.layout import COLUMNS, RELATION
+from thalweg.engine.number_text import spell_numbers
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.triples import ANY_TRIPLE, as_facts
@@ -27,10 +28,11 @@ class Decoder:
         if rows is None:
             return
         relations = rows.view(np.int32)[:, RELATION]
-        for number in np.unique(relations).tolist():
+        found = np.flatnonzero(np.bincount(relations)).tolist()
+        for number in found:
             if number in self.predicates:
-                chosen = rows[:, COLUMNS : COLUMNS + self.arities[number]][relations == number]
-                yield from self.named(number, chosen)
+                columns = rows[:, COLUMNS : COLUMNS + self.arities[number]]
+                yield from self.named(number, columns[relations == number] if len(found) > 1 else columns)
 
     def named(self, number: int, columns: Rows) -> Iterator[tuple[str, Rows]]:
         """The columns of a relation with the predicates that they belong to."""
@@ -59,7 +61,8 @@ class Decoder:
     def spell_text(self, rows: Rows | None) -> list[str]:
         """Facts as text, from their rows."""
         spell = self._dictionary.spell_rows
-        return [text for predicate, part in self.by_predicate(rows) for text in spell(predicate, part)]
+        texts = [spell(predicate, part, spell_numbers) for predicate, part in self.by_predicate(rows)]
+        return texts[0] if len(texts) == 1 else [text for some in texts for text in some]
 
 
 def relation_mask(plan: Plan, relations: Iterable[Relation]) -> NDArray[np.bool_]:

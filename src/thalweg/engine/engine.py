@@ -130,7 +130,14 @@ class Engine:
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
-        self.groups = [GroupState(each.function, each.width, each.share) for each in plan.groupings]
+        self._keyed_feeds = [
+            [np.array([(kind, each.number, 0, -1, 0, 0, each.arity)]) for kind in (FEED_FOREVER, FEED_RETRACT)]
+            for each in (feed.relation for feed in plan.keyed)
+        ]
+        self.groups = [
+            GroupState(each.function, plan.view(each.elements).order[: each.width + 1], each.share)
+            for each in plan.groupings
+        ]
         self.remembered = Remembered(plan)
         self._feeds = {
             key: feed_index(key[0], at_once)
@@ -261,7 +268,7 @@ class Engine:
             more = Feeds()
             for grouping, state in zip(self.plan.groupings, self.groups, strict=True):
                 if self.plan.strata[grouping.value.number] == level:
-                    self._regroup(grouping.elements, grouping.value, state, more)
+                    self._regroup(grouping.value, self.plan.view(grouping.elements).source, state, more)
             if level:
                 words, feeds = more.arrays()
             self._step(tick, tick, words, feeds, level, level)
@@ -396,28 +403,20 @@ class Engine:
                 feeds.add(FEED_FOREVER, state.feed.ticks.number, 0, -1, [tick << 2 | 1], 1, 1)
                 for gone in range(before, start):
                     feeds.add(FEED_RETRACT, state.feed.ticks.number, 0, -1, [gone << 2 | 1], 1, 1)
-        for keyed in self.keyed if batches else ():
-            relation = keyed.feed.relation
-            for kind, rows in zip((FEED_FOREVER, FEED_RETRACT), keyed.advance(tick, batches), strict=True):
+        for keyed, indexes in zip(self.keyed, self._keyed_feeds, strict=True) if batches else ():
+            for index, rows in zip(indexes, keyed.advance(tick, batches), strict=True):
                 if len(rows):
-                    index = np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)])
                     feeds.put(index, rows.reshape(-1), len(rows))
 
-    def _regroup(self, elements: Relation, value: Relation, state: GroupState, feeds: Feeds) -> None:
+    def _regroup(self, value: Relation, elements: Relation, state: GroupState, feeds: Feeds) -> None:
         """Tells an aggregate which elements came and went in the strata below."""
-        came, went = (self._rows_of(elements, which) for which in (BORN, DIED))
+        came, went = (self.arrays.places(which) for which in (BORN, DIED))
         if not (len(came) or len(went)):
             return
-        for rows in (came, went):
-            rows[:, state.width] = self.dictionary.numbers(rows[:, state.width])
-        for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), state.change(came, went), strict=True):
+        changed = state.change(self.arrays.rows, came, went, elements.number, self.dictionary.values)
+        for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), changed, strict=True):
             if len(rows):
                 feeds.put(np.array([(kind, value.number, 0, -1, 0, 0, value.arity)]), rows.reshape(-1), len(rows))
-
-    def _rows_of(self, relation: Relation, which: int) -> Rows:
-        rows = self.arrays.listed(which)
-        rows = rows[self.arrays.relations[rows] == relation.number]
-        return np.ascontiguousarray(self.arrays.columns[rows, : relation.arity])
 
     # Output ---------------------------------------------------------------------------------------------------------
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine import regroup as layout
-from thalweg.engine.regroup import ASKS, NUMBERS, STATE, VALUE, rechain, regroup, state_words
+from thalweg.engine.regroup import NUMBERS, STATE, VALUE, rechain, regroup, state_words
 from thalweg.engine.sorted_numbers import BLOCK, FREE_BLOCK, POOLS, nth
 from thalweg.engine.totals import LIMBS, PLACES, SQUARE_LIMBS, exact
 from thalweg.model.number import NO_VALUE, mantissa, ratio, root_of_ratio, scale
 
 Words = NDArray[np.int64]
+Places = NDArray[np.int32]
 
 _FUNCTIONS: Final = {
     "count": layout.COUNT,
@@ -33,26 +34,31 @@ _GROUPS: Final = 16
 
 
 class GroupState:
-    """All groups of one aggregate, and the value that each has in the engine; `share` is that of a quantile."""
+    """All groups of one aggregate, and the value that each has in the engine.
 
-    def __init__(self, function: str, width: int, share: str | None = None) -> None:
-        self.function, self.width = _FUNCTIONS[function], width
+    `columns` says where the key stands in a row of the elements, and last the value; `share` is that of a quantile.
+    """
+
+    def __init__(self, function: str, columns: tuple[int, ...], share: str | None = None) -> None:
+        self.function, self.width = _FUNCTIONS[function], len(columns) - 1
         self.share = Fraction(share or "0.5")
         key = STATE + state_words(self.function)
         self._scalars = np.zeros(layout.SCALARS, dtype=np.int64)
         self._scalars[layout.POOL + FREE_BLOCK : layout.POOL + POOLS] = self._scalars[layout.FREE] = -1
         self._scalars[[layout.FUNCTION, layout.WIDTH, layout.KEY, layout.STRIDE]] = (
             self.function,
-            width,
+            self.width,
             key,
-            key + width,
+            key + self.width,
         )
         self._scalars[layout.CHAINS] = _GROUPS
         if self.share.denominator <= layout.MOST_SHARES:
             self._scalars[[layout.PART, layout.WHOLE]] = self.share.as_integer_ratio()
-        sizes = _GROUPS * np.array([key + width, 1, 1, 8, BLOCK + 2, width + 3])
+        sizes = _GROUPS * np.array([key + self.width, 1, 1, 8, BLOCK + 2, self.width + 1, self.width + 1])
         self._arrays: list[Words] = [np.zeros(size, dtype=np.int64) for size in sizes]
         self._arrays[layout.HEADS].fill(-1)
+        self._columns: Words = np.array(columns, dtype=np.int64)
+        self._key = np.zeros(self.width + 1, dtype=np.int64)
         self._address()
 
     def _address(self) -> None:
@@ -66,20 +72,33 @@ class GroupState:
         """Bytes held."""
         return sum(array.nbytes for array in self._arrays)
 
-    def change(self, came: Words, went: Words) -> tuple[Words, Words]:
-        """Takes in rows of elements that came and went; the rows to take back and the rows to add."""
-        self._scalars[layout.CHANGED] = 0
-        while not regroup(self._scalars, came.reshape(-1), went.reshape(-1), came.shape[1]):
+    def change(self, rows: Words, came: Places, went: Places, relation: int, values: Words) -> tuple[Words, Words]:
+        """Takes in elements that came and went; the rows to take back and to add, which are good until the next call.
+
+        They are among the rows of an arena at some places, in one relation; `values` are those of the terms.
+        """
+        flat, halves = rows.reshape(-1), rows.view(np.int32).reshape(-1)
+        self._scalars[[layout.ENDED_ROWS, layout.BEGUN_ROWS, layout.ASKED]] = 0
+        while not regroup(self._scalars, flat, halves, came, went, relation, self._columns, self._key, values):
             self._enlarge(int(self._scalars[layout.NEED]))
-        many, wide = int(self._scalars[layout.CHANGED]), self.width + 3
-        found = self._arrays[layout.CHANGES][: many * wide].reshape(many, wide)
-        for place in np.flatnonzero(found[:, -2] == ASKS).tolist():
-            group = int(found[place, -1])
-            found[place, -2] = self._arrays[layout.GROUPS][group + VALUE] = self._value(group)
-        before, after = found[:, -3], found[:, -2]
-        ended = (before != NO_VALUE) & (before != after)
-        begun = (after != NO_VALUE) & (before != after)
-        return found[ended, : wide - 2], np.column_stack((found[begun, : self.width], after[begun]))
+        ended, begun, asked = self._scalars[layout.ENDED_ROWS : layout.ASKED + 1].tolist()
+        taken_back, added = (
+            self._arrays[which][: many * (self.width + 1)].reshape(many, self.width + 1)
+            for which, many in ((layout.ENDED, ended), (layout.BEGUN, begun))
+        )
+        return self._answered(asked, taken_back, added) if asked else (taken_back, added)
+
+    def _answered(self, asked: int, taken_back: Words, added: Words) -> tuple[Words, Words]:
+        """The changes together with those of the groups whose value the kernel leaves to Python."""
+        groups, key = self._arrays[layout.GROUPS], int(self._scalars[layout.KEY])
+        ended, begun = [taken_back], [added]
+        for group in self._arrays[layout.TOUCHES][:asked].tolist():
+            before, after = int(groups[group + VALUE]), self._value(group)
+            groups[group + VALUE] = after
+            for rows, value in ((ended, before), (begun, after)):
+                if value != NO_VALUE and before != after:
+                    rows.append(np.array([[*groups[group + key : group + key + self.width], value]]))
+        return np.concatenate(ended), np.concatenate(begun)
 
     def _enlarge(self, which: int) -> None:
         """Doubles the array that the kernel lacked room in."""

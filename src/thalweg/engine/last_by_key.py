@@ -45,12 +45,12 @@ def _mix(code: int, word: int) -> int:
 
 
 @kernel
-def _is_repeated(rows: Any, wide: int, number: int, seen: Any) -> bool:
-    """Whether an earlier row is the same; `seen` is a hash table of the rows before."""
+def _is_repeated(rows: Any, wide: int, number: int, seen: Any, places: int) -> bool:
+    """Whether an earlier row is the same; `seen` is a hash table of the rows before, with a power of two of places."""
     code, start = 0, number * wide
     for column in range(wide):
         code = _mix(code, rows[start + column])
-    place = code & (len(seen) - 1)
+    place = code & (places - 1)
     while seen[place] >= 0:
         other, same = seen[place] * wide, True
         for column in range(wide):
@@ -59,7 +59,7 @@ def _is_repeated(rows: Any, wide: int, number: int, seen: Any) -> bool:
                 break
         if same:
             return True
-        place = (place + 1) & (len(seen) - 1)
+        place = (place + 1) & (places - 1)
     seen[place] = number
     return False
 
@@ -134,13 +134,18 @@ def take(
     """Takes in flat rows in the order of arrival; lists those that stay, and those that were there and are pushed out.
 
     Rows that so many follow, for their key, that they would be pushed out at once are never put in. There is room
-    for as many more keys and facts as there are rows; `seen` is full of -1, and has at least one place more than that.
+    for as many more keys and facts as there are rows; `seen` has twice as many places, a power of two, and of
+    these as many are used as there are rows.
     """
-    many = len(rows) // wide
+    many, places = len(rows) // wide, 2
+    while places < 2 * many:
+        places *= 2
+    for place in range(places):
+        seen[place] = -1
     scalars[ENTERED] = scalars[LEFT] = 0
     for number in range(many):
         key_of[number] = -1
-        if not _is_repeated(rows, wide, number, seen):
+        if not _is_repeated(rows, wide, number, seen, places):
             key = _find(rows, number * wide, wide, by, keys, heads, facts, scalars)
             key_of[number] = key
             keys[key + WAITING] += 1

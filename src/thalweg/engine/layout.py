@@ -57,15 +57,19 @@ class Arrays(NamedTuple):
     def columns(self) -> NDArray[np.int64]:
         return self.rows[: self.used, COLUMNS : int(self.scalars[LINKS])]
 
+    def places(self, which: int) -> NDArray[np.int32]:
+        """The rows of a list by their names."""
+        return self.lists[which, : self.scalars[LENGTHS + which]]
+
     def listed(self, which: int) -> NDArray[np.int32]:
         """The rows of a list, counted from 0."""
-        return self.lists[which, : self.scalars[LENGTHS + which]] // self.stride
+        return self.places(which) // self.stride
 
     def rows_in(self, which: int) -> NDArray[np.int64] | None:
         """A copy of the rows of a list, or None when it is empty."""
         length = self.scalars[LENGTHS + which]
         if length > 1:
-            places = self.lists[which, :length]
+            places = self.places(which)
             # A row may rise more than once in a tick; it begins and ends at most once.
             places = np.unique(places) if which == RAISED else places
             return self.rows.take(places // self.stride, axis=0)

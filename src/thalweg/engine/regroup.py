@@ -6,7 +6,8 @@ A group is a few words side by side, found by its key in a hash table of chains:
 
 `count` needs no more than the elements; `sum` and `avg` keep an exact total (`totals`), `stddev` that of the squares as
 well; `min`, `max`, `median` and `quantile` keep a sorted bag (`sorted_numbers`). After all changes have been taken in,
-each group that was touched gives its value; where the value is another than before, the kernel lists both.
+each group that was touched gives its value; where the value is another than before, the kernel lists the row that has
+ended and the row that has begun: the key and the value.
 """
 
 from typing import Any, Final, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from thalweg.engine.compiled import entry, kernel
-from thalweg.engine.layout import words_at
+from thalweg.engine.layout import COLUMNS, RELATION, words_at
 from thalweg.engine.pointers import words_region
 from thalweg.engine.sorted_numbers import (
     BAG,
@@ -58,22 +59,24 @@ CHAINS: Final = 7
 TOUCHED: Final = 8
 POSITION: Final = 9
 NEED: Final = 10
-CHANGED: Final = 11
-PART: Final = 12
-WHOLE: Final = 13
+PART: Final = 11
+WHOLE: Final = 12
+ENDED_ROWS: Final = 13
+BEGUN_ROWS: Final = 14
+ASKED: Final = 15
 ADDRESSES: Final = 16
 LENGTHS: Final = 24
 POOL: Final = 32
 SCALARS: Final = POOL + POOLS
 
-GROUPS, HEADS, TOUCHES, DIRECTORIES, BLOCKS, CHANGES = range(6)
+GROUPS, HEADS, TOUCHES, DIRECTORIES, BLOCKS, ENDED, BEGUN = range(7)
 
 # Numbers that are shorter can be halved without rounding, and shares that are coarser be multiplied without overflow.
 _SHORT: Final = 10**14
 MOST_SHARES: Final = 10**9
 
 ASKS: Final = 7
-"""In place of a value: the words that it is made of are listed, and the rest is done with integers of any size."""
+"""In place of a value: the group is listed, and the rest is done with integers of any size."""
 
 _STATES: Final = {COUNT: 0, SUM: 2 * LIMBS, AVERAGE: 2 * LIMBS, DEVIATION: LIMBS + SQUARE_LIMBS}
 _FACTOR: Final = -7046029254386353131
@@ -88,7 +91,8 @@ class Groups(NamedTuple):
     touched: Any
     directories: Any
     blocks: Any
-    changes: Any
+    ended: Any
+    begun: Any
     scalars: Any
 
 
@@ -105,7 +109,8 @@ def _view(scalars: Any) -> Groups:
         words_region(scalars[ADDRESSES + TOUCHES], scalars[LENGTHS + TOUCHES], np.int64(0)),
         words_region(scalars[ADDRESSES + DIRECTORIES], scalars[LENGTHS + DIRECTORIES], np.int64(0)),
         words_region(scalars[ADDRESSES + BLOCKS], scalars[LENGTHS + BLOCKS], np.int64(0)),
-        words_region(scalars[ADDRESSES + CHANGES], scalars[LENGTHS + CHANGES], np.int64(0)),
+        words_region(scalars[ADDRESSES + ENDED], scalars[LENGTHS + ENDED], np.int64(0)),
+        words_region(scalars[ADDRESSES + BEGUN], scalars[LENGTHS + BEGUN], np.int64(0)),
         words_at(scalars),
     )
 
@@ -259,51 +264,67 @@ def _between(store: Groups, group: int, numbers: int) -> int:
 
 
 @kernel
-def _note(store: Groups, group: int, value: int) -> None:
-    """Lists a change: the key, and the values before and after; or the group, where Python must look."""
+def _list_row(store: Groups, rows: Any, count: int, group: int, value: int) -> None:
+    """Adds the key of a group and a value to a list of rows, unless there is no value."""
     scalars = store.scalars
-    wide = scalars[WIDTH] + 3
-    at = scalars[CHANGED] * wide
-    for column in range(scalars[WIDTH]):
-        store.changes[at + column] = store.groups[group + scalars[KEY] + column]
-    store.changes[at + wide - 3] = store.groups[group + VALUE]
-    store.changes[at + wide - 2] = value
-    store.changes[at + wide - 1] = group
-    scalars[CHANGED] += 1
-    store.groups[group + VALUE] = value
+    if value != NO_VALUE:
+        width = scalars[WIDTH]
+        at = scalars[count] * (width + 1)
+        for column in range(width):
+            rows[at + column] = store.groups[group + scalars[KEY] + column]
+        rows[at + width] = value
+        scalars[count] += 1
+
+
+@kernel
+def _number(values: Any, word: int) -> int:
+    """A word as a number: a term that stands for one becomes its value, and everything else 0."""
+    value = word if word & 3 != 0 else values[word >> 2]
+    return value if value & 3 == 1 or value & 3 == 2 else 0
 
 
 @entry
-def regroup(scalars: Any, came: Any, went: Any, wide: int) -> bool:
-    """Takes in elements, flat rows of `wide` words, and lists the changes; False: make room and call it again."""
-    store, width = _view(scalars), scalars[WIDTH]
-    many, all_rows = len(came) // wide, (len(came) + len(went)) // wide
-    while scalars[POSITION] < all_rows:
+def regroup(
+    scalars: Any, rows: Any, halves: Any, came: Any, went: Any, relation: int, columns: Any, key: Any, values: Any
+) -> bool:
+    """Takes in elements that came and went, and lists the changes; False: make room and call it again.
+
+    `came` and `went` are places in the arena, `rows` by words and by half words, of which those of one `relation`
+    matter; `columns` says in which of their columns the key stands, and last the value. `key` is for the kernel to
+    write to; `values` are those of the dictionary.
+    """
+    store, width, many = _view(scalars), scalars[WIDTH], len(came)
+    words, named, of_terms = words_at(rows), words_at(key), words_at(values)
+    while scalars[POSITION] < many + len(went):
         position = scalars[POSITION]
-        if position < many:
-            start = position * wide
-            group = _find(store, words_at(came), start)
+        row = came[position] if position < many else went[position - many]
+        if halves[2 * row + RELATION] == relation:
+            for column in range(width):
+                named[column] = words[row + COLUMNS + columns[column]]
+            group = _find(store, named, 0)
             if not _has_room(store, group):
                 return False
             if group < 0:
-                group = _new_group(store, words_at(came), start)
-            _take(store, group, came[start + width], 1)
-        else:
-            start = (position - many) * wide
-            group = _find(store, words_at(went), start)
-            if not _has_room(store, group):
-                return False
-            _take(store, group, went[start + width], -1)
+                group = _new_group(store, named, 0)
+            _take(store, group, _number(of_terms, words[row + COLUMNS + columns[width]]), 1 if position < many else -1)
         scalars[POSITION] = position + 1
-    if scalars[TOUCHED] * (width + 3) > scalars[LENGTHS + CHANGES]:
-        scalars[NEED] = CHANGES
+    if scalars[TOUCHED] * (width + 1) > scalars[LENGTHS + ENDED]:
+        scalars[NEED] = ENDED
+        return False
+    if scalars[TOUCHED] * (width + 1) > scalars[LENGTHS + BEGUN]:
+        scalars[NEED] = BEGUN
         return False
     for each in range(scalars[TOUCHED]):
         group = store.touched[each]
         store.groups[group + NOTED] = 0
         value = _value(store, group)
-        if value != store.groups[group + VALUE] or value == ASKS:
-            _note(store, group, value)
+        if value == ASKS:
+            store.touched[scalars[ASKED]] = group
+            scalars[ASKED] += 1
+        elif value != store.groups[group + VALUE]:
+            _list_row(store, store.ended, ENDED_ROWS, group, store.groups[group + VALUE])
+            _list_row(store, store.begun, BEGUN_ROWS, group, value)
+            store.groups[group + VALUE] = value
         if store.groups[group + ELEMENTS] == 0:
             _forget(store, group)
     scalars[TOUCHED] = scalars[POSITION] = 0

@@ -35,7 +35,7 @@ class Search:
 
     def __init__(self, engine: "Engine") -> None:
         arrays = engine.arrays
-        self._arrays, self._relations = arrays, engine.plan.relations
+        self._arrays, self._relations, self._views = arrays, engine.plan.relations, engine.plan.views
         self._table, self._now = engine.table.words, engine.now or 0
         self._store = Store(
             words=arrays.rows.reshape(-1),
@@ -58,6 +58,11 @@ class Search:
 
     def matching(self, relation: int, columns: Words, key: Words, most: int | None = None) -> list[Row]:
         """The rows of a relation with some words in some columns; all of them, or at `most` some."""
+        view = self._views.get(relation)
+        if view is not None:
+            order = view.order
+            found = self.matching(view.source.number, tuple(order[column] for column in columns), key, most)
+            return [row._replace(words=tuple(row.words[column] for column in order)) for row in found]
         slot = self._slot(relation, columns)
         if slot is None:
             return self._looked_through(relation, columns, key, most)

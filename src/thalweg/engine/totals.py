@@ -8,7 +8,7 @@ hold is cut off. Adding and taking away leave nothing behind: the limbs of a sum
 from typing import Any, Final
 
 from thalweg.engine.compiled import kernel
-from thalweg.model.number import LARGEST_INTEGER, LARGEST_MANTISSA, LARGEST_SCALE, NO_VALUE, mantissa, scale
+from thalweg.model.number import LARGEST_INTEGER, LARGEST_MANTISSA, LARGEST_SCALE, NO_VALUE, ZERO, mantissa, scale
 
 DIGITS: Final = 17
 BASE: Final = 10**DIGITS
@@ -18,6 +18,7 @@ LIMBS: Final = 7
 SQUARE_LIMBS: Final = 12
 """Sums of squares have twice as many places."""
 _PART: Final = 10**6
+_WORD: Final = 2**62
 
 
 @kernel
@@ -71,12 +72,18 @@ def total_word(words: Any, start: int, scratch: int) -> int:
     while low < high and words[scratch + low] == 0:
         low += 1
     places = PLACES - DIGITS * low
+    top = words[scratch + high]
+    if top == 0:
+        return ZERO
     # Mostly few digits are left: then one word holds them all, and the limbs are not needed any more.
-    if high - low <= 1 and words[scratch + high] < 10:
-        digits = words[scratch + low] + (BASE * words[scratch + high] if high > low else 0)
-        while places > 0 and digits % 10 == 0:
-            digits //= 10
-            places -= 1
+    digits, within = words[scratch + low], DIGITS
+    for zeros in (8, 4, 2, 1, 1):
+        if places >= zeros and digits % 10**zeros == 0:
+            digits //= 10**zeros
+            within -= zeros
+            places -= zeros
+    if high == low or (high == low + 1 and top <= _WORD // 10**within):
+        digits += top * 10**within if high > low else 0
         if places <= LARGEST_SCALE and digits <= (LARGEST_MANTISSA if places > 0 else LARGEST_INTEGER):
             while places < 0:
                 if digits > LARGEST_INTEGER // 10:
@@ -100,9 +107,10 @@ def _magnitude(words: Any, start: int, scratch: int) -> bool:
     for limb in range(LIMBS):
         words[scratch + limb] = sign * words[start + limb]
     for limb in range(LIMBS - 1):
-        carried = words[scratch + limb] // BASE
-        words[scratch + limb] -= carried * BASE
-        words[scratch + limb + 1] += carried
+        if words[scratch + limb] < 0 or words[scratch + limb] >= BASE:
+            carried = words[scratch + limb] // BASE
+            words[scratch + limb] -= carried * BASE
+            words[scratch + limb + 1] += carried
     return sign < 0
 
 

@@ -19,6 +19,7 @@ Arrival = tuple[Predicate, tuple[int, ...], int]
 
 Rows = NDArray[np.int64]
 
+_NO_WORDS: Final = np.zeros(0, dtype=np.int64)
 _FACTS: Final = 64
 """How many facts by key there is room for at first."""
 
@@ -63,6 +64,7 @@ class KeyedState:
         self._wide = feed.relation.arity
         self._by = np.array(feed.window.by, dtype=np.int64)
         self._allocate(_FACTS)
+        self._make_scratch(1)
 
     def _allocate(self, capacity: int) -> None:
         """Empty arrays for as many facts, each of which may be the only one of its key."""
@@ -71,6 +73,12 @@ class KeyedState:
         self._facts = np.empty(capacity * (layout.WORDS + self._wide), dtype=np.int64)
         self._heads = np.full(_power_of_two(capacity), -1, dtype=np.int64)
         self._scalars = np.zeros(layout.SCALARS, dtype=np.int64)
+
+    def _make_scratch(self, most: int) -> None:
+        """What the kernel writes to when at most so many facts come at once, to be used again and again."""
+        self._seen = np.empty(_power_of_two(2 * most), dtype=np.int64)
+        self._key_of = np.empty(most, dtype=np.int64)
+        self._entered, self._left = np.empty((2, most * self._wide), dtype=np.int64)
 
     @property
     def size(self) -> int:
@@ -85,15 +93,19 @@ class KeyedState:
         return held[np.argsort(held[:, layout.NUMBER]), layout.WORDS :]
 
     def advance(self, tick: int, batches: Sequence[Batch]) -> tuple[Rows, Rows]:
-        """Takes in the facts of a tick; the rows that came to stay, and those pushed out that were there before."""
+        """Takes in the facts of a tick; the rows that came to stay, and those pushed out that were there before.
+
+        Both are good until the next call.
+        """
+        signature, stream = self.feed.signature, self.feed.stream
         parts = [
-            np.asarray(batch.rows[self.feed.signature], dtype=np.int64).reshape(-1, self._wide - 1)
-            for batch in batches
-            if self.feed.stream in (None, batch.stream) and self.feed.signature in batch.rows
+            batch.rows[signature] for batch in batches if stream in (None, batch.stream) and signature in batch.rows
         ]
-        arrived = np.full((sum(map(len, parts)), self._wide), tick << 2 | 1, dtype=np.int64)
-        if parts:
-            np.concatenate(parts, out=arrived[:, :-1])
+        flat = [np.asarray(part, dtype=np.int64).reshape(-1) for part in parts]
+        words = flat[0] if len(flat) == 1 else np.concatenate([*flat, _NO_WORDS])
+        arrived = np.empty((len(words) // (self._wide - 1), self._wide), dtype=np.int64)
+        arrived[:, :-1] = words.reshape(-1, self._wide - 1)
+        arrived[:, -1] = tick << 2 | 1
         return self.take(arrived)
 
     def take(self, rows: Rows) -> tuple[Rows, Rows]:
@@ -106,8 +118,8 @@ class KeyedState:
             held = self.rows
             self._allocate(2 * (len(held) + many))
             self.take(held)
-        entered, left = np.empty((2, many * self._wide), dtype=np.int64)
-        seen = np.full(_power_of_two(2 * many), -1, dtype=np.int64)
+        if many > len(self._key_of):
+            self._make_scratch(2 * many)
         take(
             rows.reshape(-1),
             self._wide,
@@ -117,13 +129,14 @@ class KeyedState:
             self._heads,
             self._facts,
             self._scalars,
-            seen,
-            np.empty(many, dtype=np.int64),
-            entered,
-            left,
+            self._seen,
+            self._key_of,
+            self._entered,
+            self._left,
         )
-        came, went = self._scalars[[layout.ENTERED, layout.LEFT]].tolist()
-        return (entered[: came * self._wide].reshape(-1, self._wide), left[: went * self._wide].reshape(-1, self._wide))
+        came, went = self._scalars[layout.ENTERED : layout.LEFT + 1].tolist()
+        entered, left = self._entered[: came * self._wide], self._left[: went * self._wide]
+        return entered.reshape(-1, self._wide), left.reshape(-1, self._wide)
 
 
 def _power_of_two(least: int) -> int:

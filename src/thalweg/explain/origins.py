@@ -73,8 +73,9 @@ class Origins:
 
     def _follow_rules(self, plan: Plan) -> None:
         for rule in plan.rules:
-            self._comes(rule.head.relation, "copied" if rule.origin is None else "derived")
-            if rule.origin is None:
+            viewed = rule.head.relation.number in plan.views
+            self._comes(rule.head.relation, "same rows" if viewed else "copied" if rule.origin is None else "derived")
+            if viewed or rule.origin is None:
                 self._before[rule.head.relation.number] += [atom.relation.number for atom in rule.positive]
         for count in plan.counts:
             self._comes(count.target, "counted")

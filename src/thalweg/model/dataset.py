@@ -11,7 +11,7 @@ class Dataset:
     """A default graph, and named graphs by their terms.
 
     >>> Dataset.of([Fact("p", ("a",))], {"<g>": [Fact("q", ("a",))]}).named
-    (('<g>', (Fact(predicate='q', args=('a',)),)),)
+    (('<g>', (Fact('q', ('a',)),)),)
     """
 
     default: tuple[Fact, ...] = ()

@@ -20,6 +20,12 @@ from thalweg.model.values import value_word
 _BYTES_AN_ENTRY: Final = 140
 _FIRST_VALUES: Final = 64
 
+SpellNumbers = Callable[[NDArray[np.int64]], list[str]]
+
+
+def _show_numbers(words: NDArray[np.int64]) -> list[str]:
+    return list(map(show_number, words.tolist()))
+
 
 class Dictionary:
     """One for each engine; `canonical` may say that a term is another way to write one.
@@ -102,8 +108,8 @@ class Dictionary:
         values = np.where(entries, self.values[np.where(entries, words >> 2, 0)], words)
         return np.where((values & 3 == 1) | (values & 3 == 2), values, 0)
 
-    def spell_column(self, words: NDArray[np.int64]) -> list[str]:
-        """The terms of many words, quickly where all of them are of one kind.
+    def spell_column(self, words: NDArray[np.int64], numbers: SpellNumbers = _show_numbers) -> list[str]:
+        """The terms of many words, quickly where all of them are of one kind; `numbers` spells what is not whole.
 
         >>> Dictionary().spell_column(np.array([5, 9]))
         ['1', '2']
@@ -115,9 +121,9 @@ class Dictionary:
             if (kinds == literal << 2).all():
                 return list(map(spellings.__getitem__, (words >> 3).tolist()))  # type: ignore[arg-type]
         # Averages are mostly decimals, and integers here and there.
-        return list(map(show_number if (words & 3).all() else self.spell, words.tolist()))
+        return numbers(words) if (words & 3).all() else list(map(self.spell, words.tolist()))
 
-    def spell_rows(self, predicate: str, rows: NDArray[np.int64]) -> list[str]:
+    def spell_rows(self, predicate: str, rows: NDArray[np.int64], numbers: SpellNumbers = _show_numbers) -> list[str]:
         """Facts as text, from the words of their arguments.
 
         >>> Dictionary().spell_rows("p", np.array([[5, 9], [13, 17]]))
@@ -125,7 +131,7 @@ class Dictionary:
         """
         if rows.shape[1] == 0:
             return [predicate] * len(rows)
-        columns = [self.spell_column(column) for column in rows.T]
+        columns = [self.spell_column(column, numbers) for column in rows.T]
         return [f"{predicate}({','.join(terms)})" for terms in zip(*columns, strict=True)]
 
     def spell_column_of_facts(self, predicate: str, rows: NDArray[np.int64]) -> Any:

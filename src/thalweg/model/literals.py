@@ -15,6 +15,7 @@ from base64 import b64decode, b64encode
 from calendar import monthrange
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from functools import cache
 from typing import Final, NamedTuple
 from xml.etree.ElementTree import ParseError, canonicalize
 
@@ -217,8 +218,9 @@ def _string(text: str) -> str:
 
 
 def _pattern(pattern: str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern)
-    return lambda text: compiled.fullmatch(text) is not None
+    # Compiled when it is needed: most programs never meet these datatypes, and all of them load this module.
+    compiled = cache(lambda: re.compile(pattern))
+    return lambda text: compiled().fullmatch(text) is not None
 
 
 _START: Final = r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C\u200D\u2070-\u218F"

@@ -435,7 +435,7 @@ def root_of_ratio(top: int, bottom: int) -> int:
 def read_number(text: str) -> int | None:
     """The word for a spelled number, or None where it is too large to be one.
 
-    >>> show_number(read_number("12.50")), show_number(read_number("2.5e-3")), show_number(read_number("9e-99999999999"))
+    >>> show_number(read_number("12.50")), show_number(read_number("2.5e-3")), show_number(read_number("9e-9999999999"))
     ('12.50', '0.0025', '0')
     """
     digits, _, exponent = text.lower().partition("e")

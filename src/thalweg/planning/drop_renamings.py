@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import Now, Program, Rule, Variable
+from thalweg.ir.nodes import Now, Program, Rule, Variable, is_anonymous
 from thalweg.model.predicate import Predicate
 
 
@@ -54,10 +54,15 @@ def _copy(rule: Rule, derived: frozenset[Predicate]) -> Copy | None:
     """What a rule copies, if it does nothing else."""
     match rule:
         case Rule(head, (Now(atom, None),), None) if atom.signature in derived:
-            if set(head.args) == set(atom.args) and _are_distinct(head.args) and _are_distinct(atom.args):
+            if set(head.args) == set(atom.args) and are_distinct(head.args) and are_distinct(atom.args):
                 return Copy(atom.signature, tuple(atom.args.index(arg) for arg in head.args))
     return None
 
 
-def _are_distinct(args: tuple[object, ...]) -> bool:
-    return len(set(args)) == len(args) and all(isinstance(arg, Variable) and arg.name != "_" for arg in args)
+def are_distinct(args: tuple[object, ...]) -> bool:
+    """Whether arguments are variables with names, each of which occurs once.
+
+    >>> are_distinct((Variable("X"), Variable("Y"))), are_distinct((Variable("X"), Variable("X")))
+    (True, False)
+    """
+    return len(set(args)) == len(args) and all(isinstance(arg, Variable) and not is_anonymous(arg.name) for arg in args)

@@ -21,12 +21,14 @@ from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
 from thalweg.planning.plan import Plan, Target
 from thalweg.planning.stratify import check_strata, stratify
+from thalweg.planning.view_elements import view_elements
 from thalweg.planning.withhold import withhold
 
 PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
     fuse_input_copies,
     normalise,
     assign_memories,
+    view_elements,
     fit_capacity,
     stratify,
     order_joins,

@@ -19,8 +19,9 @@ does. Equal formulas share one memory. What can make a formula true decides how 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 
 from thalweg.ir.nodes import Comparison, Expression, KeyedWindow, Program, Rule, TimeWindow, TupleWindow, Window
 from thalweg.model.fact import Fact
@@ -156,6 +157,14 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """A relation without rows of its own: those of `source`, of whose columns the first, second, … is `order`."""
+
+    source: Relation
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """The predicate `value` holds the `function` of the rows of `elements`, grouped by its first `width` arguments."""
 
@@ -228,6 +237,7 @@ class Plan:
     keyed: tuple[KeyedFeed, ...] = ()
     counts: tuple[Count, ...] = ()
     groupings: tuple[Grouping, ...] = ()
+    views: Mapping[int, View] = field(default_factory=dict)
     recordings: tuple[Recording, ...] = ()
     background: tuple[tuple[Relation, Predicate], ...] = ()
     clocks: Mapping[int, Relation] = field(default_factory=dict)
@@ -248,6 +258,18 @@ class Plan:
     @property
     def depth(self) -> int:
         return max(self.strata, default=0) + 1
+
+    def view(self, relation: Relation) -> View:
+        """Where the rows of a relation are, and in which order their columns."""
+        return self.views.get(relation.number) or View(relation, tuple(range(relation.arity)))
+
+    def stored(self, atom: RelationAtom) -> RelationAtom:
+        """The same atom over the relation that has the rows."""
+        if atom.relation.number not in self.views:
+            return atom
+        view = self.view(atom.relation)
+        args = tuple(arg for _, arg in sorted(zip(view.order, atom.args, strict=True), key=itemgetter(0)))
+        return replace(atom, relation=view.source, args=args)
 
     @property
     def mixed(self) -> frozenset[Predicate]:

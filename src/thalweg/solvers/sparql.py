@@ -100,9 +100,9 @@ class SparqlStore:
     """A default graph and named graphs, which queries are asked of.
 
     >>> store = SparqlStore()
-    >>> store.extend([("a", "<http://ex.org/p>", "3")], "<http://ex.org/w>")
+    >>> store.extend([("<http://ex.org/a>", "<http://ex.org/p>", "3")], "<http://ex.org/w>")
     >>> store.ask("SELECT ?s ?n { GRAPH <http://ex.org/w> { ?s ?p ?n } }")
-    [('<urn:thalweg:a>', '3')]
+    [('<http://ex.org/a>', '3')]
     """
 
     def __init__(self, graphs: Iterable[str] = ()) -> None:
@@ -169,7 +169,9 @@ def _node(term: str) -> Any:
         if tag.startswith("@"):
             return Literal(text, language=tag[1:])
         return Literal(text, datatype=NamedNode(tag[3:-1])) if tag else Literal(text)
-    return BlankNode(term[2:]) if term[0] == "_" else NamedNode(as_ntriples(term)[1:-1])
+    if term[0] == "_":
+        return BlankNode(term[2:])
+    return NamedNode(as_ntriples(term)[1:-1]) if term[0] == "<" else Literal(term)
 
 
 @lru_cache(maxsize=65_536)
@@ -178,8 +180,17 @@ def _text(node: Any) -> str:
     if isinstance(node, NamedNode):
         return f"<{node.value}>"
     if isinstance(node, Literal):
-        return literal(node.value, f"@{node.language}" if node.language else f"<{node.datatype.value}>")
+        return as_row(literal(node.value, f"@{node.language}" if node.language else f"<{node.datatype.value}>"))
     return str(node)
+
+
+def as_row(term: str) -> str:
+    """A term as rows have it: a text is in quotes, a number is not.
+
+    >>> as_row("road1"), as_row("2.5"), as_row('"b c"'), as_row("<a>")
+    ('"road1"', '2.5', '"b c"', '<urn:thalweg:iri:a>')
+    """
+    return term if is_number(term) else as_ntriples(term)
 
 
 @lru_cache(maxsize=65_536)
@@ -187,7 +198,7 @@ def as_stored(term: str) -> str:
     """The term that the store makes of one, as rows have it: it knows literals of many datatypes by their values.
 
     >>> as_stored("2.50"), as_stored('"01"^^<http://www.w3.org/2001/XMLSchema#int>'), as_stored("road1")
-    ('2.5', '1', '<urn:thalweg:road1>')
+    ('2.5', '1', '"road1"')
     """
     store = Store()
     store.add(Quad(BlankNode(), _INTEGER, _node(term)))

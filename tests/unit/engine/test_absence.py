@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from thalweg import Engine, api
-from thalweg.engine import Absence, absence
+from thalweg.engine import absence
+from thalweg.engine.absence import Absence
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.testing.evaluators import feed

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.engine.groups import GroupState
+from thalweg.engine.layout import COLUMNS
 from thalweg.model.number import (
     DIVIDE,
     LARGEST_INTEGER,
@@ -32,8 +33,13 @@ def word(value: int) -> int:
     return value << 2 | 1
 
 
-def rows(*found: tuple[int, ...]) -> np.ndarray:
-    return np.array(found, dtype=np.int64).reshape(len(found), -1 if found else 2)
+def change(state: GroupState, came: list[tuple[int, ...]], went: list[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
+    """Lets rows of an arena come and go: all of the relation 0, whose columns are a key, a word and perhaps more."""
+    found = [*came, *went]
+    arena = np.zeros((len(found), COLUMNS + len(found[0])), dtype=np.int64)
+    arena[:, COLUMNS:] = found
+    places = np.arange(len(found), dtype=np.int32) * arena.shape[1]
+    return state.change(arena, places[: len(came)], places[len(came) :], 0, np.zeros(3, dtype=np.int64))
 
 
 def value(function: str, words: list[int], share: str | None) -> int:
@@ -80,11 +86,11 @@ elements = st.lists(st.tuples(st.integers(0, 3), words, st.integers(0, 5)), max_
 @pytest.mark.parametrize(("function", "share"), FUNCTIONS)
 @given(steps=st.lists(elements, min_size=1, max_size=5))
 def test_the_value_is_that_of_the_elements_that_are_there(function, share, steps):
-    state, present, told = GroupState(function, 1, share), set(), {}
+    state, present, told = GroupState(function, (0, 1), share), set(), {}
     for step in steps:
         came, went = [each for each in step if each not in present], [each for each in step if each in present]
         present = (present | set(came)) - set(went)
-        old, new = state.change(rows(*came, (0, 0, 0))[:-1], rows(*went, (0, 0, 0))[:-1])
+        old, new = change(state, came, went) if step else (np.zeros((0, 2)), np.zeros((0, 2)))
         for key, before in old.tolist():
             assert told.pop(key) == before
         told |= dict(new.tolist())
@@ -94,23 +100,24 @@ def test_the_value_is_that_of_the_elements_that_are_there(function, share, steps
 
 @pytest.mark.parametrize("function", ["min", "max", "median"])
 def test_thousands_of_numbers_come_and_go_in_any_order(function):
-    state, present, chance, now = GroupState(function, 1), Counter(), np.random.default_rng(7), NO_VALUE
+    state, present, chance, now = GroupState(function, (0, 1)), Counter(), np.random.default_rng(7), NO_VALUE
     for size in (3_000, 3_000, 100, 5_000):
         came = [(1, word(int(each)), number) for number, each in enumerate(chance.integers(0, 700, size))]
         gone = chance.permutation([each for each, many in present.items() for _ in range(many)])[: len(came) // 2]
         went = [(1, int(each), -1) for each in gone]
         present += Counter(each for _, each, _ in came)
         present -= Counter(each for _, each, _ in went)
-        _, new = state.change(rows(*came), rows(*went, (0, 0, 0))[:-1])
+        _, new = change(state, came, went)
         now = new[0, 1] if len(new) else now
         assert now == value(function, list(present.elements()), None)
 
 
 @pytest.mark.parametrize(("function", "share"), FUNCTIONS)
 def test_what_is_gone_takes_no_room(function, share):
-    state = GroupState(function, 1, share)
-    state.change(rows((0, word(0))), rows())
+    state = GroupState(function, (0, 1), share)
+    change(state, [(0, word(0))], [])
     for passing in range(1, 3_000):
-        state.change(rows((passing, word(passing)), (0, word(passing))), rows())
-        state.change(rows()[:, :2], rows((passing, word(passing)), (0, word(passing))))
+        passed = [(passing, word(passing)), (0, word(passing))]
+        change(state, passed, [])
+        change(state, [], passed)
     assert state.size < 40_000

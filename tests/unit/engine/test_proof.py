@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from thalweg import Engine, api
-from thalweg.engine import Proof
+from thalweg.engine.proof import Proof
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
 

@@ -81,6 +81,21 @@ def test_facts(text: str, facts: list[str]) -> None:
     assert shown(*text) == facts, "the same, one character at a time"
 
 
+@given(
+    st.lists(
+        st.from_regex(r"-?[0-9]{1,9}(\.[0-9]{1,9})?", fullmatch=True) | st.sampled_from(["x", "1e3", "-0.0", "007"]),
+        min_size=1,
+        max_size=5,
+    ),
+    st.integers(1, 90),
+)
+def test_many_numbers_at_a_time_are_the_same_as_one(numbers: list[str], times: int) -> None:
+    arguments = (numbers * times)[: max(times, len(numbers))]
+    together = "".join(f"p(d,{each},{each}) at 1.\n" for each in arguments)
+    apart = "".join(f" p(d,{each},{each}) at 1.\n" for each in arguments)
+    assert read(together) == read(apart)
+
+
 def test_facts_of_one_tick_come_together() -> None:
     reader = FactReader("in.facts", Dictionary(), stream="roads")
     items = list(reader.feed("a(1) at 3. b at 3. a(2) at 3.\na(3) at 4.\na(4) at 3.\n"))

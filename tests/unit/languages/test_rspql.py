@@ -88,6 +88,10 @@ def test_columns(select, columns):
     assert read(f"{select} {WINDOW} {{ WINDOW :w {{ ?s ?p ?o }} }}").columns == columns
 
 
+def test_a_star_is_written_out():
+    assert "SELECT DISTINCT ?z ?p ?a " in read(f"SELECT DISTINCT * {WINDOW} {{ WINDOW :w {{ ?z ?p ?a }} }}").text
+
+
 def test_blank_nodes_of_a_template_are_named_alike_every_time():
     text = f"CONSTRUCT {{ ?s :has [ :v ?o ] . _:x :of _:x }} {WINDOW} {{ WINDOW :w {{ ?s ?p ?o }} }}"
     query = read(text)

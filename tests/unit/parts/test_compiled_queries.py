@@ -41,7 +41,7 @@ def p(subject, value, name="p"):
 def add(evaluator, tick, facts, stream="<urn:s>"):
     batch = Batch(stream=stream)
     for fact in facts:
-        batch.add(fact.signature, [evaluator.dictionary.code(term) for term in fact.args])
+        batch.add(fact.signature, [evaluator.dictionary.code(term) for term in fact.terms])
     evaluator.add(tick, [batch])
 
 

@@ -1,6 +1,7 @@
 """Continuous queries at work: what is output when, over which streams and graphs, and after which interruption."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,21 @@ from thalweg.parts.part import Context
 from thalweg.parts.queries.continuous import MOST_EMPTY
 from thalweg.runtimes.embedded import Settings
 
-PREFIX = "PREFIX : <urn:thalweg:>"
+EX = "http://ex.org/"
+PREFIX = f"PREFIX : <{EX}>"
+
+
+def ex(text):
+    """A fact, or what a user writes, with IRIs in the place of names: p(a,1) is about resources."""
+    return re.sub(
+        r'"[^"]*"|<[^>]*>|[a-z]\w*', lambda found: found[0] if found[0][0] in '"<' else f"<{EX}{found[0]}>", text
+    )
+
+
+def events(stream):
+    if isinstance(stream, list) and stream and isinstance(stream[0], tuple) and not isinstance(stream[0], Event):
+        return [(tick, [ex(fact) for fact in facts]) for tick, facts in stream]
+    return stream
 
 
 def query(form, pattern, *windows, output="RSTREAM"):
@@ -25,7 +40,7 @@ def query(form, pattern, *windows, output="RSTREAM"):
 
 
 def answers(program, stream, warned=None, **options):
-    found = run(program, on=stream, report=(warned if warned is not None else []).append, **options)
+    found = run(program, on=events(stream), report=(warned if warned is not None else []).append, **options)
     return [json.loads(str(one)) for one in found]
 
 
@@ -39,7 +54,7 @@ STREAM = [(1, ["p(a,1)"]), (2, ["p(a,1)", "p(b,2)"]), (5, ["p(b,3)"]), (8, [])]
 def test_all_rows_at_every_close_and_a_line_even_without_any():
     found = answers(query("SELECT ?x ?n", "WINDOW :w { ?x :p ?n }"), STREAM)
     assert [one["window"] for one in found] == [[1, 3], [2, 4], [3, 5], [4, 6], [5, 7], [6, 8]]
-    a, b = "<urn:thalweg:a>", "<urn:thalweg:b>"
+    a, b = "<http://ex.org/a>", "<http://ex.org/b>"
     both = [[a, "1"], [b, "2"]]
     assert rows(found) == {3: both, 4: both, 5: [[b, "3"]], 6: [[b, "3"]], 7: [[b, "3"]], 8: []}
 
@@ -53,13 +68,18 @@ def test_new_rows_and_rows_that_are_gone():
 
 def test_rows_are_a_bag():
     found = answers(query("SELECT ?x", "WINDOW :w { ?x :p ?n }"), [(1, ["p(a,1)", "p(a,2)"]), (3, [])])
-    assert found[0]["bindings"] == [{"x": "<urn:thalweg:a>"}] * 2
+    assert found[0]["bindings"] == [{"x": "<http://ex.org/a>"}] * 2
 
 
 def test_unbound_variables_are_left_out_and_rows_are_in_the_order_of_their_text():
     pattern = "WINDOW :w { ?x :p ?n OPTIONAL { ?x :q ?m } }"
     found = answers(query("SELECT ?m ?x", pattern), [(1, ["p(a,1)", "p(b,1)", "q(b,7)"]), (3, [])])
-    assert found[0]["bindings"] == [{"m": "7", "x": "<urn:thalweg:b>"}, {"x": "<urn:thalweg:a>"}]
+    assert found[0]["bindings"] == [{"m": "7", "x": "<http://ex.org/b>"}, {"x": "<http://ex.org/a>"}]
+
+
+def test_all_columns_in_the_order_in_which_they_are_written():
+    found = answers(query("SELECT *", "WINDOW :w { ?z :p ?a }"), [(1, ["p(a,1)"]), (3, [])])
+    assert list(found[0]["bindings"][0].items()) == [("z", f"<{EX}a>"), ("a", "1")]
 
 
 def test_the_mean_of_nothing_is_zero():
@@ -80,20 +100,20 @@ def test_a_graph_is_facts():
     program = query("CONSTRUCT { ?x a :Seen ; :twice ?m . ?n :of ?x }", "WINDOW :w { ?x :p ?n } BIND(2 * ?n AS ?m)")
     found = answers(program, [(1, ["p(a,1)"]), (3, [])])
     # A number is no subject: its triple is left out.
-    assert found == [{"t": 3, "window": [1, 3], "graph": ["<urn:thalweg:Seen>(a)", "twice(a,2)"]}]
+    assert found == [{"t": 3, "window": [1, 3], "graph": [f"<{EX}Seen>(<{EX}a>)", ex("twice(a,2)")]}]
 
 
 def test_a_limit_of_a_graph_counts_rows():
     program = query("CONSTRUCT { ?x :seen :yes }", "WINDOW :w { ?x :p ?n }")
     limited = Source("q.rspql", f"{program.text} ORDER BY ?x LIMIT 2")
     found = answers(limited, [(1, ["p(a,1)", "p(a,2)", "p(b,1)"]), (3, [])])
-    assert found[0]["graph"] == ["seen(a,yes)"]
+    assert found[0]["graph"] == [ex("seen(a,yes)")]
 
 
 def test_a_triple_that_several_rows_make_is_there_once():
     program = query("CONSTRUCT { ?x :has :p }", "WINDOW :w { ?x :p ?n }", output="ISTREAM")
     found = answers(program, [(1, ["p(a,1)"]), (2, ["p(a,2)"]), (3, ["p(a,3)"]), (5, ["p(a,4)"])])
-    assert [(one["t"], one["graph"]) for one in found] == [(3, ["has(a,p)"])]
+    assert [(one["t"], one["graph"]) for one in found] == [(3, [ex("has(a,p)")])]
 
 
 # Windows -------------------------------------------------------------------------------------------------------------
@@ -158,23 +178,23 @@ TWO = (
 
 
 def event(tick, stream, *facts):
-    return Event(tick, tuple(Fact("p", (name, "1")) for name in facts), stream)
+    return Event(tick, tuple(Fact(f"<{EX}p>", (f"<{EX}{name}>", "1")) for name in facts), stream)
 
 
 def test_a_stream_is_called_by_its_local_name_or_its_iri():
     program = query("SELECT ?x ?y", "WINDOW :w { ?x :p ?n } WINDOW :v { ?y :p ?n }", *TWO)
     stream = [event(1, "north", "a"), event(1, "http://ex.org/south", "b"), event(2, "west", "c")]
-    assert answers(program, stream)[0]["bindings"] == [{"x": "<urn:thalweg:a>", "y": "<urn:thalweg:b>"}]
+    assert answers(program, stream)[0]["bindings"] == [{"x": "<http://ex.org/a>", "y": "<http://ex.org/b>"}]
 
 
 def test_one_stream_and_one_in_the_query_are_each_others(tmp_path):
-    (tmp_path / "other.facts").write_text("p(a,1) at 1.\np(b,1) at 3.\n")
+    (tmp_path / "other.facts").write_text(f"{ex('p(a,1)')} at 1.\n{ex('p(b,1)')} at 3.\n")
     assert rows(answers(query("SELECT ?x", "WINDOW :w { ?x :p ?n }"), tmp_path / "other.facts"))[3]
 
 
 def test_a_stream_that_is_not_there_is_refused(tmp_path):
-    (tmp_path / "north.facts").write_text("p(a,1) at 1.\n")
-    (tmp_path / "east.facts").write_text("p(a,1) at 1.\n")
+    (tmp_path / "north.facts").write_text(f"{ex('p(a,1)')} at 1.\n")
+    (tmp_path / "east.facts").write_text(f"{ex('p(a,1)')} at 1.\n")
     program = query("ASK", "WINDOW :w { ?x :p ?n } WINDOW :v { ?x :p ?n }", *TWO)
     with pytest.raises(Rejected) as error:
         answers(program, [tmp_path / "north.facts", tmp_path / "east.facts"])
@@ -208,9 +228,17 @@ def test_facts_that_are_not_triples_are_left_out_with_one_warning():
     assert [one.code for one in warned] == ["W608"]
 
 
+def test_texts_are_literals_however_they_are_written():
+    stream = [(1, [f"<{EX}p>(<{EX}a>,road1)", f'<{EX}p>(<{EX}a>,"b c")', f"says(<{EX}a>,1)"]), (3, [])]
+    found = run(query("SELECT ?n", "WINDOW :w { ?x :p ?n FILTER(?n IN ('road1', 'b c')) }"), on=stream)
+    assert [row["n"] for row in next(iter(found)).rows] == ['"b c"', '"road1"']
+    program = query("CONSTRUCT { ?x ?p ?n }", "WINDOW :w { ?x ?p ?n }")
+    assert next(iter(run(program, on=stream))).facts == tuple(sorted(stream[0][1]))
+
+
 # Background ----------------------------------------------------------------------------------------------------------
 
-BACKGROUND = Source("known.trig", "@prefix : <urn:thalweg:> . :a :in :g0 . :g { :a :in :g1 } :h { :a :in :g2 }")
+BACKGROUND = Source("known.trig", "@prefix : <http://ex.org/> . :a :in :g0 . :g { :a :in :g1 } :h { :a :in :g2 }")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +258,7 @@ def test_a_pattern_outside_of_windows_sees_the_background(clauses, pattern, foun
     window = f"FROM NAMED WINDOW :w ON STREAM :s [RANGE 1] {clauses}"
     program = query("SELECT ?y", f"WINDOW :w {{ ?x :p ?n }} {pattern}", window)
     answered = answers(program, [(1, ["p(a,1)", "in(a,never)"])], background=BACKGROUND)
-    assert [row["y"] for row in answered[0]["bindings"]] == [f"<urn:thalweg:{name}>" for name in found.split()]
+    assert [row["y"] for row in answered[0]["bindings"]] == [f"<http://ex.org/{name}>" for name in found.split()]
 
 
 def test_a_window_cannot_have_the_name_of_a_graph():
@@ -243,7 +271,7 @@ def test_a_window_cannot_have_the_name_of_a_graph():
 def test_a_variable_for_windows_ranges_over_windows_only():
     program = query("SELECT ?w", "WINDOW ?w { }", *TWO)
     found = answers(program, [event(1, "north", "a"), event(2, "south", "a")], background=BACKGROUND)
-    assert rows(found)[2] == [["<urn:thalweg:v>"], ["<urn:thalweg:w>"]]
+    assert rows(found)[2] == [["<http://ex.org/v>"], ["<http://ex.org/w>"]]
 
 
 # Interruptions -------------------------------------------------------------------------------------------------------
@@ -258,7 +286,7 @@ def test_a_run_goes_on_where_it_was_saved(form, output):
     )
     program = query(form, "{ WINDOW :w { ?x :p ?n } } UNION { WINDOW :v { ?x :p ?n } }", *windows, output=output)
     part = load_part([program])
-    stream = [(tick, f"p({name},{tick % 3})") for tick, name in enumerate("abcabbacbacb")]
+    stream = [(tick, ex(f"p({name},{tick % 3})")) for tick, name in enumerate("abcabbacbacb")]
 
     def made():
         return part.start(Context(Settings(first=0), Clock(), lambda found: None)).reasoner
@@ -286,7 +314,7 @@ def test_a_run_goes_on_where_it_was_saved(form, output):
 def replace_words(batch, there, here):
     coded = replace(batch, rows={}, order=[])
     for fact in batch.facts(there):
-        coded.add(fact.signature, [here.code(term) for term in fact.args])
+        coded.add(fact.signature, [here.code(term) for term in fact.terms])
     return coded
 
 
@@ -295,41 +323,41 @@ def replace_words(batch, there, here):
 
 def test_why_a_row_is_there_and_until_when():
     program = query("SELECT ?x ?k", "WINDOW :w { ?x :p ?n } ?x :kind ?k")
-    given = {"on": STREAM, "background": "kind(a,road). kind(b,road)."}
-    proof = why_row(program, "?x=a", 4, **given)
+    given = {"on": events(STREAM), "background": ex("kind(a,road). kind(b,road).")}
+    proof = why_row(program, "?x=:a", 4, **given)
     assert (proof.tick, proof.until, proof.number) == (4, 4, 1)
-    assert [(one.fact, one.ticks) for one in proof.solutions[0]] == [("p(a,1)", (2,)), ("kind(a,road)", ())]
-    assert why_row(program, '{"x":"<urn:thalweg:b>"}', 6, **given).until == 7
-    assert why_row(program, "?x=c", 4, **given) is None
+    assert [(one.fact, one.ticks) for one in proof.solutions[0]] == [(ex("p(a,1)"), (2,)), (ex("kind(a,road)"), ())]
+    assert why_row(program, '{"x":"<http://ex.org/b>"}', 6, **given).until == 7
+    assert why_row(program, "?x=:c", 4, **given) is None
 
 
 def test_what_a_row_of_an_aggregate_rests_on():
     program = query("SELECT (SUM(?n) AS ?sum)", "WINDOW :w { ?x :p ?n }")
-    proof = why_row(program, "?sum=3", 3, on=STREAM)
+    proof = why_row(program, "?sum=3", 3, on=events(STREAM))
     assert proof.number == 2
     assert proof.until == 4
 
 
 def test_what_a_row_with_a_computed_column_rests_on():
     program = query("SELECT ?x (?n + 1 AS ?next)", "WINDOW :w { ?x :p ?n }")
-    proof = why_row(program, "?x=a ?next=3", 4, on=[(2, ["p(a,1)", "p(a,2)"]), (4, [])])
-    assert [[one.fact for one in solution] for solution in proof.solutions] == [["p(a,2)"]]
-    assert proof.as_data()["row"] == {"x": "<urn:thalweg:a>", "next": "3"}
+    proof = why_row(program, "?x=:a ?next=3", 4, on=events([(2, ["p(a,1)", "p(a,2)"]), (4, [])]))
+    assert [[one.fact for one in solution] for solution in proof.solutions] == [[ex("p(a,2)")]]
+    assert proof.as_data()["row"] == {"x": "<http://ex.org/a>", "next": "3"}
 
 
 def test_why_an_ask_is_true():
-    proof = why_row(query("ASK", "WINDOW :w { ?x :p 1 }"), "", 3, on=STREAM)
-    assert (proof.row, proof.until, [one.fact for one in proof.solutions[0]]) == ("true", 4, ["p(a,1)"])
+    proof = why_row(query("ASK", "WINDOW :w { ?x :p 1 }"), "", 3, on=events(STREAM))
+    assert (proof.row, proof.until, [one.fact for one in proof.solutions[0]]) == ("true", 4, [ex("p(a,1)")])
 
 
 def test_a_row_may_come_to_an_end_because_something_leaves_that_kept_another_out():
     program = query("SELECT ?x", "WINDOW :w { ?x :p ?n FILTER NOT EXISTS { ?x :off ?m } }", output="ISTREAM")
-    proof = why_row(program, "?x=b", 4, on=[(2, ["p(a,1)", "off(a,1)"]), (3, ["p(b,1)"]), (4, ["p(b,1)"])])
+    proof = why_row(program, "?x=:b", 4, on=events([(2, ["p(a,1)", "off(a,1)"]), (3, ["p(b,1)"]), (4, ["p(b,1)"])]))
     assert (proof.until, [one.ticks for one in proof.solutions[0]]) == (6, [(3, 4)])
 
 
 @pytest.mark.parametrize("row", ["?nowhere=1", "{", "", '{"x":3}', "[1]", "?x=<"])
 def test_what_is_not_a_row_of_the_query_is_refused(row):
     with pytest.raises(Rejected) as error:
-        why_row(query("SELECT ?x", "WINDOW :w { ?x :p ?n }"), row, 4, on=STREAM)
+        why_row(query("SELECT ?x", "WINDOW :w { ?x :p ?n }"), row, 4, on=events(STREAM))
     assert [one.code for one in error.value.diagnostics] == ["E405"]

@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
 from thalweg.ir.nodes import Constant, Rule, names
 from thalweg.languages.lars.lower import Lowering
@@ -40,6 +42,9 @@ _FULL: Final = re.compile(GROUND + _TIME)
 _FACT: Final = re.compile(rf"\s*{GROUND}\s*(?:\.\s*)?")
 # Short enough to be in range without a closer look.
 _SHORT_NUMBER: Final = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
+_SHORT_NUMBERS: Final = re.compile(r"(?:-?[0-9]{1,8}(?:\.[0-9]{1,8})?,)+")
+# From here on numbers are read together.
+_MANY: Final = 64
 _KEPT: Final = 65_536
 
 
@@ -64,7 +69,8 @@ class _Words(dict[str, int]):
         self._spellings: dict[str, str] = {}
 
     def __missing__(self, text: str) -> int:
-        if BARE.match(text):
+        # No digit comes behind 9, and no letter before it.
+        if text[:1] > "9" and BARE.match(text):
             return self._code(text)
         if _SHORT_NUMBER.fullmatch(text):
             return self._remember(text, read_number(text) or 0)
@@ -91,6 +97,28 @@ class _Words(dict[str, int]):
 
     def forget_prefixes(self) -> None:
         self._spellings.clear()
+
+
+def _numbers(texts: list[str]) -> list[int] | None:
+    """The words of short numbers; None where others are among them, or so few that it does not pay.
+
+    >>> _numbers(["2"] * _MANY)[0] == read_number("2"), _numbers(["-1.50"] * _MANY)[0] == read_number("-1.50")
+    (True, True)
+    """
+    if len(texts) < _MANY or texts[0][:1] > "9":
+        return None
+    text = ",".join(texts) + ","
+    if _SHORT_NUMBERS.fullmatch(text) is None:
+        return None
+    digits = np.fromstring(text[:-1].replace(".", ""), dtype=np.int64, sep=",")
+    words = digits << 2 | 1
+    characters = np.frombuffer(text.encode(), dtype=np.uint8)
+    points = np.flatnonzero(characters == ord("."))
+    if len(points):
+        ends = np.flatnonzero(characters == ord(","))
+        which = np.searchsorted(ends, points)
+        words[which] = digits[which] << 8 | (ends[which] - points - 1) << 2 | 2
+    return words.tolist()  # type: ignore[no-any-return]
 
 
 class FactReader:
@@ -210,8 +238,11 @@ class FactReader:
         args = ",".join(facts).split(",")
         if any(fact.count(",") != commas for fact in facts):
             return False
+        words: list[int] = [0] * len(args)
         try:
-            words = [known(arg) or words_of[arg] for arg in args]
+            for column in range(commas + 1):
+                some = args[column :: commas + 1]
+                words[column :: commas + 1] = _numbers(some) or [known(arg) or words_of[arg] for arg in some]
         except ReadingError:
             return False
         signature = self._signatures.get((name, commas + 1)) or self._signature(name, commas + 1)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.model.rdf import XSD, literal
+from thalweg.solvers.sparql import as_row
 
 
 def translate(text: str) -> Any:
@@ -136,5 +137,6 @@ def _written(term: Any) -> str | None:
     if isinstance(term, URIRef):
         return f"<{term}>"
     if isinstance(term, Literal):
-        return literal(str(term), f"@{term.language}" if term.language else f"<{term.datatype or f'{XSD}string'}>")
+        tag = f"@{term.language}" if term.language else f"<{term.datatype or f'{XSD}string'}>"
+        return as_row(literal(str(term), tag))
     return None

@@ -64,6 +64,12 @@ class _Rest:
             if not any(one.severity == "error" for one in self._clauses.found):
                 self._complain_about_sparql(rows, edited.original)
             return None
+        star = self._star()
+        if star is not None and rows:
+            # `*` leaves the order of columns to the evaluator.
+            rows = self._in_order(rows)
+            named = Edit(star.start, star.end, " ".join(f"?{name}" for name in rows))
+            edited = Edited(self._clauses.text, [*self._clauses.edits, named])
         algebra = translate(edited.text)
         self._check_filters(unbound(algebra))
         return Query(
@@ -71,7 +77,7 @@ class _Rest:
             cast(Output, self._clauses.output),
             cast(Form, self._clauses.form.text.upper()),
             tuple(self._clauses.windows),
-            self._in_order(rows),
+            rows,
             algebra,
             edited.text,
             self._clauses.source,
@@ -107,12 +113,16 @@ class _Rest:
         self._clauses.edits.append(Edit(form.start, end, select))
         return tuple(triples)
 
-    def _in_order(self, rows: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns as they are written; those of `SELECT *` as they occur first."""
+    def _star(self) -> Token | None:
+        """The star of `SELECT *`."""
         place = self._clauses.tokens.index(cast(Token, self._clauses.form)) + 1
-        star = any(token.text == "*" for token in self._clauses.tokens[place : place + 3])
-        if not star or self._clauses.tokens[place].text == "(":
-            return rows
+        for token in self._clauses.tokens[place : place + 3]:
+            if token.text == "*" or token.text == "(":
+                return token if token.text == "*" else None
+        return None
+
+    def _in_order(self, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns of `SELECT *`, as they occur first."""
         written = dict.fromkeys(token.text[1:] for token in self._clauses.tokens if token.kind == "variable")
         return tuple(name for name in written if name in rows)
 

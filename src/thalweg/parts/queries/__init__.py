@@ -40,7 +40,8 @@ class ContinuousQuery:
         raise Rejected([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
 
     def identity(self, context: Context) -> tuple[str, str]:
-        text = "\n".join([self.query.source.text, repr(self.background)])
+        known = (*self.background.default, *(fact for name, facts in self.background.named for fact in (name, *facts)))
+        text = "\n".join([self.query.source.text, *map(str, known)])
         return text, sha256(repr((text, self.query)).encode()).hexdigest()
 
     def start(self, context: Context) -> Evaluation:

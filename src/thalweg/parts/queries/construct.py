@@ -12,7 +12,8 @@ from typing import Any
 
 from thalweg.languages.rspql.query import Query
 from thalweg.model.rdf import fact_of, named
-from thalweg.model.term import is_literal
+from thalweg.model.rdf import term as read_term
+from thalweg.model.term import is_literal, is_number
 from thalweg.parts.queries.evaluator import Row, Rows
 
 
@@ -84,8 +85,12 @@ def _filled(term: str, known: dict[str, str | None], copy: int) -> str | None:
 def fact_text(triple: Row) -> str:
     """A triple of a constructed graph as facts print.
 
-    >>> fact_text(("<urn:thalweg:a>", "<http://ex.org/p>", "3"))
-    '<http://ex.org/p>(a,3)'
+    >>> fact_text(("<http://ex.org/a>", "<urn:thalweg:says>", '"hello"'))
+    'says(<http://ex.org/a>,hello)'
     """
-    subject, predicate, thing = (named(term) if term and term[0] == "<" else term or "" for term in triple)
+    subject, predicate, thing = (term if term and is_number(term) else _as_fact(term or "") for term in triple)
     return str(fact_of(subject, predicate, thing))
+
+
+def _as_fact(term: str) -> str:
+    return named(term) if term[0] == "<" else read_term(term) if term[0] == '"' else term

@@ -9,9 +9,10 @@ was asked before:
     ASK          the one row `()` is there while the answer is true
 
 A term in a row is spelled as RDF has it: `<http://example.org/a>`, `"text"`, `"chat"@fr`, `"1.5E0"^^<…#double>`,
-`_:b0`, and integers and decimals as bare numbers. What rules have and RDF has not is an IRI of our own, as `model.rdf`
-spells it: `<urn:thalweg:road1>` (`rdf_spelling`). A literal of a datatype that has a canonical form is in this form,
-for streams and background as well: `2.50` is `2.5`, and `"01"^^xsd:int` is `1` (`solvers.sparql.as_stored`).
+`_:b0`, and integers and decimals as bare numbers. A text is in quotes, also where facts have a bare name; a predicate
+without an IRI has one of our own, as `model.rdf` spells it: `<urn:thalweg:speed>`. A literal of a datatype that has a
+canonical form is in this form, for streams and background as well: `2.50` is `2.5`, and `"01"^^xsd:int` is `1`
+(`solvers.sparql.as_stored`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,8 +23,9 @@ from numpy.typing import NDArray
 
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.rdf import as_ntriples
-from thalweg.model.term import is_number
+from thalweg.solvers.sparql import as_row as rdf_spelling
+
+__all__ = ["Evaluator", "Row", "Rows", "rdf_spelling"]
 
 Row = tuple[str | None, ...]
 
@@ -65,12 +67,3 @@ class Evaluator(Protocol):
 
     def resume(self, data: bytes) -> None:
         """Brings a new one to where a snapshot was taken."""
-
-
-def rdf_spelling(term: str) -> str:
-    """A term of facts as rows have it.
-
-    >>> rdf_spelling("road1"), rdf_spelling("2.5"), rdf_spelling('"b c"'), rdf_spelling("<a>")
-    ('<urn:thalweg:road1>', '2.5', '"b c"', '<urn:thalweg:iri:a>')
-    """
-    return term if is_number(term) else as_ntriples(term)

@@ -20,7 +20,7 @@ from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import RDF_TYPE, names_a_predicate
+from thalweg.model.rdf import RDF_TYPE, as_resource, names_a_predicate
 from thalweg.model.term import is_literal
 from thalweg.parts.queries.evaluator import Row, Rows
 from thalweg.solvers.sparql import SparqlStore, as_stored, is_known
@@ -34,13 +34,14 @@ _NOTHING: Final = Dataset()
 def triple_of(fact: Fact) -> Triple | None:
     """The triple that a fact is; None where it is none: by the number of its arguments, or with a text as subject.
 
-    >>> triple_of(Fact("speed", ("a", "12"))), triple_of(Fact("<C>", ("a",)))[1:], triple_of(Fact("jam", ()))
-    (('a', 'speed', '12'), ('<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>', '<C>'), None)
+    >>> triple_of(Fact("speed", ("<a>", "12"))), triple_of(Fact("<C>", ("<a>",)))[2], triple_of(Fact("jam", ("a",)))
+    (('<a>', '<urn:thalweg:speed>', '12'), '<urn:thalweg:iri:C>', None)
     """
-    name, args = fact
-    if not 1 <= len(args) <= 2 or is_literal(args[0]) or not names_a_predicate(name):
+    name, terms = fact
+    if not 1 <= len(terms) <= 2 or is_literal(terms[0]) or not names_a_predicate(name):
         return None
-    return (args[0], name, args[1]) if len(args) == 2 else (args[0], RDF_TYPE, name)
+    resource = as_resource(name)
+    return (terms[0], resource, terms[1]) if len(terms) == 2 else (terms[0], RDF_TYPE, resource)
 
 
 class Triples:
@@ -58,7 +59,7 @@ class Triples:
             elif not self._is_reported:
                 self._is_reported = True
                 message = f"`{fact}` is not a triple, and queries do not see it; others like it are left out, too"
-                help_ = "queries see facts with one argument or two, of which the first is neither text nor number"
+                help_ = "queries see facts with one argument or two, of which the first is an IRI or a blank node"
                 self._report(Diagnostic("W608", message, help=help_))
 
 
@@ -134,9 +135,10 @@ class PerWindow:
         self._triples = Triples(report)
         self._store = SparqlStore(window.name for window in query.windows)
         self._store.extend(self._triples.of(background.default))
-        for name, facts in ((name, facts) for name, facts in background.named if is_known(name)):
-            self._store.add_graph(name)
-            self._store.extend(self._triples.of(facts), name)
+        for graph, facts in ((as_resource(name), facts) for name, facts in background.named):
+            if is_known(graph):
+                self._store.add_graph(graph)
+                self._store.extend(self._triples.of(facts), graph)
         self._named = None if query.named is None else [*query.named, *(window.name for window in query.windows)]
         self._graphs = [_Graph(window, self._store) for window in query.windows]
         self._rows: Counter[Row] | None = None
