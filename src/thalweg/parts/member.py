@@ -20,7 +20,8 @@ from thalweg.parts.part import Context
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
-    from thalweg.engine import Given, Proof
+    from thalweg.engine import Given
+    from thalweg.engine.proof import Proof
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.ir.nodes import Program
 

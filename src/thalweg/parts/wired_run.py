@@ -19,8 +19,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.engine import Absence, Delta, Proof
+from thalweg.engine import Delta
+from thalweg.engine.absence import Absence
 from thalweg.engine.incomparable import Incomparable
+from thalweg.engine.proof import Proof
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.batches import code_facts
 from thalweg.diagnostics import Diagnostic, Rejected
-from thalweg.engine import Given, Proof
+from thalweg.engine import Given
+from thalweg.engine.proof import Proof
 from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary

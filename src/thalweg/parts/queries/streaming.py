@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.connectors.batches import code_facts
-from thalweg.engine import Given, Proof
+from thalweg.engine import Given
+from thalweg.engine.proof import Proof
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.parts.member import Output
