@@ -43,20 +43,25 @@ class Explained(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExplainedMember:
-    """A part that is more than rules: its kind in words, the predicates that it reads and outputs, and what it does."""
+    """A part that is more than rules: its kind in words, what it reads and outputs, and what it does.
+
+    It reads predicates, or `streams`; others hear it as the stream called `name`.
+    """
 
     kind: str
+    name: str
     inputs: tuple[Predicate, ...]
     outputs: tuple[Predicate, ...]
     statements: tuple[Statement, ...]
     explanation: Explained
+    streams: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of a plan: what it reads, and from which part (0 is the streams and the background); what it outputs.
 
-    What it `hears` are whole streams, which other parts make.
+    What it `hears` are whole streams.
     """
 
     kind: str
@@ -132,22 +137,33 @@ class ExplainedParts:
 
 def explain_parts(wiring: Wiring, members: Sequence[ExplainedMember], partitions: int | None = None) -> ExplainedParts:
     """How rules and parts that are more than rules are evaluated together."""
-    return ExplainedParts(tuple(_explained(place, members) for place in wiring.places), partitions)
+    return ExplainedParts(tuple(_explained(place, wiring, members) for place in wiring.places), partitions)
 
 
-def _explained(place: Layer | Station, members: Sequence[ExplainedMember]) -> Part:
+def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[ExplainedMember]) -> Part:
     """A part; those that come before it are known by their places."""
-    sources = {link.name: link.source + 1 for link in place.links if link.stream is None}
-    sources |= {_written(link.name): link.source + 1 for link in place.delayed}
-    heard = sorted({(link.stream, link.source + 1) for link in place.links if link.stream is not None})
+    made = {one: members[other.part] for one, other in enumerate(wiring.places) if isinstance(other, Station)}
+    events = {name: one + 1 for one in place.events for name in made[one].outputs}
+    linked = {link.name: link.source + 1 for link in place.links if link.stream is None}
     if isinstance(place, Station):
         member = members[place.part]
-        known = [*(name for name in sources), *(name for name in member.inputs if name not in sources)]
-        reads = tuple((name, sources.get(name, 0)) for name in known)
-        return Part(member.kind, reads, member.outputs, member.statements, member.explanation, tuple(heard))
-    imports = place.program.interface.imports | {(name, False) for name in sources}
+        reads = {name: events.get(name, 0) for name in member.inputs} | linked
+        heard = {link.stream: link.source + 1 for link in place.links if link.stream is not None}
+        heard |= {made[one].name: one + 1 for one in (*place.events, *place.hears) if made[one].name in member.streams}
+        hears = {(name, 0) for name in member.streams if name not in heard} | set(heard.items())
+        return Part(
+            member.kind,
+            tuple(sorted(reads.items())),
+            member.outputs,
+            member.statements,
+            member.explanation,
+            tuple(sorted(hears)),
+        )
+    past = {_written(link.name): link.source + 1 for link in place.delayed}
+    imports = place.program.interface.imports | {(name, False) for name in past}
     interface = replace(place.program.interface, exports=frozenset(), imports=imports)
     program = replace(place.program, rules=place.rules, interface=interface)
+    sources = events | linked | past
     needed = tuple((name, sources.get(name, 0)) for name in sorted(_needed(program) - program.derived))
     return Part(_RULES, needed, _outputs(program), _statements(program), explain(program))
 

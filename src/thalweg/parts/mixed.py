@@ -19,6 +19,7 @@ from thalweg.planning.wire_parts import Layer, Wiring, wire
 
 if TYPE_CHECKING:
     from thalweg.parts.wired_run import Place
+    from thalweg.runtimes.unmatched import Unmatched
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,11 @@ class Mixed:
         from thalweg.parts.wired_run import WiredRun
         from thalweg.runtimes.emit import EMITTERS
         from thalweg.runtimes.mixed_kinds import mixed_kinds
-        from thalweg.runtimes.unmatched import Unmatched
 
         dictionary, calendar = Dictionary(), Calendar(context.clock)
         places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
         run = WiredRun(places, dictionary, EMITTERS[context.settings.emit](), context.settings.first)
-        watch = Unmatched(self._readers())
+        watch = self._watch()
 
         def summary() -> Iterator[Diagnostic]:
             yield from watch.summary()
@@ -94,15 +94,16 @@ class Mixed:
     def spread(self, context: Context, partitions: int) -> SparkWork:
         """All of it in one bucket: what one part gives is there when the next one is evaluated."""
         from thalweg.parts.spark_plan import in_one_bucket
-        from thalweg.runtimes.unmatched import Unmatched
 
-        watch = Unmatched(self._readers())
+        watch = self._watch()
         return in_one_bucket(self, context, partitions, lambda words: watch.look, watch.summary)
 
-    def _readers(self) -> Program:
-        """All that reads facts, with what members give it."""
+    def _watch(self) -> "Unmatched":
+        """What sees whether facts come that are read; what members give counts as come."""
+        from thalweg.runtimes.unmatched import Unmatched
+
         readers = merge([self.around.rules, *(member.readers() for member in self.members)])
-        return given_by(self.members, readers)
+        return Unmatched(given_by(self.members, readers), any(member.ports.streams for member in self.members))
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.wired_parts import explain_parts

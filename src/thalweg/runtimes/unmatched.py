@@ -24,8 +24,10 @@ class Unmatched:
     ['`tempp/1` never came; `temp/1` did']
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, among_others: bool = False) -> None:
+        """`among_others`: others read streams too, whatever these bring."""
         self._inputs = Inputs(program)
+        self._among_others = among_others
         self._came: set[Predicate] = set()
 
     def look(self, batch: Batch) -> None:
@@ -46,7 +48,8 @@ class Unmatched:
             how = "did" if meant in came else "is derived"
             help_ = f"write `{meant}` in the rule, or `{name}` where the facts come from"
             yield Diagnostic("W304", f"`{name}` never came; `{meant}` {how}", missing[name], help_, notes)
-        if not similar and missing and not inputs.has_vocabulary and came.isdisjoint(inputs.read):
+        is_alone = not self._among_others and not inputs.has_vocabulary
+        if not similar and missing and is_alone and came.isdisjoint(inputs.read):
             names = _listed(unread)
             message = f"no rule reads what the streams brought: {names}"
             awaited = _listed(sorted(missing))

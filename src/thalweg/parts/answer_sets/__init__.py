@@ -114,7 +114,8 @@ class AnswerSets:
             for one in explained.dependency.outlines
         )
         outputs = tuple(sorted({head for one in explained.dependency.outlines for head in one.heads}))
-        return ExplainedMember("answer sets", explained.dependency.inputs, outputs, statements, explained)
+        inputs = explained.dependency.inputs
+        return ExplainedMember("answer sets", self.ports.name, inputs, outputs, statements, explained)
 
     def _windowed(
         self,

@@ -83,7 +83,9 @@ class ContinuousQuery:
         from thalweg.explain.wired_parts import ExplainedMember
 
         outputs = tuple(sorted(self.ports.mentions))
-        return ExplainedMember(f"query {self.ports.name}", (), outputs, (), self.explain())
+        streams = tuple(dict.fromkeys(local_name(window.stream) for window in self.query.windows))
+        name = self.ports.name
+        return ExplainedMember(f"query {name}", name, (), outputs, (), self.explain(), streams)
 
     def _continuous(self, context: Context, dictionary: Dictionary | None = None) -> "tuple[Continuous, StreamsRead]":
         """What evaluates the query, and what it reads; beside other parts of a plan a `dictionary` is shared."""
