@@ -20,25 +20,31 @@ _WAY_OUT: Final = "correct one of these axioms or facts: from a contradiction ev
 
 def check_background(ladder: Ladder) -> list[Diagnostic]:
     """What could not be decided about the background; `Rejected` where it contradicts the ontology."""
-    program, found = ladder.program, list[Diagnostic]()
+    program = ladder.program
     if not ladder.consistent:
-        raise Rejected([_contradiction(program, by_rules=True)])
+        raise Rejected([_contradiction(program, program.background, _rules_contradict)])
     for individual in ladder.doubtful():
         decision = ladder.decide(EventFacts((individual,), Facts()))
         if decision.classes is None:
             by_rules = not _model_of(program).close()
-            raise Rejected([_contradiction(program, by_rules, ladder.facts_about(individual))])
+            asks = ladder.reasoner != "none" and hermit.is_installed()
+            contradicts = _rules_contradict if by_rules else _reasoner_contradicts if asks else None
+            raise Rejected([_contradiction(program, ladder.facts_about(individual), contradicts)])
         if decision.by == UNDECIDED:
             message = f"{program.name}: whether the background contradicts the ontology is undecided: {decision.reason}"
-            help_ = "`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT"
-            return [Diagnostic("W703", message, help=help_)]
-    return found
+            return [Diagnostic("W703", message, help="`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT")]
+    return []
 
 
-def _contradiction(program: AbstractionProgram, by_rules: bool, facts: Facts | None = None) -> Diagnostic:
-    contradicts = _rules_contradict if by_rules else _reasoner_contradicts
-    some = (facts or program.background).axioms()
-    few = minimal(some, lambda chosen: contradicts(program, program.axioms, chosen))
+Contradicts = Callable[[AbstractionProgram, Sequence[Axiom], Sequence[Axiom]], bool]
+
+
+def _contradiction(program: AbstractionProgram, facts: Facts, contradicts: Contradicts | None) -> Diagnostic:
+    """The diagnostic about a contradiction, with its reason where something can look for it."""
+    if contradicts is None:
+        message = f"{program.name}: the background contradicts the ontology"
+        return Diagnostic("E701", message, help=f"{_WAY_OUT}; with HermiT a minimal reason would be shown")
+    few = minimal(facts.axioms(), lambda chosen: contradicts(program, program.axioms, chosen))
     axioms = minimal(program.axioms, lambda chosen: contradicts(program, chosen, few))
     notes = tuple(f"because of `{show(axiom)}`" for axiom in (*axioms, *few))
     what = "the background contradicts the ontology" if few else "the ontology contradicts itself"
