@@ -21,19 +21,33 @@ _WAY_OUT: Final = "correct one of these axioms or facts: from a contradiction ev
 def check_background(ladder: Ladder) -> list[Diagnostic]:
     """What could not be decided about the background; `Rejected` where it contradicts the ontology."""
     program = ladder.program
+    consistent, about = is_consistent(ladder)
+    if consistent is None:
+        message = f"{program.name}: whether the background contradicts the ontology is undecided: {about}"
+        return [Diagnostic("W703", message, help="`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT")]
+    if not consistent:
+        by_rules = not _model_of(program).close()
+        asks = ladder.reasoner != "none" and hermit.is_installed()
+        contradicts = _rules_contradict if by_rules else _reasoner_contradicts if asks else None
+        facts = ladder.facts_about(about) if about else program.background
+        raise Rejected([_contradiction(program, facts, contradicts)])
+    return []
+
+
+def is_consistent(ladder: Ladder) -> tuple[bool | None, str]:
+    """Whether ontology and background have a model; None where that is undecided, with the reason.
+
+    Where they have none, the individual is given that is in the part of the background to blame, if it is known.
+    """
     if not ladder.consistent:
-        raise Rejected([_contradiction(program, program.background, _rules_contradict)])
+        return False, ""
     for individual in ladder.doubtful():
         decision = ladder.decide(EventFacts((individual,), Facts()))
         if decision.classes is None:
-            by_rules = not _model_of(program).close()
-            asks = ladder.reasoner != "none" and hermit.is_installed()
-            contradicts = _rules_contradict if by_rules else _reasoner_contradicts if asks else None
-            raise Rejected([_contradiction(program, ladder.facts_about(individual), contradicts)])
+            return False, individual
         if decision.by == UNDECIDED:
-            message = f"{program.name}: whether the background contradicts the ontology is undecided: {decision.reason}"
-            return [Diagnostic("W703", message, help="`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT")]
-    return []
+            return None, decision.reason
+    return True, ""
 
 
 Contradicts = Callable[[AbstractionProgram, Sequence[Axiom], Sequence[Axiom]], bool]
