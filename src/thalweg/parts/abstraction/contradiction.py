@@ -9,6 +9,7 @@ from thalweg.languages.owl.axioms import Axiom, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.clausify import clausify
 from thalweg.languages.owl.dl.data_ranges import Ranges
+from thalweg.languages.owl.expressions import THING
 from thalweg.parts.abstraction.ladder import UNDECIDED, EventFacts, Ladder, fill
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.least_model import Model, Rules
@@ -42,7 +43,8 @@ def is_consistent(ladder: Ladder) -> tuple[bool | None, str]:
     if not ladder.consistent:
         return False, ""
     for individual in ladder.doubtful():
-        decision = ladder.decide(EventFacts((individual,), Facts()))
+        # Without a subject nothing is asked but whether there is a model.
+        decision = ladder.decide(EventFacts((), Facts(classes=((THING, individual),))))
         if decision.classes is None:
             return False, individual
         if decision.by == UNDECIDED:

@@ -339,6 +339,7 @@ def fill(model: Model, program: AbstractionProgram) -> None:
 def _add(model: Model, program: AbstractionProgram, facts: Facts) -> None:
     form = program.form
     for of, individual in facts.classes:
+        model.add_individual(individual)
         if of in form.classes:
             model.add_class(form.classes[of], individual)
     for role, one, other in facts.edges:
