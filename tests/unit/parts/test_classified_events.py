@@ -129,6 +129,14 @@ def test_also_where_rules_do_not_see_it() -> None:
     assert len(reasons) == 6
 
 
+def test_without_a_reasoner_a_contradiction_by_cases_has_no_reason() -> None:
+    text = "SubClassOf(:A ObjectUnionOf(:B :C)) DisjointClasses(:B :D) DisjointClasses(:C :D) ClassAssertion(:A :x)"
+    ladder = Ladder(compile_abstraction("city.ofn", read(f"{text} ClassAssertion(:D :x)")), "none")
+    with pytest.raises(Rejected) as error:
+        check_background(ladder)
+    assert [(found.code, found.notes) for found in error.value.diagnostics] == [("E701", ())]
+
+
 def test_an_ontology_that_nothing_can_satisfy_is_rejected() -> None:
     message, reasons = rejected(
         "SubClassOf(<http://www.w3.org/2002/07/owl#Thing> :A) DisjointClasses(:A :A2) SubClassOf(:A :A2)"

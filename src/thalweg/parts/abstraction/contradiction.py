@@ -9,6 +9,7 @@ from thalweg.languages.owl.axioms import Axiom, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.clausify import clausify
 from thalweg.languages.owl.dl.data_ranges import Ranges
+from thalweg.languages.owl.expressions import THING
 from thalweg.parts.abstraction.ladder import UNDECIDED, EventFacts, Ladder, fill
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.least_model import Model, Rules
@@ -20,25 +21,46 @@ _WAY_OUT: Final = "correct one of these axioms or facts: from a contradiction ev
 
 def check_background(ladder: Ladder) -> list[Diagnostic]:
     """What could not be decided about the background; `Rejected` where it contradicts the ontology."""
-    program, found = ladder.program, list[Diagnostic]()
+    program = ladder.program
+    consistent, about = is_consistent(ladder)
+    if consistent is None:
+        message = f"{program.name}: whether the background contradicts the ontology is undecided: {about}"
+        return [Diagnostic("W703", message, help="`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT")]
+    if not consistent:
+        by_rules = not _model_of(program).close()
+        asks = ladder.reasoner != "none" and hermit.is_installed()
+        contradicts = _rules_contradict if by_rules else _reasoner_contradicts if asks else None
+        facts = ladder.facts_about(about) if about else program.background
+        raise Rejected([_contradiction(program, facts, contradicts)])
+    return []
+
+
+def is_consistent(ladder: Ladder) -> tuple[bool | None, str]:
+    """Whether ontology and background have a model; None where that is undecided, with the reason.
+
+    Where they have none, the individual is given that is in the part of the background to blame, if it is known.
+    """
     if not ladder.consistent:
-        raise Rejected([_contradiction(program, by_rules=True)])
+        return False, ""
     for individual in ladder.doubtful():
-        decision = ladder.decide(EventFacts((individual,), Facts()))
+        # Without a subject nothing is asked but whether there is a model.
+        decision = ladder.decide(EventFacts((), Facts(classes=((THING, individual),))))
         if decision.classes is None:
-            by_rules = not _model_of(program).close()
-            raise Rejected([_contradiction(program, by_rules, ladder.facts_about(individual))])
+            return False, individual
         if decision.by == UNDECIDED:
-            message = f"{program.name}: whether the background contradicts the ontology is undecided: {decision.reason}"
-            help_ = "`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT"
-            return [Diagnostic("W703", message, help=help_)]
-    return found
+            return None, decision.reason
+    return True, ""
 
 
-def _contradiction(program: AbstractionProgram, by_rules: bool, facts: Facts | None = None) -> Diagnostic:
-    contradicts = _rules_contradict if by_rules else _reasoner_contradicts
-    some = (facts or program.background).axioms()
-    few = minimal(some, lambda chosen: contradicts(program, program.axioms, chosen))
+Contradicts = Callable[[AbstractionProgram, Sequence[Axiom], Sequence[Axiom]], bool]
+
+
+def _contradiction(program: AbstractionProgram, facts: Facts, contradicts: Contradicts | None) -> Diagnostic:
+    """The diagnostic about a contradiction, with its reason where something can look for it."""
+    if contradicts is None:
+        message = f"{program.name}: the background contradicts the ontology"
+        return Diagnostic("E701", message, help=f"{_WAY_OUT}; with HermiT a minimal reason would be shown")
+    few = minimal(facts.axioms(), lambda chosen: contradicts(program, program.axioms, chosen))
     axioms = minimal(program.axioms, lambda chosen: contradicts(program, chosen, few))
     notes = tuple(f"because of `{show(axiom)}`" for axiom in (*axioms, *few))
     what = "the background contradicts the ontology" if few else "the ontology contradicts itself"

@@ -136,9 +136,10 @@ class Ladder:
                 model.pending.append((guard, individual))
                 if find_model(model, steps=_REPAIR_STEPS) is not Outcome.MODEL:
                     model.undo((0, 0))
-                    part = self._part(_owner(individual))
-                    # An individual that is shared has no part of its own.
-                    self._unrepaired |= {part} if part >= 0 else self._unclean
+                    self._unrepaired.add(self._part(_owner(individual)))
+        # An individual that several parts share may rest on one of those without a model.
+        if self._unrepaired and any(_owner(individual) is None for individual in model.types):
+            self._unrepaired |= self._unclean
 
     # Events -----------------------------------------------------------------------------------------------------------
 
@@ -338,6 +339,7 @@ def fill(model: Model, program: AbstractionProgram) -> None:
 def _add(model: Model, program: AbstractionProgram, facts: Facts) -> None:
     form = program.form
     for of, individual in facts.classes:
+        model.add_individual(individual)
         if of in form.classes:
             model.add_class(form.classes[of], individual)
     for role, one, other in facts.edges:

@@ -32,6 +32,9 @@ _FLOATING: Final = re.compile(rf"(?<!\^\^)(?<!DatatypeRestriction\()<{XSD}(?:dou
 # HermiT recurses over the structure of concepts; signals are Python's.
 _OPTIONS: Final = ("-Xss64m", "-Xrs")
 
+# Milliseconds for one task of a question: some have no answer in a lifetime.
+_LONGEST: Final = 30_000
+
 
 class UndecidedError(Exception):
     """HermiT cannot decide this; the text is its reason."""
@@ -124,7 +127,9 @@ class _Hermit:
         ontology = None
         try:
             ontology = self.manager.loadOntologyFromOntologyDocument(self.source(text))
-            yield self.reasoner(self.configuration(), ontology)
+            configuration = self.configuration()
+            configuration.individualTaskTimeout = _LONGEST
+            yield self.reasoner(configuration, ontology)
         except self.failure as error:
             raise UndecidedError(str(error).splitlines()[0]) from None
         finally:
