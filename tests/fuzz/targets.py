@@ -147,9 +147,9 @@ def _ontology(path: Path, data: bytes) -> None:
     """An ontology, compiled by one of the profiles, or checked."""
     path.write_bytes(data)
     random = Random(crc32(data))
-    options = random.choice(
-        [*(OntologyOptions(profile) for profile in api.PROFILES), OntologyOptions(task="consistency")]
-    )
+    profiles = [OntologyOptions(profile) for profile in api.PROFILES if profile != "dl"]
+    abstraction = OntologyOptions("dl", task="abstraction", reasoner="none")
+    options = random.choice([*profiles, OntologyOptions(task="consistency"), abstraction])
     _look(api.check(path, ontology=options))
 
 

@@ -220,7 +220,7 @@ def test_a_limit_is_told(folder: Path) -> None:
 def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
     (folder / "b.lars").write_text("q(X) :- open(X).")
     mixed = ("gates.lp", "b.lars", "--stream", "gates.facts")
-    for options in (["--runtime", "spark"], ["--models", "all"], ["--memory", "1M"]):
+    for options in (["--models", "all"], ["--memory", "1M"]):
         refused = CliRunner().invoke(app, ["run", *mixed, *options])
         assert (refused.exit_code, refused.stdout) == (2, "")
     why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
