@@ -21,6 +21,8 @@ from thalweg.languages.owl.expressions import LITERAL, DataRange
 from thalweg.solvers.dl.normal_form import EVERYTHING, Test
 
 _MOST: Final = 64
+# Steps backwards in all: what is not reached by then counts as possible.
+_STEPS: Final = 2_000
 
 
 class Condition(NamedTuple):
@@ -93,6 +95,7 @@ class _Unfolding:
     def __init__(self, program: AbstractionProgram) -> None:
         self.program = program
         self.form = program.form
+        self.steps = _STEPS
         self.ranges = {number: found for found, number in program.ranges.known.items()}
         self.tests = {found: program.ranges.tests[number] for number, found in self.ranges.items()}
         self.names = {number: name for name, number in self.form.classes.items()}
@@ -117,6 +120,9 @@ class _Unfolding:
             return _ALWAYS
         if of in above:
             return _NEVER
+        self.steps -= 1
+        if self.steps < 0:
+            return _ALWAYS
         here = above | {of}
         found = [frozenset({frozenset({Condition("class", self.names[of])})})] if of in self.names else []
         for body, heads in self.form.clauses:
@@ -178,6 +184,8 @@ def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
 def _either(found: Iterable[Alternatives]) -> Alternatives:
     """One of them; where there are too many, anything. What another alternative implies is left out."""
     merged = frozenset(one for alternatives in found for one in alternatives)
+    if len(merged) > 4 * _MOST:
+        return _ALWAYS
     least = frozenset(one for one in merged if not any(other < one for other in merged))
     return least if len(least) <= _MOST else _ALWAYS
 
@@ -186,6 +194,8 @@ def _all(found: Iterator[Alternatives]) -> Alternatives:
     """All of them together."""
     made = _ALWAYS
     for alternatives in found:
+        if len(made) * len(alternatives) > 4 * _MOST:
+            return _ALWAYS
         made = _either([frozenset(one | other for one, other in product(made, alternatives))])
     return made
 
