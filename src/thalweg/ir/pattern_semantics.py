@@ -1,0 +1,281 @@
+"""What a pattern of events means, slow and obviously right: set comprehensions over the events of the whole stream.
+
+    [E]         the pairs (event, solution of its clause) of the name E
+    [p OR q]    [p] united with [q]
+    [p AND q]   unions m + n whose shared variables agree
+    [p SEQ q]   the same, where m is over before n begins
+
+A *candidate* puts one such pair at each place that it fills. A *match* is a candidate of the pattern without its `NOT`s
+whose filters hold, which keeps to `WITHIN`, and which no `NOT` can extend to a candidate that does the same. Of the
+matches the modifier selects; what is selected never depends on what comes after its end.
+
+Where the page is silent: a filter is checked where all its variables are bound, so one about an event of the other
+branch of an `OR` says nothing; own variables of a name that occurs twice are checked for each of its occurrences.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby, product
+
+from thalweg.ir.patterns import Absent, Both, Clause, Either, Filter, Occurs, Operand, Pattern, Sequence, occurrences
+
+Solution = tuple[tuple[str, str], ...]
+"""Variables and their terms, sorted by name."""
+Holds = Callable[[Filter, Mapping[str, str]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An event: an abstract one has an individual and the name of its graph, a complex one the events it is made of."""
+
+    event: str
+    start: int
+    end: int
+    individual: str = ""
+    graph: str = ""
+    events: tuple["Instance", ...] = ()
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Events are ordered by time, name, individual and graph; complex ones of one name by the list of theirs."""
+        return self.start, self.end, self.event, self.individual, self.graph, tuple(one.order for one in self.events)
+
+
+Pair = tuple[Instance, Solution]
+Candidate = frozenset[tuple[int, Pair]]
+"""Places with what fills them."""
+Occurring = Mapping[str, Iterable[Pair]]
+"""The pairs of each name of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A complex event of a pattern: its events from left to right, and what its clauses bind."""
+
+    start: int
+    end: int
+    events: tuple[Instance, ...]
+    bindings: Solution
+
+
+def matches(pattern: Pattern, pairs: Occurring, last: int, holds: Holds) -> list[Match]:
+    """The complex events that a stream up to the tick `last` has, in the order in which they end.
+
+    >>> a, b = (Instance(name, tick, tick, f"<x{tick}>") for name, tick in (("<a>", 1), ("<b>", 4)))
+    >>> pattern = Pattern(Sequence((Occurs("<a>", 0), Occurs("<b>", 1))), "EVERY", within=3)
+    >>> [(one.start, one.end) for one in matches(pattern, {"<a>": [(a, ())], "<b>": [(b, ())]}, 9, lambda *_: True)]
+    [(1, 4)]
+    """
+    found = [one for one in _undisturbed(pattern, pairs, holds) if _end(pattern, one) <= last]
+    selected = sorted(_selected(pattern, found), key=lambda one: (_end(pattern, one), _rank(one)))
+    # Matches of the same events are one event, with one line for each different binding.
+    lines = {(frozenset(event for _, (event, _) in one), _bindings(pattern, one)): one for one in reversed(selected)}
+    return [
+        Match(_from(one), _end(pattern, one), _events(one), _bindings(pattern, one)) for one in reversed(lines.values())
+    ]
+
+
+def _events(candidate: Candidate) -> tuple[Instance, ...]:
+    """The events of a match, place by place."""
+    return tuple(event for _, (event, _) in sorted(candidate, key=lambda one: one[0]))
+
+
+def solutions(clause: Clause, individuals: Iterable[str], triples: Iterable[tuple[str, str, str]]) -> set[Solution]:
+    """How the triples of a clause are found, the subject of the first being one of the individuals; no filters.
+
+    >>> from thalweg.ir.patterns import Triple
+    >>> triples = [("<x>", "<at>", "<y>"), ("<z>", "<at>", "<y>")]
+    >>> solutions(Clause("<a>", (Triple("?o", "<at>", "?l"),)), ["<x>"], triples)
+    {(('l', '<y>'), ('o', '<x>'))}
+    """
+    known = list(triples)
+    anchors = set(individuals)
+    found: list[dict[str, str]] = [{}]
+    for number, triple in enumerate(clause.triples):
+        wanted = triple.subject, triple.predicate, triple.object
+        found = [
+            extended
+            for binding in found
+            for terms in known
+            if (number > 0 or terms[0] in anchors) and (extended := _bound(binding, wanted, terms)) is not None
+        ]
+    return {tuple(sorted(binding.items())) for binding in found}
+
+
+def _bound(binding: dict[str, str], wanted: tuple[str, ...], terms: tuple[str, ...]) -> dict[str, str] | None:
+    extended = dict(binding)
+    for one, term in zip(wanted, terms, strict=True):
+        if one[0] != "?":
+            if one != term:
+                return None
+        elif extended.setdefault(one[1:], term) != term:
+            return None
+    return extended
+
+
+# Candidates and matches --------------------------------------------------------------------------------------------
+
+
+def _undisturbed(pattern: Pattern, pairs: Occurring, holds: Holds) -> set[Candidate]:
+    """The candidates without the `NOT`s of a pattern that none of these can extend."""
+    disturbed = set()
+    for absent in _nots(pattern.operand):
+        places = {one.place for one in occurrences(absent.operand)}
+        for one in _candidates(pattern, _without_nots(pattern.operand, kept=absent), pairs, holds):
+            # A branch of an OR without this NOT has none of its places.
+            if any(place in places for place, _ in one):
+                disturbed.add(frozenset((place, pair) for place, pair in one if place not in places))
+    return _candidates(pattern, _without_nots(pattern.operand), pairs, holds) - disturbed
+
+
+def _candidates(pattern: Pattern, operand: Operand | None, pairs: Occurring, holds: Holds) -> set[Candidate]:
+    return {
+        one
+        for one in _denoted(operand, pairs, pattern.shared)
+        if (pattern.within is None or _to(one) - _from(one) <= pattern.within) and _passes(pattern, one, holds)
+    }
+
+
+def _denoted(operand: Operand | None, pairs: Occurring, shared: frozenset[str]) -> set[Candidate]:
+    match operand:
+        case Occurs(event, place):
+            return {frozenset({(place, pair)}) for pair in pairs.get(event, ())}
+        case Either(operands):
+            return {one for branch in operands for one in _denoted(branch, pairs, shared)}
+        case Both(operands) | Sequence(operands):
+            found, *rest = (_denoted(one, pairs, shared) for one in operands)
+            for more in rest:
+                found = {
+                    m | n
+                    for m, n in product(found, more)
+                    if _agree(m | n, shared) and (isinstance(operand, Both) or _to(m) < _from(n))
+                }
+            return found
+    return set()
+
+
+def _agree(candidate: Candidate, shared: frozenset[str]) -> bool:
+    bound = {item for _, (_, solution) in candidate for item in solution if item[0] in shared}
+    return len(bound) == len({name for name, _ in bound})
+
+
+def _passes(pattern: Pattern, candidate: Candidate, holds: Holds) -> bool:
+    filters = [one for clause in pattern.clauses for one in clause.filters]
+    return all(holds(one, binding) for one in filters for binding in _joint(pattern, candidate, one.variables))
+
+
+def _joint(pattern: Pattern, candidate: Candidate, variables: Iterable[str]) -> Iterator[dict[str, str]]:
+    """What some variables are bound to, for each choice of occurrences of the names that own one of them."""
+    wanted, shared = set(variables), pattern.shared
+    owners = {clause.event for clause in pattern.clauses if (clause.variables - shared) & wanted}
+    common = {name: term for _, (_, solution) in candidate for name, term in solution if name in shared}
+    filled = ([solution for _, (event, solution) in candidate if event.event == owner] for owner in sorted(owners))
+    for choice in product(*filled):
+        binding = common | {name: term for solution in choice for name, term in solution}
+        if wanted <= binding.keys():
+            yield {name: binding[name] for name in wanted}
+
+
+def _from(candidate: Candidate) -> int:
+    return min(event.start for _, (event, _) in candidate)
+
+
+def _to(candidate: Candidate) -> int:
+    return max(event.end for _, (event, _) in candidate)
+
+
+# NOT ---------------------------------------------------------------------------------------------------------------
+
+
+def _nots(operand: Operand) -> Iterator[Absent]:
+    match operand:
+        case Absent():
+            yield operand
+        case Sequence(operands) | Both(operands) | Either(operands):
+            for one in operands:
+                yield from _nots(one)
+
+
+def _without_nots(operand: Operand, kept: Absent | None = None) -> Operand | None:
+    """The pattern without its `NOT` operands; the one that is kept has become positive."""
+    match operand:
+        case Absent(inner):
+            return inner if operand is kept else None
+        case Sequence(operands) | Both(operands) | Either(operands):
+            rest = tuple(one for one in (_without_nots(each, kept) for each in operands) if one is not None)
+            return type(operand)(rest)
+    return operand
+
+
+def _has_open_not(operand: Operand, places: frozenset[int]) -> bool:
+    """Whether a `NOT` of the branches that these places belong to has nothing positive behind it in a sequence."""
+    match operand:
+        case Absent():
+            return True
+        case Sequence(operands):
+            # What is open in an operand with something positive behind it is closed by that.
+            positive = [number for number, one in enumerate(operands) if not isinstance(one, Absent)]
+            return any(_has_open_not(one, places) for one in operands[positive[-1] :])
+        case Both(operands):
+            return any(_has_open_not(one, places) for one in operands)
+        case Either(operands):
+            taken = (one for one in operands if any(each.place in places for each in occurrences(one, False)))
+            return any(_has_open_not(one, places) for one in taken)
+    return False
+
+
+def _end(pattern: Pattern, candidate: Candidate) -> int:
+    """A match with an open `NOT` ends when the time is over."""
+    if pattern.within is not None and _has_open_not(pattern.operand, frozenset(place for place, _ in candidate)):
+        return _from(candidate) + pattern.within
+    return _to(candidate)
+
+
+# Selection ---------------------------------------------------------------------------------------------------------
+
+
+def _selected(pattern: Pattern, found: Iterable[Candidate]) -> Iterator[Candidate]:
+    match pattern.modifier:
+        case None:
+            yield from sorted(found, key=lambda one: (_end(pattern, one), _rank(one)))[:1]
+        case "EVERY":
+            for group in _grouped(found, _beginning):
+                yield min(group, key=lambda one: (_end(pattern, one), _rank(one)))
+        case "FIRST":
+            for group in _grouped(found, _completion):
+                yield min(group, key=lambda one: (_from(one), _rank(one)))
+        case "LAST":
+            for group in _grouped(found, _completion):
+                yield max(group, key=lambda one: (_from(one), _rank(one)))
+
+
+def _grouped(found: Iterable[Candidate], key: Callable[[Candidate], tuple[object, ...]]) -> Iterator[list[Candidate]]:
+    return (list(group) for _, group in groupby(sorted(found, key=key), key))
+
+
+def _beginning(candidate: Candidate) -> tuple[object, ...]:
+    """The least pair, which a match begins with."""
+    return min((event.order, solution) for _, (event, solution) in candidate)
+
+
+def _completion(candidate: Candidate) -> tuple[object, ...]:
+    """The pair that ends last, which a match is completed by."""
+    return max((event.end, event.order, solution) for _, (event, solution) in candidate)
+
+
+def _rank(candidate: Candidate) -> tuple[object, ...]:
+    """The order of matches that end, or begin, together: by their events from left to right, then by their bindings."""
+    pairs = [pair for _, pair in sorted(candidate, key=lambda one: one[0])]
+    return tuple(event.order for event, _ in pairs), tuple(solution for _, solution in pairs)
+
+
+def _bindings(pattern: Pattern, candidate: Candidate) -> Solution:
+    """The shared variables, and those of names that occur once in the pattern."""
+    names = [one.event for one in occurrences(pattern.operand, under_not=False)]
+    found = {
+        (name, term)
+        for _, (event, solution) in candidate
+        for name, term in solution
+        if name in pattern.shared or names.count(event.event) == 1
+    }
+    return tuple(sorted(found))
