@@ -9,13 +9,15 @@ A *candidate* puts one such pair at each place that it fills. A *match* is a can
 whose filters hold, which keeps to `WITHIN`, and which no `NOT` can extend to a candidate that does the same. Of the
 matches the modifier selects; what is selected never depends on what comes after its end.
 
-Where the page is silent: a filter is checked where all its variables are bound, so one about an event of the other
-branch of an `OR` says nothing; own variables of a name that occurs twice are checked for each of its occurrences.
+A filter is checked where all its variables are bound, so one about an event of the branch of an `OR` that was not
+taken is left out; own variables of a name that occurs twice are checked for each of its occurrences. Where an open
+`NOT` in one branch of an `OR` lets matches with the same last event end at different ticks, `FIRST` takes of those that
+end first: what is selected is known when it ends.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import product
 
 from thalweg.ir.patterns import Absent, Both, Clause, Either, Filter, Occurs, Operand, Pattern, Sequence, occurrences
 
@@ -38,7 +40,17 @@ class Instance:
     @property
     def order(self) -> tuple[object, ...]:
         """Events are ordered by time, name, individual and graph; complex ones of one name by the list of theirs."""
-        return self.start, self.end, self.event, self.individual, self.graph, tuple(one.order for one in self.events)
+        names = (_code_points(one) for one in (self.event, self.individual, self.graph))
+        return self.start, self.end, *names, tuple(one.order for one in self.events)
+
+
+def _code_points(term: str) -> str:
+    """What a term is ordered by: an IRI by what stands in its brackets.
+
+    >>> _code_points("<x1>") < _code_points("<x10>")
+    True
+    """
+    return term[1:-1] if term[:1] == "<" else term
 
 
 Pair = tuple[Instance, Solution]
@@ -67,12 +79,13 @@ def matches(pattern: Pattern, pairs: Occurring, last: int, holds: Holds) -> list
     [(1, 4)]
     """
     found = [one for one in _undisturbed(pattern, pairs, holds) if _end(pattern, one) <= last]
-    selected = sorted(_selected(pattern, found), key=lambda one: (_end(pattern, one), _rank(one)))
-    # Matches of the same events are one event, with one line for each different binding.
-    lines = {(frozenset(event for _, (event, _) in one), _bindings(pattern, one)): one for one in reversed(selected)}
-    return [
-        Match(_from(one), _end(pattern, one), _events(one), _bindings(pattern, one)) for one in reversed(lines.values())
-    ]
+    selected = sorted(_selected(pattern, found), key=lambda one: (_end(pattern, one), _rank(pattern, one)))
+    made: dict[tuple[frozenset[Instance], Solution], Match] = {}
+    for one in selected:
+        match = Match(_from(one), _end(pattern, one), _events(one), bindings_of(pattern, (pair for _, pair in one)))
+        # Matches of the same events are one event, with one line for each different binding.
+        made.setdefault((frozenset(match.events), match.bindings), match)
+    return list(made.values())
 
 
 def _events(candidate: Candidate) -> tuple[Instance, ...]:
@@ -161,15 +174,23 @@ def _agree(candidate: Candidate, shared: frozenset[str]) -> bool:
 
 def _passes(pattern: Pattern, candidate: Candidate, holds: Holds) -> bool:
     filters = [one for clause in pattern.clauses for one in clause.filters]
-    return all(holds(one, binding) for one in filters for binding in _joint(pattern, candidate, one.variables))
+    pairs = [pair for _, pair in candidate]
+    return all(holds(one, binding) for one in filters for binding in joint_bindings(pattern, pairs, one.variables))
 
 
-def _joint(pattern: Pattern, candidate: Candidate, variables: Iterable[str]) -> Iterator[dict[str, str]]:
-    """What some variables are bound to, for each choice of occurrences of the names that own one of them."""
+def joint_bindings(pattern: Pattern, pairs: Iterable[Pair], variables: Iterable[str]) -> Iterator[dict[str, str]]:
+    """What some variables are bound to, for each choice of occurrences of the names that own one of them.
+
+    >>> from thalweg.ir.patterns import Triple
+    >>> pattern = Pattern(Occurs("<a>", 0), clauses=(Clause("<a>", (Triple("?o", "<value>", "?v"),)),))
+    >>> list(joint_bindings(pattern, [(Instance("<a>", 1, 1), (("o", "<x>"), ("v", "3")))], ["v"]))
+    [{'v': '3'}]
+    """
+    known = list(pairs)
     wanted, shared = set(variables), pattern.shared
     owners = {clause.event for clause in pattern.clauses if (clause.variables - shared) & wanted}
-    common = {name: term for _, (_, solution) in candidate for name, term in solution if name in shared}
-    filled = ([solution for _, (event, solution) in candidate if event.event == owner] for owner in sorted(owners))
+    common = {name: term for _, solution in known for name, term in solution if name in shared}
+    filled = ([solution for event, solution in known if event.event == owner] for owner in sorted(owners))
     for choice in product(*filled):
         binding = common | {name: term for solution in choice for name, term in solution}
         if wanted <= binding.keys():
@@ -207,26 +228,31 @@ def _without_nots(operand: Operand, kept: Absent | None = None) -> Operand | Non
     return operand
 
 
-def _has_open_not(operand: Operand, places: frozenset[int]) -> bool:
-    """Whether a `NOT` of the branches that these places belong to has nothing positive behind it in a sequence."""
+def has_open_not(operand: Operand, places: frozenset[int]) -> bool:
+    """Whether a `NOT` of the branches that these places belong to has nothing positive behind it in a sequence.
+
+    >>> a, absent = Occurs("<a>", 0), Absent(Occurs("<n>", 1))
+    >>> [has_open_not(one, frozenset({0})) for one in (Sequence((a, absent)), Sequence((absent, a)), Both((a, absent)))]
+    [True, False, True]
+    """
     match operand:
         case Absent():
             return True
         case Sequence(operands):
             # What is open in an operand with something positive behind it is closed by that.
             positive = [number for number, one in enumerate(operands) if not isinstance(one, Absent)]
-            return any(_has_open_not(one, places) for one in operands[positive[-1] :])
+            return any(has_open_not(one, places) for one in operands[positive[-1] :])
         case Both(operands):
-            return any(_has_open_not(one, places) for one in operands)
+            return any(has_open_not(one, places) for one in operands)
         case Either(operands):
             taken = (one for one in operands if any(each.place in places for each in occurrences(one, False)))
-            return any(_has_open_not(one, places) for one in taken)
+            return any(has_open_not(one, places) for one in taken)
     return False
 
 
 def _end(pattern: Pattern, candidate: Candidate) -> int:
     """A match with an open `NOT` ends when the time is over."""
-    if pattern.within is not None and _has_open_not(pattern.operand, frozenset(place for place, _ in candidate)):
+    if pattern.within is not None and has_open_not(pattern.operand, frozenset(place for place, _ in candidate)):
         return _from(candidate) + pattern.within
     return _to(candidate)
 
@@ -237,44 +263,70 @@ def _end(pattern: Pattern, candidate: Candidate) -> int:
 def _selected(pattern: Pattern, found: Iterable[Candidate]) -> Iterator[Candidate]:
     match pattern.modifier:
         case None:
-            yield from sorted(found, key=lambda one: (_end(pattern, one), _rank(one)))[:1]
+            yield from sorted(found, key=lambda one: (_end(pattern, one), _rank(pattern, one)))[:1]
         case "EVERY":
             for group in _grouped(found, _beginning):
-                yield min(group, key=lambda one: (_end(pattern, one), _rank(one)))
+                yield min(group, key=lambda one: (_end(pattern, one), _rank(pattern, one)))
         case "FIRST":
             for group in _grouped(found, _completion):
-                yield min(group, key=lambda one: (_from(one), _rank(one)))
+                yield min(group, key=lambda one: (_end(pattern, one), _from(one), _rank(pattern, one)))
         case "LAST":
             for group in _grouped(found, _completion):
-                yield max(group, key=lambda one: (_from(one), _rank(one)))
+                yield max(group, key=lambda one: (_from(one), _rank(pattern, one)))
 
 
-def _grouped(found: Iterable[Candidate], key: Callable[[Candidate], tuple[object, ...]]) -> Iterator[list[Candidate]]:
-    return (list(group) for _, group in groupby(sorted(found, key=key), key))
+def _grouped(found: Iterable[Candidate], key: Callable[[Candidate], Pair]) -> Iterator[list[Candidate]]:
+    groups: dict[Pair, list[Candidate]] = {}
+    for one in found:
+        groups.setdefault(key(one), []).append(one)
+    return iter(groups.values())
 
 
-def _beginning(candidate: Candidate) -> tuple[object, ...]:
+def _beginning(candidate: Candidate) -> Pair:
     """The least pair, which a match begins with."""
-    return min((event.order, solution) for _, (event, solution) in candidate)
+    return min((pair for _, pair in candidate), key=pair_order)
 
 
-def _completion(candidate: Candidate) -> tuple[object, ...]:
+def _completion(candidate: Candidate) -> Pair:
     """The pair that ends last, which a match is completed by."""
-    return max((event.end, event.order, solution) for _, (event, solution) in candidate)
+    return max((pair for _, pair in candidate), key=lambda pair: (pair[0].end, pair_order(pair)))
 
 
-def _rank(candidate: Candidate) -> tuple[object, ...]:
-    """The order of matches that end, or begin, together: by their events from left to right, then by their bindings."""
-    pairs = [pair for _, pair in sorted(candidate, key=lambda one: one[0])]
-    return tuple(event.order for event, _ in pairs), tuple(solution for _, solution in pairs)
+def pair_order(pair: Pair) -> tuple[object, ...]:
+    """The order of events with their solutions.
+
+    >>> event = Instance("<a>", 1, 1)
+    >>> pair_order((event, (("x", "<a1>"),))) < pair_order((event, (("x", "<a10>"),)))
+    True
+    """
+    return rank(pair[:1], pair[1])
 
 
-def _bindings(pattern: Pattern, candidate: Candidate) -> Solution:
-    """The shared variables, and those of names that occur once in the pattern."""
+def _rank(pattern: Pattern, candidate: Candidate) -> tuple[object, ...]:
+    return rank(_events(candidate), bindings_of(pattern, (pair for _, pair in candidate)))
+
+
+def rank(events: Iterable[Instance], bindings: Solution) -> tuple[object, ...]:
+    """The order of matches that end, or begin, together: by their events from left to right, then by their bindings.
+
+    >>> rank([], (("x", "<a1>"),)) < rank([], (("x", "<a10>"),))
+    True
+    """
+    return tuple(event.order for event in events), tuple((name, _code_points(term)) for name, term in bindings)
+
+
+def bindings_of(pattern: Pattern, pairs: Iterable[Pair]) -> Solution:
+    """The shared variables, and those of names that occur once in the pattern, with what they are bound to.
+
+    >>> from thalweg.ir.patterns import Triple
+    >>> pattern = Pattern(Occurs("<a>", 0), clauses=(Clause("<a>", (Triple("?o", "<at>", "?l"),)),))
+    >>> bindings_of(pattern, [(Instance("<a>", 1, 1), (("l", "<y>"), ("o", "<x>")))])
+    (('l', '<y>'), ('o', '<x>'))
+    """
     names = [one.event for one in occurrences(pattern.operand, under_not=False)]
     found = {
         (name, term)
-        for _, (event, solution) in candidate
+        for event, solution in pairs
         for name, term in solution
         if name in pattern.shared or names.count(event.event) == 1
     }
