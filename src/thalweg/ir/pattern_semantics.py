@@ -132,13 +132,13 @@ def _bound(binding: dict[str, str], wanted: tuple[str, ...], terms: tuple[str, .
 def _undisturbed(pattern: Pattern, pairs: Occurring, holds: Holds) -> set[Candidate]:
     """The candidates without the `NOT`s of a pattern that none of these can extend."""
     disturbed = set()
-    for absent in _nots(pattern.operand):
+    for absent in nots(pattern.operand):
         places = {one.place for one in occurrences(absent.operand)}
-        for one in _candidates(pattern, _without_nots(pattern.operand, kept=absent), pairs, holds):
+        for one in _candidates(pattern, without_nots(pattern.operand, kept=absent), pairs, holds):
             # A branch of an OR without this NOT has none of its places.
             if any(place in places for place, _ in one):
                 disturbed.add(frozenset((place, pair) for place, pair in one if place not in places))
-    return _candidates(pattern, _without_nots(pattern.operand), pairs, holds) - disturbed
+    return _candidates(pattern, without_nots(pattern.operand), pairs, holds) - disturbed
 
 
 def _candidates(pattern: Pattern, operand: Operand | None, pairs: Occurring, holds: Holds) -> set[Candidate]:
@@ -208,22 +208,31 @@ def _to(candidate: Candidate) -> int:
 # NOT ---------------------------------------------------------------------------------------------------------------
 
 
-def _nots(operand: Operand) -> Iterator[Absent]:
+def nots(operand: Operand) -> Iterator[Absent]:
+    """The `NOT`s of a pattern from left to right.
+
+    >>> [one.operand.event for one in nots(Sequence((Occurs("<a>", 0), Absent(Occurs("<n>", 1)))))]
+    ['<n>']
+    """
     match operand:
         case Absent():
             yield operand
         case Sequence(operands) | Both(operands) | Either(operands):
             for one in operands:
-                yield from _nots(one)
+                yield from nots(one)
 
 
-def _without_nots(operand: Operand, kept: Absent | None = None) -> Operand | None:
-    """The pattern without its `NOT` operands; the one that is kept has become positive."""
+def without_nots(operand: Operand, kept: Absent | None = None) -> Operand | None:
+    """The pattern without its `NOT` operands; the one that is kept has become positive.
+
+    >>> without_nots(Sequence((Occurs("<a>", 0), Absent(Occurs("<n>", 1)))))
+    Sequence(operands=(Occurs(event='<a>', place=0),))
+    """
     match operand:
         case Absent(inner):
             return inner if operand is kept else None
         case Sequence(operands) | Both(operands) | Either(operands):
-            rest = tuple(one for one in (_without_nots(each, kept) for each in operands) if one is not None)
+            rest = tuple(one for one in (without_nots(each, kept) for each in operands) if one is not None)
             return type(operand)(rest)
     return operand
 

@@ -1,0 +1,1 @@
+"""Patterns of events, matched as the events come."""

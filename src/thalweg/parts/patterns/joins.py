@@ -1,0 +1,312 @@
+"""How candidates of a pattern are found as events come: a tree of joins, each of which keeps what may still be joined.
+
+    :A         Leaf       an event with a solution of its clause is a candidate
+    p SEQ q    Follows    keeps candidates of p; a new one of q is joined with those that were over before it begins
+    p AND q    Beside     keeps both sides; whichever is new is joined with the other
+    p OR q     Alternatives
+
+A new candidate always ends now. So `SEQ` keeps nothing of its right side, and what is kept is in the order in which it
+ended. Candidates are found by a hash of the shared variables that both sides bind in every case; variables that only
+some branch of an `OR` binds are compared one by one.
+
+What is kept is forgotten when it can no longer be part of a candidate within the bound: when it is met, and all of it
+from time to time, so that at most twice as many are kept as are needed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, Final
+
+from thalweg.ir.pattern_semantics import Instance, Solution, pair_order, without_nots
+from thalweg.ir.patterns import Absent, Both, Either, Occurs, Operand, Pattern, Sequence
+
+LONG_AGO: Final = -(2**62)
+_FEW: Final = 256
+
+
+class Entry:
+    """An event with a solution of its clause.
+
+    `settled`: what the modifier gives for this event, as the beginning or as the end of a match, has been given.
+    """
+
+    __slots__ = ("end", "instance", "settled", "solution", "start")
+
+    def __init__(self, instance: Instance, solution: Solution, settled: bool = False) -> None:
+        self.instance = instance
+        self.solution = solution
+        self.start = instance.start
+        self.end = instance.end
+        self.settled = settled
+
+
+Filled = tuple[tuple[int, Entry], ...]
+"""Places from left to right, and what fills them."""
+Values = tuple[str | None, ...]
+"""What the shared variables of the pattern are bound to, in the order of their names."""
+
+
+class Partial:
+    """A candidate of an operand; `begins` is the event that every match with it begins with, where this is known."""
+
+    __slots__ = ("begins", "end", "filled", "start", "values")
+
+    def __init__(self, start: int, end: int, filled: Filled, values: Values, begins: Entry | None = None) -> None:
+        self.start = start
+        self.end = end
+        self.filled = filled
+        self.values = values
+        self.begins = begins
+
+
+Shared = tuple[str, ...]
+Arriving = Mapping[str, list[Entry]]
+Key = Callable[[Values], Any]
+
+
+class Kept:
+    """Candidates by what their shared variables are bound to, in the order in which they ended."""
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self._of: dict[Any, list[Partial]] = {}
+        self._size = 0
+        self._most = _FEW
+
+    def __iter__(self) -> Iterator[Partial]:
+        return (one for some in self._of.values() for one in some)
+
+    def add(self, one: Partial) -> None:
+        key = self.key(one.values)
+        bucket = self._of.get(key)
+        if bucket is None:
+            self._of[key] = [one]
+        else:
+            bucket.append(one)
+        self._size += 1
+
+    def needed(self, key: Any, floor: int) -> list[Partial]:
+        """Those with a key that are needed: they began at `floor` or later, and are not settled."""
+        bucket = self._of.get(key)
+        if bucket is None:
+            return []
+        for one in bucket:
+            if one.start < floor or (one.begins is not None and one.begins.settled):
+                break
+        else:
+            return bucket
+        rest = _needed(bucket, floor)
+        self._size += len(rest) - len(bucket)
+        if rest:
+            self._of[key] = rest
+        else:
+            del self._of[key]
+        return rest
+
+    def all_of(self, key: Any) -> list[Partial]:
+        """Those with a key, needed or not."""
+        return self._of.get(key, [])
+
+    def clear(self) -> None:
+        """Drops everything."""
+        self._of = {}
+        self._size = 0
+
+    def forget(self, floor: int) -> None:
+        """Drops what is not needed, where there may be much of it."""
+        if self._size > self._most:
+            left = ((key, _needed(bucket, floor)) for key, bucket in self._of.items())
+            self._of = {key: bucket for key, bucket in left if bucket}
+            self._size = sum(map(len, self._of.values()))
+            self._most = max(_FEW, 2 * self._size)
+
+
+def _needed(bucket: Iterable[Partial], floor: int) -> list[Partial]:
+    return [one for one in bucket if one.start >= floor and not (one.begins is not None and one.begins.settled)]
+
+
+class Leaf:
+    """Events of a name, at a place."""
+
+    kept: tuple[Kept, ...] = ()
+
+    def __init__(self, occurs: Occurs, variables: Iterable[str], shared: Shared) -> None:
+        bound = sorted(variables)
+        self._event = occurs.event
+        self._place = occurs.place
+        self._columns = [bound.index(name) if name in bound else None for name in shared]
+        self.certain = self.possible = frozenset(name for name in shared if name in bound)
+
+    def new(self, arriving: Arriving, floor: int) -> list[Partial]:
+        """The candidates that end now and began at `floor` or later."""
+        place, columns = self._place, self._columns
+        return [
+            Partial(
+                one.start,
+                one.end,
+                ((place, one),),
+                tuple([None if column is None else one.solution[column][1] for column in columns]),
+            )
+            for one in arriving.get(self._event, ())
+            if one.start >= floor
+        ]
+
+
+class Alternatives:
+    """Candidates of any branch."""
+
+    def __init__(self, branches: "list[Node]") -> None:
+        self._branches = branches
+        self.certain = frozenset.intersection(*(one.certain for one in branches))
+        self.possible = frozenset.union(*(one.possible for one in branches))
+        self.kept = tuple(kept for one in branches for kept in one.kept)
+
+    def new(self, arriving: Arriving, floor: int) -> list[Partial]:
+        """The candidates that end now and began at `floor` or later."""
+        return [found for one in self._branches for found in one.new(arriving, floor)]
+
+
+class Meeting:
+    """Which candidates of two operands agree: the key that both have, and what has to be compared besides."""
+
+    def __init__(self, left: "Node | Meeting", right: "Node | Meeting", shared: Shared) -> None:
+        self.certain = left.certain | right.certain
+        self.possible = left.possible | right.possible
+        key = [number for number, name in enumerate(shared) if name in left.certain & right.certain]
+        self.key: Key = itemgetter(*key) if key else _no_key
+        self._loose = [
+            number
+            for number, name in enumerate(shared)
+            if name in left.possible & right.possible and name not in left.certain & right.certain
+        ]
+
+    def agree(self, left: Values, right: Values) -> bool:
+        """Whether candidates with the same key agree on everything else."""
+        return all(left[one] is None or right[one] is None or left[one] == right[one] for one in self._loose)
+
+
+def _no_key(values: Values) -> None:
+    return None
+
+
+def _united(left: Values, right: Values) -> Values:
+    if left == right:
+        return left
+    return tuple([other if one is None else one for one, other in zip(left, right, strict=True)])
+
+
+class Follows:
+    """One operand after another; with `marks`, every match begins with the least event of the left one."""
+
+    def __init__(self, left: "Node", right: "Node", shared: Shared, marks: bool = False) -> None:
+        self._left, self._right, self._marks = left, right, marks
+        self._meeting = meeting = Meeting(left, right, shared)
+        self.certain, self.possible = meeting.certain, meeting.possible
+        self._kept = Kept(meeting.key)
+        self.kept = (*left.kept, *right.kept, self._kept)
+
+    def new(self, arriving: Arriving, floor: int) -> list[Partial]:
+        """The candidates that end now and began at `floor` or later."""
+        lefts = self._left.new(arriving, floor)
+        found = []
+        kept, key, agree = self._kept, self._meeting.key, self._meeting.agree
+        for right in self._right.new(arriving, floor):
+            values, start = right.values, right.start
+            for left in kept.needed(key(values), floor):
+                if left.end >= start:
+                    break
+                if agree(left.values, values):
+                    filled = left.filled + right.filled
+                    found.append(Partial(left.start, right.end, filled, _united(left.values, values), left.begins))
+        for left in lefts:
+            if self._marks:
+                left.begins = least(left.filled)
+            kept.add(left)
+        kept.forget(floor)
+        return found
+
+
+class Beside:
+    """Two operands in any order."""
+
+    def __init__(self, left: "Node", right: "Node", shared: Shared) -> None:
+        self._left, self._right = left, right
+        self._meeting = meeting = Meeting(left, right, shared)
+        self.certain, self.possible = meeting.certain, meeting.possible
+        self._lefts, self._rights = Kept(meeting.key), Kept(meeting.key)
+        self.kept = (*left.kept, *right.kept, self._lefts, self._rights)
+
+    def new(self, arriving: Arriving, floor: int) -> list[Partial]:
+        """The candidates that end now and began at `floor` or later."""
+        found = []
+        key = self._meeting.key
+        for left in self._left.new(arriving, floor):
+            found += [(left, right) for right in self._rights.needed(key(left.values), floor)]
+            self._lefts.add(left)
+        for right in self._right.new(arriving, floor):
+            found += [(left, right) for left in self._lefts.needed(key(right.values), floor)]
+            self._rights.add(right)
+        self._lefts.forget(floor)
+        self._rights.forget(floor)
+        return [
+            Partial(
+                min(left.start, right.start),
+                max(left.end, right.end),
+                left.filled + right.filled,
+                _united(left.values, right.values),
+            )
+            for left, right in found
+            if self._meeting.agree(left.values, right.values)
+        ]
+
+
+Node = Leaf | Alternatives | Follows | Beside
+
+
+def least(filled: Filled) -> Entry:
+    """The event that a match begins with."""
+    if len(filled) == 1:
+        return filled[0][1]
+    start = min([one.start for _, one in filled])
+    return min([one for _, one in filled if one.start == start], key=_order)
+
+
+def greatest(filled: Filled) -> Entry:
+    """The event that a match is completed by."""
+    end = max([one.end for _, one in filled])
+    return max([one for _, one in filled if one.end == end], key=_order)
+
+
+def _order(entry: Entry) -> tuple[object, ...]:
+    return pair_order((entry.instance, entry.solution))
+
+
+def positive_tree(pattern: Pattern) -> Node:
+    """The joins of a pattern without its `NOT`s."""
+    return _tree(pattern, without_nots(pattern.operand), marks=pattern.modifier == "EVERY")
+
+
+def absent_tree(pattern: Pattern, absent: Absent) -> Node:
+    """The joins of what a `NOT` stands before."""
+    return _tree(pattern, absent.operand)
+
+
+def _tree(pattern: Pattern, operand: Operand | None, marks: bool = False) -> Node:
+    shared = tuple(sorted(pattern.shared))
+    match operand:
+        case Occurs(event):
+            bound = (one.variables for one in pattern.clauses if one.event == event)
+            return Leaf(operand, frozenset().union(*bound), shared)
+        case Either(operands):
+            return Alternatives([_tree(pattern, one, marks) for one in operands])
+        case Sequence((first, *others)):
+            tree = _tree(pattern, first)
+            for number, one in enumerate(others):
+                tree = Follows(tree, _tree(pattern, one), shared, marks and number == 0)
+            return tree
+        case Both((first, *others)):
+            tree = _tree(pattern, first)
+            for one in others:
+                tree = Beside(tree, _tree(pattern, one), shared)
+            return tree
+    raise AssertionError(f"a pattern without positive events: {operand}")

@@ -1,0 +1,176 @@
+"""Patterns are matched tick by tick as `ir/pattern_semantics.py` says of the whole stream."""
+
+from collections.abc import Callable, Mapping
+from itertools import count
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from thalweg.ir.pattern_semantics import Instance, Match, Pair, has_open_not, matches, rank
+from thalweg.ir.patterns import (
+    Absent,
+    Both,
+    Clause,
+    Either,
+    Filter,
+    Occurs,
+    Operand,
+    Pattern,
+    Sequence,
+    Triple,
+    occurrences,
+)
+from thalweg.parts.patterns.matcher import Matcher
+
+NAMES = ("A", "B", "C")
+VARIABLES = ("x", "y", "z")
+LAST = 14
+Stream = Mapping[int, Mapping[str, list[Pair]]]
+
+
+@st.composite
+def operands(draw: st.DrawFn) -> Operand:
+    """Nested operators, `NOT` in every place where it may stand."""
+    places = count()
+
+    def operand(depth: int, under_not: bool) -> Operand:
+        kind = draw(st.sampled_from(("event", "SEQ", "SEQ", "AND", "OR"))) if depth else "event"
+        if kind == "event":
+            return Occurs(draw(st.sampled_from(NAMES)), next(places))
+        size = draw(st.integers(2, 3))
+        positive = draw(st.integers(0, size - 1))
+        found: list[Operand] = []
+        for number in range(size):
+            absent = kind != "OR" and not under_not and number != positive and draw(st.booleans())
+            one = operand(depth - 1, under_not or absent)
+            found.append(Absent(one) if absent else one)
+        return {"SEQ": Sequence, "AND": Both, "OR": Either}[kind](tuple(found))
+
+    return operand(draw(st.integers(0, 2)), under_not=False)
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> Pattern:
+    operand = draw(operands())
+    places = list(occurrences(operand))
+    is_open = has_open_not(operand, frozenset(one.place for one in places))
+    modifier = draw(st.sampled_from((None, "EVERY", "EVERY", "FIRST") if is_open else (None, "EVERY", "FIRST", "LAST")))
+    within = draw(st.integers(0, 6) if is_open else st.none() | st.integers(0, 6))
+    clauses = []
+    for name in sorted({one.event for one in places}):
+        variables = draw(st.sets(st.sampled_from(VARIABLES)))
+        clauses.append(Clause(name, tuple(Triple(f"?{one}", "<p>", "<o>") for one in sorted(variables))))
+    bound = sorted({name for clause in clauses for name in clause.variables})
+    if bound and draw(st.booleans()):
+        variables = tuple(draw(st.lists(st.sampled_from(bound), min_size=1, max_size=2, unique=True)))
+        clauses[0] = Clause(clauses[0].event, clauses[0].triples, (Filter("unequal", variables),))
+    return Pattern(operand, modifier, within, tuple(clauses))
+
+
+def unequal(condition: Filter, binding: Mapping[str, str]) -> bool:
+    assert set(binding) == set(condition.variables)
+    return binding[condition.variables[0]] == "<0>" or len(set(binding.values())) == 2
+
+
+@st.composite
+def streams(draw: st.DrawFn, pattern: Pattern) -> Stream:
+    """Events with intervals, several at a tick, some of them with several solutions."""
+    variables = {clause.event: sorted(clause.variables) for clause in pattern.clauses}
+    stream: dict[int, dict[str, list[Pair]]] = {}
+    for _ in range(draw(st.integers(0, 8))):
+        name = draw(st.sampled_from(sorted(variables)))
+        end = draw(st.integers(0, 9))
+        start = end - draw(st.sampled_from((0, 0, 0, 1, 3)))
+        event = Instance(name, start, end, draw(st.sampled_from(("<x1>", "<x10>"))), "<g>")
+        pairs = stream.setdefault(end, {}).setdefault(name, [])
+        for _ in range(draw(st.sampled_from((1, 1, 2)))):
+            pair = event, tuple((one, draw(st.sampled_from(("<0>", "<1>")))) for one in variables[name])
+            if pair not in pairs:
+                pairs.append(pair)
+    return stream
+
+
+def meant(pattern: Pattern, stream: Stream) -> list[Match]:
+    pairs: dict[str, list[Pair]] = {}
+    for arriving in stream.values():
+        for name, some in arriving.items():
+            pairs.setdefault(name, []).extend(some)
+    return in_order(matches(pattern, pairs, LAST, unequal))
+
+
+def in_order(found: list[Match]) -> list[Match]:
+    return sorted(found, key=lambda one: (one.end, rank(one.events, one.bindings)))
+
+
+def matched(
+    pattern: Pattern, stream: Stream, after: Callable[[int, Matcher], Matcher] = lambda _, one: one
+) -> list[Match]:
+    matcher = Matcher(pattern, unequal)
+    found: list[Match] = []
+    for tick in range(LAST + 1):
+        new = matcher.advance(tick, stream.get(tick, {}))
+        assert all(one.end == tick for one in new)
+        found += new
+        matcher = after(tick, matcher)
+    return in_order(found)
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_matcher_is_semantics(data: st.DataObject) -> None:
+    pattern = data.draw(patterns())
+    stream = data.draw(streams(pattern))
+    assert matched(pattern, stream) == meant(pattern, stream)
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_any_order_inside_a_tick(data: st.DataObject) -> None:
+    pattern = data.draw(patterns())
+    stream = data.draw(streams(pattern))
+    other = {
+        tick: {
+            name: data.draw(st.permutations(arriving[name])) for name in data.draw(st.permutations(sorted(arriving)))
+        }
+        for tick, arriving in stream.items()
+    }
+    assert matched(pattern, stream) == matched(pattern, other)
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_ticks_without_events_may_be_left_out(data: st.DataObject) -> None:
+    pattern = data.draw(patterns())
+    stream = data.draw(streams(pattern))
+    matcher = Matcher(pattern, unequal)
+    found = [one for tick in sorted({*stream, LAST}) for one in matcher.advance(tick, stream.get(tick, {}))]
+    assert in_order(found) == matched(pattern, stream)
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_nothing_is_taken_back(data: st.DataObject) -> None:
+    pattern = data.draw(patterns())
+    stream = data.draw(streams(pattern))
+    tick = data.draw(st.integers(0, 9))
+    before = {end: arriving for end, arriving in stream.items() if end <= tick}
+    known = [one for one in meant(pattern, stream) if one.end <= tick]
+    assert known == [one for one in meant(pattern, before) if one.end <= tick]
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_stop_and_resume_is_never_stopped(data: st.DataObject) -> None:
+    pattern = data.draw(patterns())
+    stream = data.draw(streams(pattern))
+    stops = data.draw(st.sets(st.integers(0, LAST), min_size=1, max_size=3))
+    note(pattern)
+
+    def resumed(tick: int, matcher: Matcher) -> Matcher:
+        if tick not in stops:
+            return matcher
+        another = Matcher(pattern, unequal)
+        another.load(matcher.save())
+        return another
+
+    assert matched(pattern, stream, resumed) == matched(pattern, stream)
