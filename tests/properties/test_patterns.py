@@ -1,8 +1,9 @@
 """Patterns are matched tick by tick as `ir/pattern_semantics.py` says of the whole stream."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
@@ -20,12 +21,22 @@ from thalweg.ir.patterns import (
     Triple,
     occurrences,
 )
+from thalweg.parts.patterns import joins
 from thalweg.parts.patterns.matcher import Matcher
 
 NAMES = ("A", "B", "C")
 VARIABLES = ("x", "y", "z")
 LAST = 14
 Stream = Mapping[int, Mapping[str, list[Pair]]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgets_at_once() -> Iterator[None]:
+    """Streams are short here: what is not needed is dropped at every tick, not when much of it has gathered."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joins, "FEW", 0)
+        patch.setattr(joins, "GROWTH", 0)
+        yield
 
 
 @st.composite

@@ -21,7 +21,9 @@ from thalweg.ir.pattern_semantics import Instance, Solution, pair_order, without
 from thalweg.ir.patterns import Absent, Both, Either, Occurs, Operand, Pattern, Sequence
 
 LONG_AGO: Final = -(2**62)
-_FEW: Final = 256
+# What is not needed is dropped when this many are kept, and this many times as many as were needed last.
+FEW: Final = 256
+GROWTH: Final = 2
 
 
 class Entry:
@@ -71,7 +73,7 @@ class Kept:
         self.key = key
         self._of: dict[Any, list[Partial]] = {}
         self._size = 0
-        self._most = _FEW
+        self._most = FEW
 
     def __iter__(self) -> Iterator[Partial]:
         return (one for some in self._of.values() for one in some)
@@ -118,7 +120,7 @@ class Kept:
             left = ((key, _needed(bucket, floor)) for key, bucket in self._of.items())
             self._of = {key: bucket for key, bucket in left if bucket}
             self._size = sum(map(len, self._of.values()))
-            self._most = max(_FEW, 2 * self._size)
+            self._most = max(FEW, GROWTH * self._size)
 
 
 def _needed(bucket: Iterable[Partial], floor: int) -> list[Partial]:
@@ -182,7 +184,9 @@ class Meeting:
 
     def agree(self, left: Values, right: Values) -> bool:
         """Whether candidates with the same key agree on everything else."""
-        return all(left[one] is None or right[one] is None or left[one] == right[one] for one in self._loose)
+        return not self._loose or all(
+            left[one] is None or right[one] is None or left[one] == right[one] for one in self._loose
+        )
 
 
 def _no_key(values: Values) -> None:
@@ -268,13 +272,15 @@ def least(filled: Filled) -> Entry:
     if len(filled) == 1:
         return filled[0][1]
     start = min([one.start for _, one in filled])
-    return min([one for _, one in filled if one.start == start], key=_order)
+    first = [one for _, one in filled if one.start == start]
+    return first[0] if len(first) == 1 else min(first, key=_order)
 
 
 def greatest(filled: Filled) -> Entry:
     """The event that a match is completed by."""
     end = max([one.end for _, one in filled])
-    return max([one for _, one in filled if one.end == end], key=_order)
+    last = [one for _, one in filled if one.end == end]
+    return last[0] if len(last) == 1 else max(last, key=_order)
 
 
 def _order(entry: Entry) -> tuple[object, ...]:

@@ -164,12 +164,14 @@ class Matcher:
         return greatest(candidate.filled)
 
     def _best(self, group: list[Partial]) -> Partial:
-        match self._pattern.modifier:
-            case "LAST":
-                return max(group, key=lambda one: (one.start, self._rank(one)))
-            case "FIRST":
-                return min(group, key=lambda one: (one.start, self._rank(one)))
-        return min(group, key=self._rank)
+        """The one of a group that is selected; most are decided without a look at names."""
+        if self._pattern.modifier == "LAST":
+            start = max([one.start for one in group])
+            return max([one for one in group if one.start == start], key=self._rank)
+        if self._pattern.modifier == "FIRST":
+            start = min([one.start for one in group])
+            group = [one for one in group if one.start == start]
+        return min(group, key=self._rank) if len(group) > 1 else group[0]
 
     def _rank(self, candidate: Partial) -> tuple[object, ...]:
         return rank((one.instance for _, one in candidate.filled), self._bindings(candidate.filled))
