@@ -119,6 +119,16 @@ CATALOGUE: Final = {
     "E702": "unknown name in a class expression",
     "W703": "event is undecided",
     "W704": "values have a different datatype than the ontology's ranges",
+    "E801": "unknown event",
+    "E802": "event is made of itself",
+    "E803": "`NOT` cannot stand here",
+    "E804": "nothing follows a `NOT`",
+    "E805": "clause does not fit the pattern",
+    "E806": "filter variable that no triple binds",
+    "E807": "event is defined twice",
+    "E808": "filter cannot be read",
+    "W809": "pattern is matched once only",
+    "W810": "events are kept for ever",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

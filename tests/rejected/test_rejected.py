@@ -8,16 +8,20 @@ from pathlib import Path
 import pytest
 
 from thalweg.diagnostics import Diagnostic, Source
+from thalweg.languages import cascade
+from thalweg.languages.compile_options import Options
 from thalweg.languages.lars import parse
 from thalweg.languages.rspql.read_query import read_query
 from thalweg.planning.passes import check
 
 HERE = Path(__file__).parent
-PROGRAMS = sorted((*HERE.glob("*.lars"), *HERE.glob("*.rspql")))
+PROGRAMS = sorted((*HERE.glob("*.lars"), *HERE.glob("*.rspql"), *HERE.glob("*.tw")))
 
 
 def diagnostics(path: Path) -> list[Diagnostic]:
     source = Source(path.name, path.read_text(encoding="utf-8"))
+    if path.suffix == ".tw":
+        return cascade.compile([source], Options())[1]
     if path.suffix == ".rspql":
         return read_query(source)[1]
     program, found = parse(source)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from thalweg.diagnostics import CATALOGUE, Diagnostic, Rejected, Source, Span
+from thalweg.languages import cascade
+from thalweg.languages.compile_options import Options
 from thalweg.languages.lars import parse
 from thalweg.planning.passes import check
 
@@ -100,6 +102,18 @@ def test_the_pages_programs_are_wrong_as_it_says_and_its_ways_out_are_not(code: 
     wrong, right = re.findall(r"```\n(.*?)```", sections()[code][1], re.DOTALL)
     assert {found.code for found in diagnose(wrong)} == {code}
     assert [found.render() for found in diagnose(right)] == []
+
+
+@pytest.mark.parametrize("code", [code for code in CATALOGUE if code[1] == "8"])
+def test_the_pages_events_are_wrong_as_it_says_and_its_ways_out_are_not(code: str) -> None:
+    wrong, right = re.findall(r"```\n(.*?)```", sections()[code][1], re.DOTALL)
+    assert {found.code for found in diagnose_events(wrong)} == {code}
+    assert [found.render() for found in diagnose_events(right)] == []
+
+
+def diagnose_events(text: str) -> list[Diagnostic]:
+    known = "PREFIX : <http://example.org/> NAMED EVENT :A AS :C NAMED EVENT :B AS :D NAMED EVENT :N AS :E\n"
+    return cascade.compile([Source("page.tw", known + text)], Options())[1]
 
 
 def diagnose(text: str) -> list[Diagnostic]:

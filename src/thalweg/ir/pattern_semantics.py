@@ -16,19 +16,23 @@ end first: what is selected is known when it ends.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from thalweg.ir.patterns import Absent, Both, Clause, Either, Filter, Occurs, Operand, Pattern, Sequence, occurrences
 
 Solution = tuple[tuple[str, str], ...]
 """Variables and their terms, sorted by name."""
+TripleTerms = tuple[str, str, str]
 Holds = Callable[[Filter, Mapping[str, str]], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An event: an abstract one has an individual and the name of its graph, a complex one the events it is made of."""
+    """An event: an abstract one has an individual and the name of its graph, a complex one the events it is made of.
+
+    `triples` are those of its graph, where clauses look at them; they say nothing that its graph's name does not say.
+    """
 
     event: str
     start: int
@@ -36,6 +40,12 @@ class Instance:
     individual: str = ""
     graph: str = ""
     events: tuple["Instance", ...] = ()
+    triples: tuple[TripleTerms, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def individuals(self) -> frozenset[str]:
+        """The individual of an abstract event; of a complex one, those of its events."""
+        return frozenset({self.individual}).union(*(one.individuals for one in self.events)) - {""}
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -93,7 +103,7 @@ def _events(candidate: Candidate) -> tuple[Instance, ...]:
     return tuple(event for _, (event, _) in sorted(candidate, key=lambda one: one[0]))
 
 
-def solutions(clause: Clause, individuals: Iterable[str], triples: Iterable[tuple[str, str, str]]) -> set[Solution]:
+def solutions(clause: Clause, individuals: Iterable[str], triples: Iterable[TripleTerms]) -> set[Solution]:
     """How the triples of a clause are found, the subject of the first being one of the individuals; no filters.
 
     >>> from thalweg.ir.patterns import Triple

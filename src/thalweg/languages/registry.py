@@ -4,6 +4,7 @@
     city.ttl      owl     rules, specialised to the ontology and to the rules beside it; or checks
     repair.lp     asp     an answer set program
     jam.rspql     rspql   a continuous query
+    jam.tw        cascade events: classes of them, and patterns
 
 Each package of a language has one object, `LANGUAGE`. Nothing else asks which kind of program a file holds. Other
 packages add languages by the entry point group `thalweg.languages`: each entry is a `Language`.
@@ -26,7 +27,7 @@ __all__ = ["BUILT_IN", "GROUP", "Graph", "Language", "Options", "Registry", "lan
 GROUP: Final = "thalweg.languages"
 # By name, so that a language is imported only when some file is looked at.
 BUILT_IN: Final = tuple(
-    EntryPoint(name, f"thalweg.languages.{name}:LANGUAGE", GROUP) for name in ("lars", "asp", "owl", "rspql")
+    EntryPoint(name, f"thalweg.languages.{name}:LANGUAGE", GROUP) for name in ("lars", "asp", "owl", "rspql", "cascade")
 )
 
 _SUFFIX: Final = re.compile(r"\.[a-z]+")

@@ -1,7 +1,7 @@
 """Matches of a pattern as events come: tick by tick what `ir/pattern_semantics.py` says of the whole stream.
 
 Candidates come from a tree of joins (`joins.py`). Those with an open `NOT` wait until their time is over; then, or at
-once, each `NOT` is asked whether it extends them (`absence.py`), and the modifier selects among those that end now. The
+once, each `NOT` is asked whether it extends them (`disturbed.py`), and the modifier selects among those that end now. The
 selection never depends on what comes later, so nothing is taken back.
 
 What is kept is bounded by `WITHIN`: once the bound, and twice where a `NOT` is open.
@@ -23,7 +23,7 @@ from thalweg.ir.pattern_semantics import (
     rank,
 )
 from thalweg.ir.patterns import Clause, Filter, Pattern, occurrences
-from thalweg.parts.patterns.absence import Absence
+from thalweg.parts.patterns.disturbed import Absence
 from thalweg.parts.patterns.joins import (
     LONG_AGO,
     Arriving,
@@ -293,12 +293,13 @@ def _shown(pattern: Pattern) -> dict[int, list[tuple[str, int]]]:
 
 def _data(instance: Instance) -> list[object]:
     parts = [_data(one) for one in instance.events]
-    return [instance.event, instance.start, instance.end, instance.individual, instance.graph, parts]
+    return [instance.event, instance.start, instance.end, instance.individual, instance.graph, parts, instance.triples]
 
 
 def _instance(data: list[Any]) -> Instance:
-    *own, parts = data
-    return Instance(*own, tuple(map(_instance, parts)))
+    *own, parts, triples = data
+    known = tuple((subject, predicate, thing) for subject, predicate, thing in triples)
+    return Instance(*own, tuple(map(_instance, parts)), known)
 
 
 def _solution(pairs: Iterable[Iterable[str]]) -> Solution:

@@ -1,0 +1,42 @@
+"""Texts of events become definitions: classes of events, and patterns over them.
+
+    NAMED EVENT :High AS :HighTraffic                                  ClassText("<…HighTraffic>")
+    NAMED EVENT :Jam { MATCH EVERY :High SEQ :Low WITHIN (10 m) }      Pattern(Sequence((Occurs, Occurs)), "EVERY", 600)
+
+The definitions of all texts of a run are one program. What patterns mean: `ir/pattern_semantics.py`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.languages.registry import Language, Options
+
+if TYPE_CHECKING:
+    from thalweg.languages.cascade.event_definitions import CascadeProgram
+
+
+def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgram, list[Diagnostic]]":
+    """The events of all texts, each behind those that it uses, and every diagnostic."""
+    from thalweg.languages.cascade.check_events import in_order
+    from thalweg.languages.cascade.event_definitions import CascadeProgram
+    from thalweg.languages.cascade.read_events import read_events
+
+    read = [read_events(source, options.tick_length) for source in sources]
+    events, wrong = in_order([one for some, _, _ in read for one in some])
+    selections = tuple(one for _, some, _ in read for one in some)
+    found = [one for *_, some in read for one in some]
+    # A definition that could not be read is not unknown to those that use it.
+    if any(one.code == "E101" for one in found):
+        wrong = [one for one in wrong if one.code != "E801"]
+    return CascadeProgram(tuple(events), selections), [*found, *wrong]
+
+
+def includes(source: Source) -> Sequence[tuple[str, Span]]:
+    """The files that a text includes."""
+    from thalweg.languages.cascade.read_events import included_files
+
+    return included_files(source)
+
+
+LANGUAGE: Final = Language("cascade", (".tw",), compile, understands=frozenset(), includes=includes)

@@ -1,0 +1,74 @@
+"""What is wrong with definitions as a whole: names that are unknown or defined twice, and circles.
+
+NAMED EVENT :A { MATCH EVERY :B }       what a definition uses must be defined, by some file of the run
+NAMED EVENT :B { MATCH EVERY :A }       and never by way of itself
+"""
+
+from collections.abc import Iterable, Sequence
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.patterns import Pattern, occurrences
+from thalweg.languages.cascade.event_definitions import NamedEvent
+from thalweg.languages.cascade.token_reader import written
+from thalweg.model.predicate import Predicate
+from thalweg.model.similar import nearest
+
+
+def in_order(events: Sequence[NamedEvent]) -> tuple[list[NamedEvent], list[Diagnostic]]:
+    """Definitions, each behind those that it uses, and what is wrong with them as a whole."""
+    known: dict[str, NamedEvent] = {}
+    found: list[Diagnostic] = []
+    for one in events:
+        if one.name in known:
+            first = known[one.name].span
+            line, column = first.source.position(first.start)
+            note = f"the first one is at {first.source.name}:{line}:{column}"
+            message = f"`{written(one.span)}` is defined twice"
+            found.append(Diagnostic("E807", message, one.span, "give one of them another name", (note,)))
+        known.setdefault(one.name, one)
+    found += [each for one in known.values() for each in _unknown(one, known)]
+    order: list[NamedEvent] = []
+    rest = dict(known)
+    while ready := [one for one in rest.values() if not any(name in rest for name in one.uses)]:
+        order += ready
+        for one in ready:
+            del rest[one.name]
+    return order, [*found, *(_circle(one, rest) for one in _in_circles(rest))]
+
+
+def _unknown(one: NamedEvent, known: dict[str, NamedEvent]) -> Iterable[Diagnostic]:
+    if not isinstance(one.definition, Pattern):
+        return
+    for used in occurrences(one.definition.operand):
+        if used.event not in known:
+            close = nearest(Predicate(used.event, 1), (Predicate(name, 1) for name in known))
+            name = written(used.span)
+            help_ = f"define it: `NAMED EVENT {name} AS …`"
+            if close is not None:
+                help_ = f"did you mean `{written(known[close.name].span)}`?"
+            yield Diagnostic("E801", f"the event `{name}` is not defined", used.span, help_)
+
+
+def _in_circles(rest: dict[str, NamedEvent]) -> list[NamedEvent]:
+    """The definitions that reach themselves, without those that only use one that does."""
+    return [one for one in rest.values() if _reaches(one, one.name, rest)]
+
+
+def _reaches(one: NamedEvent, name: str, rest: dict[str, NamedEvent]) -> bool:
+    seen: set[str] = set()
+    waiting = list(one.uses)
+    while waiting:
+        used = waiting.pop()
+        if used == name:
+            return True
+        if used in rest and used not in seen:
+            seen.add(used)
+            waiting += rest[used].uses
+    return False
+
+
+def _circle(one: NamedEvent, rest: dict[str, NamedEvent]) -> Diagnostic:
+    used = [rest[name] for name in sorted(one.uses) if name in rest and _reaches(rest[name], one.name, rest)]
+    way = " and ".join(f"`{written(each.span)}`" for each in used if each is not one)
+    message = f"`{written(one.span)}` is made of itself{f', by way of {way}' if way else ''}"
+    return Diagnostic("E802", message, one.span, "definitions cannot go round in a circle: leave one of the uses out")

@@ -1,0 +1,183 @@
+"""A text of events becomes definitions, with all that is wrong with it.
+
+    NAMED EVENT :High AS :HighTraffic             a class
+    NAMED EVENT :Jam { MATCH EVERY :A SEQ :B }    a pattern
+    FROM NAMED WINDOW … WHERE { … }               a selection, kept as text
+    INCLUDE "shared.tw"                           another file, beside this one
+
+A definition that cannot be read becomes a diagnostic, and reading goes on with the next one.
+"""
+
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.languages.cascade.event_definitions import ClassText, NamedEvent, Selection, SyntaxProblem
+from thalweg.languages.cascade.read_pattern import MATCH, PatternReader
+from thalweg.languages.cascade.token_reader import TokenReader, shown
+from thalweg.languages.rspql.lexer import Edit, Edited, Token
+from thalweg.languages.rspql.read_query import read_query
+
+_EVENT: Final = (
+    "write `NAMED EVENT :High AS :HighTraffic` or `NAMED EVENT :Jam { MATCH EVERY :A SEQ :B WITHIN (10 m) }`"
+)
+_STATEMENT: Final = ("PREFIX", "BASE", "INCLUDE", "NAMED", "FROM", "WHERE")
+_INCLUDE: Final = 'write `INCLUDE "shared.tw"`'
+
+
+def read_events(source: Source, tick_length: int = 1_000) -> tuple[list[NamedEvent], list[Selection], list[Diagnostic]]:
+    """The events that a text defines, its selections, and all that is wrong with it.
+
+    >>> events, _, found = read_events(Source("x.tw", "PREFIX : <http://ex.org/> NAMED EVENT :A AS :B and :C"))
+    >>> events[0].name, events[0].definition.text, found
+    ('<http://ex.org/A>', '<http://ex.org/B> and <http://ex.org/C>', [])
+    """
+    reading = _Reading(source, tick_length)
+    reading.all()
+    return reading.events, reading.selections, sorted(reading.text.found, key=lambda one: one.span.start)
+
+
+def included_files(source: Source) -> list[tuple[str, Span]]:
+    """The files that a text includes, and where.
+
+    >>> [name for name, _ in included_files(Source("x.tw", 'INCLUDE "a.tw" NAMED EVENT :B AS :C'))]
+    ['a.tw']
+    """
+    text = TokenReader(source)
+    pairs = zip(text.tokens, text.tokens[1:], strict=False)
+    return [
+        (name.text[1:-1], text.span(name)) for word, name in pairs if word.says("INCLUDE") and name.kind == "string"
+    ]
+
+
+class _Reading:
+    """What has been read of a text."""
+
+    def __init__(self, source: Source, tick_length: int) -> None:
+        self.text = TokenReader(source)
+        self.events: list[NamedEvent] = []
+        self.selections: list[Selection] = []
+        self._tick_length = tick_length
+        self._prologue: list[Edit] = []
+
+    def all(self) -> None:
+        text = self.text
+        while text.now.kind != "end":
+            start = text.at
+            try:
+                self._statement()
+            except SyntaxProblem as problem:
+                text.found.append(problem.found)
+                text.at = max(text.at, start + 1)
+                self._skip()
+
+    def _skip(self) -> None:
+        """Goes to the next token that begins a statement, within brackets too: one may be missing."""
+        text = self.text
+        while text.now.kind != "end" and not self._begins():
+            text.at += 1
+
+    def _begins(self) -> bool:
+        now = self.text.now
+        if now.says("NAMED"):
+            return self.text.ahead(1).says("EVENT")
+        return now.says("PREFIX", "BASE", "INCLUDE", "WHERE") or (now.says("FROM") and self.text.ahead(1).says("NAMED"))
+
+    def _statement(self) -> None:
+        text = self.text
+        start = text.now
+        if text.takes("PREFIX"):
+            prefix, iri = text.take(), text.take()
+            if prefix.kind != "name" or not prefix.text.endswith(":") or iri.kind != "iri":
+                text.at -= 2
+                text.fail(f"expected a prefix, found {shown(prefix)}", "write `PREFIX ex: <http://example.org/>`")
+            text.names.declare(prefix.text, iri.text)
+        elif text.takes("BASE"):
+            if text.now.kind != "iri":
+                text.fail(f"expected an IRI, found {shown(text.now)}", "write `BASE <http://example.org/>`")
+            text.names.rebase(text.take().text)
+        elif text.takes("INCLUDE"):
+            if text.now.kind != "string":
+                text.fail(f"expected the name of a file, found {shown(text.now)}", _INCLUDE)
+            text.take()
+        elif text.takes("NAMED"):
+            self._event()
+        elif text.now.says("FROM", "WHERE"):
+            self._selection()
+            return
+        else:
+            text.fail(f"expected `NAMED EVENT` or `PREFIX`, found {shown(text.now)}", _EVENT)
+        if start.says("PREFIX", "BASE"):
+            self._prologue.append(Edit(start.start, text.tokens[text.at - 1].end, ""))
+
+    def _event(self) -> None:
+        text = self.text
+        text.expect("EVENT", _EVENT)
+        place = text.now
+        name = text.iri("the name of an event", _EVENT)
+        braced = text.takes("{")
+        definition: object
+        if text.takes("AS"):
+            definition = self._class(bool(braced))
+        elif text.now.says("MATCH"):
+            definition = PatternReader(text, self._tick_length).read()
+        else:
+            text.fail(f"expected `AS` or `MATCH`, found {shown(text.now)}", _EVENT)
+        if braced:
+            text.expect("}", MATCH)
+        self.events.append(NamedEvent(name, definition, text.span(place)))  # type: ignore[arg-type]
+
+    def _class(self, braced: bool) -> ClassText:
+        """A class expression: all up to the next statement, or to the brace that closes the definition."""
+        text = self.text
+        first, depth = text.at, 0
+        while text.now.kind != "end":
+            sign = text.now.text
+            if depth == 0 and ((text.now.says(*_STATEMENT) and self._begins()) or (braced and sign == "}")):
+                break
+            depth += (sign in ("(", "[", "{")) - (sign in (")", "]", "}"))
+            text.at += 1
+        written = text.tokens[first : text.at]
+        if not written:
+            text.fail(
+                f"expected a class, found {shown(text.now)}",
+                "write a class as in `AS :Observation and (:value some :High)`",
+            )
+        return ClassText(_joined(text, written), text.span(written[0], written[-1]))
+
+    def _selection(self) -> None:
+        """A selection up to the brace that closes it; what is wrong with it is what is wrong with it as a query."""
+        text = self.text
+        start = text.now
+        while text.now.text != "{":
+            if text.now.kind == "end" or (text.at > 0 and text.now.says("NAMED") and text.ahead(1).says("EVENT")):
+                text.fail(f"expected `WHERE {{`, found {shown(text.now)}", "write `WHERE { … }` behind the windows")
+            text.take()
+        text.group("close the selection with `}`")
+        end = text.tokens[text.at - 1].end
+        self.selections.append(Selection(text.source.text[start.start : end], Span(text.source, start.start, end)))
+        self._check_selection(start.start, end)
+
+    def _check_selection(self, start: int, end: int) -> None:
+        written = self.text.source.text
+        kept = [*self._prologue, Edit(start, end, "")]
+        edits, place = [Edit(start, start, "SELECT * ")], 0
+        for piece in (*sorted(kept, key=lambda one: one.start), Edit(len(written), len(written), "")):
+            blank = "".join("\n" if one == "\n" else " " for one in written[place : piece.start])
+            edits.append(Edit(place, piece.start, blank))
+            place = piece.end
+        # Blanks go before what is inserted at the same place.
+        edited = Edited(written, [one for one in edits if one.start != one.end or one.text])
+        for found in read_query(Source(self.text.source.name, edited.text), self._tick_length)[1]:
+            first, last = edited.original(found.span.start), edited.original(max(found.span.start, found.span.end - 1))
+            span = Span(self.text.source, first, last + 1)
+            self.text.found.append(Diagnostic(found.code, found.message, span, found.help, found.notes))
+
+
+def _joined(text: TokenReader, tokens: list[Token]) -> str:
+    """What tokens say, names written as IRIs; blanks as they were."""
+    pieces, place = [], tokens[0].start
+    for token in tokens:
+        pieces.append(" " if token.start > place else "")
+        pieces.append(text.resolved(token) if token.kind == "name" else token.text)
+        place = token.end
+    return "".join(pieces)

@@ -1,0 +1,196 @@
+"""`MATCH [EVERY|FIRST|LAST] pattern [WITHIN (n s|m|h|d)] [IF {…}]` becomes a pattern.
+
+    NOT, AND, OR, SEQ       bind from tight to loose; parentheses group
+
+Where `NOT` may stand, and what makes it open, is checked here, since its words are at hand.
+"""
+
+from collections.abc import Callable
+from itertools import count
+from typing import Final, cast
+
+from thalweg.ir.pattern_semantics import has_open_not
+from thalweg.ir.patterns import (
+    Absent,
+    Both,
+    Clause,
+    Either,
+    Modifier,
+    Occurs,
+    Operand,
+    Pattern,
+    Sequence,
+    occurrences,
+)
+from thalweg.languages.cascade.read_restrictions import read_restrictions
+from thalweg.languages.cascade.token_reader import TokenReader, shown, written
+from thalweg.languages.rspql.lexer import Token
+from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT
+from thalweg.model.time import UNITS, milliseconds
+
+MATCH: Final = "write a pattern as in `MATCH EVERY :A SEQ NOT :N SEQ :B WITHIN (10 m)`"
+_WITHIN: Final = "write the bound as in `WITHIN (10 m)`"
+_MODIFIERS: Final = ("EVERY", "FIRST", "LAST")
+
+
+class PatternReader:
+    """Reads one pattern; places are counted from left to right."""
+
+    def __init__(self, text: TokenReader, tick_length: int) -> None:
+        self._text = text
+        self._tick_length = tick_length
+        self._places = count()
+        self._depth = 0
+
+    def read(self) -> Pattern:
+        """The pattern that begins with `MATCH`."""
+        text = self._text
+        start = text.expect("MATCH", MATCH)
+        word = text.takes(*_MODIFIERS)
+        modifier = cast(Modifier, word.text.upper()) if word else None
+        first = text.now
+        operand = self._sequence()
+        last = text.tokens[text.at - 1]
+        within = self._within() if text.takes("WITHIN") else None
+        clauses = read_restrictions(text) if text.takes("IF") else ()
+        known = len(text.found)
+        _check_nots(text, operand)
+        if len(text.found) == known:
+            _check_open(text, operand, modifier, within)
+        _check_clauses(text, operand, clauses)
+        if modifier is None:
+            message = "without EVERY, FIRST or LAST this pattern is matched once, and never again"
+            text.report("W809", message, start, "write `MATCH EVERY …` for every match")
+        if within is None and _joins(operand) and not any(one.code == "E804" for one in text.found[known:]):
+            message = "without WITHIN events are kept for ever"
+            text.report("W810", message, first, "add a bound, as in `WITHIN (10 m)`", last)
+        return Pattern(operand, modifier, within, clauses, text.span(start, text.tokens[text.at - 1]))
+
+    def _sequence(self) -> Operand:
+        return self._operands("SEQ", self._either, lambda some, span: Sequence(some, span))
+
+    def _either(self) -> Operand:
+        return self._operands("OR", self._both, lambda some, span: Either(some, span))
+
+    def _both(self) -> Operand:
+        return self._operands("AND", self._single, lambda some, span: Both(some, span))
+
+    def _operands(self, word: str, read: Callable[[], Operand], made: Callable[..., Operand]) -> Operand:
+        start = self._text.now
+        found = [read()]
+        while self._text.takes(word):
+            found.append(read())
+        span = self._text.span(start, self._text.tokens[self._text.at - 1])
+        return found[0] if len(found) == 1 else made(tuple(found), span)
+
+    def _single(self) -> Operand:
+        text = self._text
+        start = text.now
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            text.fail(TOO_DEEP, WAY_OUT)
+        if text.takes("NOT"):
+            operand: Operand = Absent(self._single(), text.span(start))
+        elif text.takes("("):
+            operand = self._sequence()
+            text.expect(")", "close the bracket")
+        else:
+            name = text.iri("an event", MATCH)
+            operand = Occurs(name, next(self._places), text.span(start))
+        self._depth -= 1
+        return operand
+
+    def _within(self) -> int:
+        text = self._text
+        text.expect("(", _WITHIN)
+        start = text.now
+        if start.kind != "number" or not start.text.isdigit():
+            text.fail(f"expected a whole number, found {shown(start)}", _WITHIN)
+        text.take()
+        unit = text.take()
+        if unit.text not in UNITS or unit.text == "ms":
+            text.at -= 1
+            text.fail(f"expected a unit, found {shown(unit)}", "the units are `s`, `m`, `h` and `d`")
+        text.expect(")", _WITHIN)
+        length = milliseconds(f"{start.text} {unit.text}")
+        if length % self._tick_length:
+            message = f"`{start.text} {unit.text}` is not a whole number of ticks"
+            text.report("E105", message, start, "use a multiple of the tick, or a shorter `--tick`", unit)
+        return length // self._tick_length
+
+
+def _joins(operand: Operand) -> bool:
+    """Whether events have to be kept for others."""
+    return any(map(_joins, operand.operands)) if isinstance(operand, Either) else not isinstance(operand, Occurs)
+
+
+def _check_nots(text: TokenReader, operand: Operand, under: str = "") -> None:
+    """`NOT` stands before an operand of SEQ or AND beside a positive one, and not inside another `NOT`."""
+    match operand:
+        case Absent(inner, span):
+            message, help_ = {
+                "": ("a pattern needs an event that is not absent", "put an event beside it: `:A SEQ NOT :N`"),
+                "OR": ("`NOT` cannot be a branch of `OR`", "put it beside an event: `(:A AND NOT :N) OR :B`"),
+                "NOT": ("`NOT` cannot stand inside another `NOT`", "give the inner part a name of its own"),
+            }.get(under, ("", ""))
+            if message:
+                _report(text, "E803", message, span.start, help_)
+            _check_nots(text, inner, "NOT")
+        case Either(operands):
+            for one in operands:
+                _check_nots(text, one, "NOT" if under == "NOT" else "OR")
+        case Sequence(operands) | Both(operands):
+            if all(isinstance(one, Absent) for one in operands) and under != "NOT":
+                message = "a pattern needs an event that is not absent"
+                _report(text, "E803", message, operand.span.start, "put an event beside it: `:A SEQ NOT :N`")
+                return
+            for one in operands:
+                _check_nots(text, one, "NOT" if under == "NOT" else "SEQ")
+
+
+def _report(text: TokenReader, code: str, message: str, start: int, help: str) -> None:
+    token = next(one for one in text.tokens if one.start == start)
+    text.report(code, message, token, help)
+
+
+def _check_open(text: TokenReader, operand: Operand, modifier: Modifier | None, within: int | None) -> None:
+    places = frozenset(one.place for one in occurrences(operand))
+    absent = _last_not(operand)
+    if absent is None or not has_open_not(operand, places):
+        return
+    if within is None:
+        help_ = "add a bound, as in `WITHIN (10 m)`, or an event behind it"
+        _report(text, "E804", "nothing follows this `NOT`, so it needs a time to wait for", absent.span.start, help_)
+    if modifier == "LAST":
+        message = "LAST cannot be used where nothing follows a `NOT`: which match begins last is not known in time"
+        _report(text, "E804", message, absent.span.start, "use EVERY or FIRST")
+
+
+def _last_not(operand: Operand) -> Absent | None:
+    match operand:
+        case Absent():
+            return operand
+        case Sequence(operands) | Both(operands) | Either(operands):
+            found = [one for one in map(_last_not, operands) if one is not None]
+            return found[-1] if found else None
+    return None
+
+
+def _check_clauses(text: TokenReader, operand: Operand, clauses: tuple[Clause, ...]) -> None:
+    names = {one.event for one in occurrences(operand)}
+    bound = {name for clause in clauses for name in clause.variables}
+    for clause in clauses:
+        if clause.event not in names:
+            message = f"`{written(clause.span)}` does not occur in the pattern"
+            _report(text, "E805", message, clause.span.start, "leave the clause out, or use the event in the pattern")
+        for condition in clause.filters:
+            for variable in condition.variables:
+                if variable not in bound:
+                    message = f"no triple binds `?{variable}`"
+                    help_ = f"add a triple with it, as in `?o :hasValue ?{variable}`"
+                    _report_inside(text, message, condition.span.start, variable, help_)
+
+
+def _report_inside(text: TokenReader, message: str, start: int, variable: str, help: str) -> None:
+    token: Token = next(one for one in text.tokens if one.start >= start and one.text[1:] == variable)
+    text.report("E806", message, token, help)
