@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from thalweg.ir.pattern_semantics import Instance, Match, Pair, has_open_not, matches, rank
+from thalweg.ir.pattern_semantics import Instance, Match, Pair, has_open_not, matches, rank, solutions
 from thalweg.ir.patterns import (
     Absent,
     Both,
@@ -21,8 +21,11 @@ from thalweg.ir.patterns import (
     Triple,
     occurrences,
 )
+from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.parts.patterns import joins
+from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.matcher import Matcher
+from thalweg.parts.patterns.restrictions import holds
 
 NAMES = ("A", "B", "C")
 VARIABLES = ("x", "y", "z")
@@ -185,3 +188,101 @@ def test_stop_and_resume_is_never_stopped(data: st.DataObject) -> None:
         return another
 
     assert matched(pattern, stream, resumed) == matched(pattern, stream)
+
+
+# Patterns over patterns, with clauses that look at triples ----------------------------------------------------------
+
+BACKGROUND = [("<0>", "<q>", "<1>"), ("<1>", "<q>", "<1>"), ("<i1>", "<p>", "<0>")]
+MENU = (
+    (),
+    (Triple("?e", "<p>", "?x"),),
+    (Triple("?e", "<p>", "?y"), Triple("?y", "<q>", "?x")),
+    (Triple("?e", "<p>", "?x"), Triple("?z", "<q>", "?x")),
+)
+
+
+@st.composite
+def looking(draw: st.DrawFn, pattern: Pattern, renamed: Mapping[str, str]) -> Pattern:
+    """A pattern with other names and with clauses of a menu."""
+    operand = _renamed(pattern.operand, renamed)
+    clauses = []
+    for name in sorted({one.event for one in occurrences(operand)}):
+        triples = tuple(_own(triple, name) for triple in draw(st.sampled_from(MENU)))
+        filters = (Filter("(?x != <urn:thalweg:iri:1>)", ("x",)),) if triples and draw(st.booleans()) else ()
+        clauses.append(Clause(name, triples, filters))
+    return Pattern(operand, pattern.modifier, pattern.within, tuple(clauses))
+
+
+def _own(triple: Triple, name: str) -> Triple:
+    """The individual is a variable of each name's own."""
+    return Triple(triple.subject.replace("?e", f"?{name.lower()}"), triple.predicate, triple.object)
+
+
+def _renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
+    match operand:
+        case Occurs(event, place):
+            return Occurs(names.get(event, event), place)
+        case Absent(inner):
+            return Absent(_renamed(inner, names))
+        case Sequence(some) | Both(some) | Either(some):
+            return type(operand)(tuple(_renamed(one, names) for one in some))
+
+
+@st.composite
+def abstract_events(draw: st.DrawFn) -> dict[int, dict[str, list[Instance]]]:
+    stream: dict[int, dict[str, list[Instance]]] = {}
+    for number in range(draw(st.integers(0, 6))):
+        name, tick = draw(st.sampled_from(NAMES)), draw(st.integers(0, 9))
+        individual = draw(st.sampled_from(("<i1>", "<i2>")))
+        triples = tuple((individual, "<p>", one) for one in sorted(draw(st.sets(st.sampled_from(("<0>", "<1>"))))))
+        event = Instance(name, tick, tick, individual, f"<g{number}>", triples=triples)
+        stream.setdefault(tick, {}).setdefault(name, []).append(event)
+    return stream
+
+
+def found_above(
+    name: str, pattern: Pattern, events: Mapping[str, list[Instance]]
+) -> tuple[list[Match], list[Instance]]:
+    """The matches of a pattern over events, and the complex events that they are."""
+    clauses = {clause.event: clause for clause in pattern.clauses if clause.triples}
+    pairs = {
+        event: [
+            (one, solution)
+            for one in some
+            for solution in (
+                solutions(clauses[event], one.individuals, {*one.triples, *BACKGROUND}) if event in clauses else [()]
+            )
+        ]
+        for event, some in events.items()
+    }
+    found = matches(pattern, pairs, LAST, holds)
+    made: dict[object, Instance] = {}
+    for match in in_order(found):
+        triples = tuple({triple for one in match.events for triple in one.triples})
+        key = match.start, match.end, frozenset(match.events)
+        made.setdefault(key, Instance(name, match.start, match.end, events=match.events, triples=triples))
+    return found, list(made.values())
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_patterns_over_patterns_are_semantics_layer_by_layer_also_when_stopped(data: st.DataObject) -> None:
+    below = data.draw(looking(data.draw(patterns()), {}))
+    above = data.draw(looking(data.draw(patterns()), {"B": "D"}))
+    stream = data.draw(abstract_events())
+    events = {name: [one for some in stream.values() for one in some.get(name, ())] for name in NAMES}
+    lower, made = found_above("D", below, events)
+    upper, _ = found_above("E", above, events | {"D": made})
+    program = CascadeProgram((NamedEvent("D", below), NamedEvent("E", above)))
+    layers = EventLayers(program, BACKGROUND)
+    stop = data.draw(st.integers(0, LAST))
+    came = []
+    for tick in sorted({*stream, LAST}):
+        came += layers.advance(tick, stream.get(tick, {}))
+        if tick >= stop:
+            saved, layers = layers.save(), EventLayers(program, BACKGROUND)
+            layers.load(saved)
+    assert all(tick == event.end for tick, (event, _) in came)
+    output = [(one.event, Match(one.start, one.end, one.events, bindings)) for _, (one, bindings) in came]
+    assert in_order([match for name, match in output if name == "D"]) == in_order(lower)
+    assert in_order([match for name, match in output if name == "E"]) == in_order(upper)

@@ -98,9 +98,10 @@ def analyse(
         asked = replace(asked, prefixes=prefixes_of([*given, *facts], dict(ontology.prefixes)).pairs)
     everything = (*read.known, *read.absorbed)
     options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything, dataset=read.dataset)
-    compiled, shown = _compile(read, options, found)
+    chosen = None if show is None or show == EVERYTHING else _chosen(show, [*given, *facts])
+    compiled, shown = _compile(read, options, found, chosen)
     if show is not None:
-        shown = None if show == EVERYTHING else _chosen(show, [*given, *facts])
+        shown = chosen
     if show == EVERYTHING:
         compiled = [one if isinstance(one, Program) and _is_compiled(one) else _showing_all(one) for one in compiled]
     part, wrong = compose(compiled, everything, solving, shown)
@@ -167,14 +168,22 @@ def _dataset(outside: Sequence[Fact], documents: Sequence[Graph]) -> Dataset:
     return Dataset.of(default, named)
 
 
-def _compile(read: _Read, options: Options, found: list[Diagnostic]) -> tuple[list[Any], Shown | None]:
+def _compile(
+    read: _Read, options: Options, found: list[Diagnostic], chosen: Shown | None
+) -> tuple[list[Any], Shown | None]:
     """What all languages make of their texts, those that are specialised to the others at last; and what they show.
 
-    What rules show is all that a run outputs, also where it has ontologies beside them.
+    What rules show is all that a run outputs, also where it has ontologies beside them. Events say what they ask of
+    ontologies, which is no more than what those need that are `chosen`.
     """
     plain = {one: some for one, some in read.sources.items() if not one.specialised}
     special = {one: some for one, some in read.sources.items() if one.specialised}
     made = list(_compiled(plain, options, found))
+    asking = None
+    for number, one in enumerate(made):
+        if hasattr(one, "asking"):
+            made[number] = asking = one if chosen is None else one.needed({each.name for each in chosen.predicates})
+            options = replace(options, ontology=asking.asking(options.ontology))
     said = [one.interface.outputs for one in made if isinstance(one, Program)]
     named = [outputs for outputs in said if outputs is not None]
     shown = Shown(frozenset(name for outputs in named for name in outputs)) if named else None
@@ -182,7 +191,10 @@ def _compile(read: _Read, options: Options, found: list[Diagnostic]) -> tuple[li
     if special or not compiled or any(isinstance(one, Program) for one in compiled):
         compiled.append(Program(background=read.known))
     beside = tuple(one if isinstance(one, Program) else one.readers() for one in compiled)
-    return [*compiled, *_compiled(special, replace(options, beside=beside), found)], shown
+    wrong: list[Diagnostic] = []
+    compiled += _compiled(special, replace(options, beside=beside), wrong)
+    found += wrong if asking is None else asking.placed(wrong)
+    return compiled, shown
 
 
 def _showing_all(compiled: Any) -> Any:

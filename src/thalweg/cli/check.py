@@ -9,7 +9,9 @@ from thalweg.cli.errors import (
     complaining,
     need_ontologies,
     outcome,
+    profile_of_events,
     signatures_of,
+    understood,
     usage,
 )
 
@@ -32,7 +34,7 @@ def check(
     with outcome():
         with usage():
             api.Timing(tick).clock  # noqa: B018
-            ontology = api.OntologyOptions(profile, task=as_)
+            ontology = api.OntologyOptions(profile_of_events(understood(programs), profile), task=as_)
             names = signatures_of(inputs, programs)
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
             shown = None if show is None else api.predicates_of(show, prefixes)

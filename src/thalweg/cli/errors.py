@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -89,6 +89,15 @@ def understood(programs: Sequence[Path]) -> frozenset[str]:
     from thalweg.api import language_of_program
 
     return frozenset(option for name in programs for option in language_of_program(name).understands)
+
+
+def profile_of_events(known: Collection[str], profile: str) -> str:
+    """The profile of the ontologies beside events, which are classified by OWL 2 DL whether it is named or not."""
+    if "--event" not in known or profile == "rl":
+        return profile
+    if profile != "dl":
+        refuse(f"events are classified by OWL 2 DL: `--profile {profile}` cannot be used with `.tw`")
+    return "rl"
 
 
 def same_tick() -> "Diagnostic":

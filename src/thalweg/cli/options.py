@@ -70,6 +70,15 @@ Classes = Annotated[
         "`:A and (:w some xsd:double[> 3])`; by default all that not everything is in.",
     ),
 ]
+Events = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--event",
+        metavar="E",
+        help="For `.tw`: an event that is output, as in `:Jam`, with what it needs and nothing else; repeatable. By "
+        "default all that no other event is made of.",
+    ),
+]
 Reasoner = Annotated[
     Literal["auto", "hermit", "none"],
     typer.Option(

@@ -14,6 +14,7 @@ from thalweg.cli.errors import (
     need_ontologies,
     need_something,
     outcome,
+    profile_of_events,
     refuse,
     same_tick,
     signatures_of,
@@ -23,6 +24,7 @@ from thalweg.cli.errors import (
 )
 from thalweg.cli.settings import Delivery, RuntimeOptions, size_in_bytes
 from thalweg.cli.write_answers import Channel, LateLines, deliver
+from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Text, Timing
@@ -59,6 +61,7 @@ def run(
     bolts: options.Bolts = None,
     classes: options.Classes = None,
     reasoner: options.Reasoner = "auto",
+    event: options.Events = None,
     show: options.Show = None,
     prefix: options.Prefix = None,
     late: options.Late = None,
@@ -85,6 +88,7 @@ def run(
         timing = api.Timing(tick, from_, to, delay)
         streams = [api.on_command_line(name) for name in stream or ()]
         known = understood(programs)
+        profile = profile_of_events(known, profile)
         given = {
             "--emit": emit != "snapshot",
             "--memory": memory,
@@ -110,6 +114,9 @@ def run(
         }
         _refuse_misfits(known, given, solving, window)
         _refuse_for_queries(known, {**given, "--emit": emit not in ("snapshot", "changes"), "--show": show})
+        _refuse_for_events(
+            known, {**given, "--emit": emit not in ("snapshot", "changes"), "--show": show}, window, event
+        )
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and keep is None and stream:
             complain(same_tick())
@@ -141,6 +148,8 @@ def run(
             names = signatures_of(inputs, programs)
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
             shown = None if show is None else api.predicates_of(show, prefixes)
+            if event:
+                shown = api.predicates_of([Predicate(name, 1) for name in event], prefixes)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
@@ -175,6 +184,17 @@ def _refuse_for_queries(known: Collection[str], given: Mapping[str, object]) -> 
     """Refuses what has no meaning where there are continuous queries, and nothing else."""
     if "--emit" not in known and "--slide" not in known:
         misfits(given, "continuous queries (`.rspql`)", only=False)
+
+
+def _refuse_for_events(
+    known: Collection[str], given: Mapping[str, object], window: str | None, event: list[str] | None
+) -> None:
+    """Refuses what has no meaning for events, and what has a meaning for them only."""
+    if "--event" not in known:
+        misfits({"--event": event}, "events (`.tw`)")
+    else:
+        foreign = {name: value for name, value in given.items() if name != "--reasoner"}
+        misfits({**foreign, "--window": window}, "events (`.tw`)", only=False)
 
 
 def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:

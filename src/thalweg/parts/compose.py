@@ -4,6 +4,7 @@
     Checked        rules whose conclusions are clashes
     AspProgram     answer sets
     QueryProgram   continuous queries, each a part
+    CascadeProgram events: their classes by the abstraction beside it, and patterns
     Abstraction…   classes of events, alone
 
 Several kinds are members of one plan (`mixed`), wired by predicate.
@@ -48,6 +49,7 @@ def compose(
         rules, found = _rules_part(programs, shown)
         return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.languages.asp.program import AspProgram
+    from thalweg.languages.cascade.event_definitions import CascadeProgram
     from thalweg.languages.owl.checking import Checked
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.languages.rspql.query import QueryProgram
@@ -56,6 +58,11 @@ def compose(
     from thalweg.parts.mixed import Mixed
     from thalweg.parts.queries import ContinuousQuery
 
+    for one in compiled:
+        if isinstance(one, CascadeProgram):
+            from thalweg.parts.patterns import cascade_part
+
+            return cascade_part(one, compiled, None if shown is None else {each.name for each in shown.predicates})
     for one in compiled:
         if isinstance(one, AbstractionProgram):
             return _abstraction(one, compiled, shown)

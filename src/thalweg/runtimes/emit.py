@@ -11,8 +11,8 @@ predicates of which facts were shed. What held at the tick before and may hold o
 and is no longer part of what holds. When it is known again and holds, it begins again.
 
 Answer sets come window by window instead: a `Solution` each; so do continuous queries (`query_answers`), and events
-have the answers of their tick. All can be written as JSON Lines, as atoms, or as graphs of RDF whose names say from
-when to when they hold.
+have the answers of their tick (`event_answers`). All can be written as JSON Lines, as atoms, or as graphs of RDF whose
+names say from when to when they hold.
 """
 
 from abc import abstractmethod
@@ -31,6 +31,7 @@ from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
 from thalweg.model.time import FOREVER, Clock
+from thalweg.runtimes.event_answers import EventAnswers, EventLine
 from thalweg.runtimes.query_answers import QueryAnswer
 from thalweg.runtimes.shedding import MissingFacts, Span, shed_between
 
@@ -59,7 +60,7 @@ def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ..
     return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", _TRUE), *missing))
 
 
-def _time(predicate: str, name: str, tick: int, clock: Clock) -> Statements:
+def time_statements(predicate: str, name: str, tick: int, clock: Clock) -> Statements:
     """A tick as a moment, by the clock, and as itself; as itself alone where it lies beyond all calendars."""
     number = as_ntriples(str(tick))
     return (predicate, _moment(tick, clock) or number), (f"{OWN}{name}>", number)
@@ -144,7 +145,7 @@ class SnapshotRun:
     def graphs(self, clock: Clock) -> Iterator[Graph]:
         """One for each tick at which something holds: an event of a stream that can be read again."""
         for tick in range(self.first, self.last + 1) if self.facts else ():
-            when = _time(GENERATED_AT, "tick", tick, clock)
+            when = time_statements(GENERATED_AT, "tick", tick, clock)
             yield _graph(f"snapshot:{tick}", self.facts, self.partial, self.shed, when)
 
 
@@ -192,7 +193,7 @@ class Change:
             ("begin", self.begin, GENERATED_AT),
         ):
             if facts:
-                when = _time(predicate, "tick", self.t, clock)
+                when = time_statements(predicate, "tick", self.t, clock)
                 yield _graph(f"{name}:{self.t}", facts, self.partial, self.shed, when)
 
 
@@ -228,11 +229,11 @@ class Interval:
 
     def graphs(self, clock: Clock) -> Iterator[Graph]:
         """The graph of all that holds just so long."""
-        start = _time(_VALID_FROM, "from", self.start, clock)
+        start = time_statements(_VALID_FROM, "from", self.start, clock)
         if self.until is None:
             yield _graph(f"interval:{self.start}", (self.fact,), self.partial, self.shed, start)
         else:
-            end = _time(_VALID_THROUGH, "until", self.until, clock)
+            end = time_statements(_VALID_THROUGH, "until", self.until, clock)
             yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, self.shed, start, end)
 
 
@@ -276,80 +277,14 @@ class Solution:
 
     def graphs(self, clock: Clock) -> Iterator[Graph]:
         """One for each answer set, and one that only says so where there is none."""
-        said = (*_time(GENERATED_AT, "tick", self.t, clock), (f"{OWN}from>", as_ntriples(str(self.start))))
+        said = (*time_statements(GENERATED_AT, "tick", self.t, clock), (f"{OWN}from>", as_ntriples(str(self.start))))
         marks = {"incomplete": self.incomplete, "inconsistent": not self.sets and not self.incomplete}
         said += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
         for facts in self.sets or ((),):
             yield Graph(f"{OWN}window:{self.start}:{self.t}>", tuple(facts), said)
 
 
-@dataclass(frozen=True, slots=True)
-class AbstractEvent:
-    """An individual is in a class, by the graph of an event; `graph` is empty where the event has no name.
-
-    >>> print(AbstractEvent(5, "<High>", "<obs1>", "<g1>"))
-    {"t":5,"event":"<High>","from":5,"to":5,"individual":"<obs1>","graph":"<g1>"}
-    """
-
-    t: int
-    event: str
-    individual: str
-    graph: str = ""
-
-    def __str__(self) -> str:
-        graph = f',"graph":{quoted(self.graph)}' if self.graph else ""
-        about = f'"from":{self.t},"to":{self.t},"individual":{quoted(self.individual)}{graph}'
-        return f'{{"t":{self.t},"event":{quoted(self.event)},{about}}}'
-
-    def atom(self) -> str:
-        return f"{self.event}({self.individual}) at {self.t}.\n"
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedEvents:
-    """The events of a tick that have no classes: they are `inconsistent`, or `undecided`.
-
-    >>> print(RejectedEvents(7, "inconsistent", ("<g3>", "")))
-    {"t":7,"inconsistent":[{"graph":"<g3>"},{}]}
-    """
-
-    t: int
-    why: str
-    graphs: tuple[str, ...]
-
-    def __str__(self) -> str:
-        listed = ",".join(f'{{"graph":{quoted(graph)}}}' if graph else "{}" for graph in self.graphs)
-        return f'{{"t":{self.t},"{self.why}":[{listed}]}}'
-
-    def atom(self) -> str:
-        return "".join(f"% {self.why}: {graph or 'an event'} at {self.t}\n" for graph in self.graphs)
-
-
-@dataclass(frozen=True, slots=True)
-class EventAnswers:
-    """All that is said of the events of a tick, in the order of its lines."""
-
-    lines: tuple[AbstractEvent | RejectedEvents, ...]
-
-    def answers(self) -> Iterator[AbstractEvent | RejectedEvents]:
-        return iter(self.lines)
-
-    def jsonl(self) -> str:
-        return "".join(f"{line}\n" for line in self.lines)
-
-    def atoms(self) -> str:
-        """`<High>(<obs1>) at 5.`, one a line; what has no classes is a comment."""
-        return "".join(line.atom() for line in self.lines)
-
-    def graphs(self, clock: Clock) -> Iterator[Graph]:
-        """One with the classes of a tick."""
-        facts = tuple(f"{line.event}({line.individual})" for line in self.lines if isinstance(line, AbstractEvent))
-        if facts:
-            tick = self.lines[0].t
-            yield Graph(f"{OWN}events:{tick}>", facts, _time(GENERATED_AT, "tick", tick, clock))
-
-
-Answer = Snapshot | Change | Interval | Solution | QueryAnswer | AbstractEvent | RejectedEvents
+Answer = Snapshot | Change | Interval | Solution | QueryAnswer | EventLine
 AnswerBlock = SnapshotRun | Change | Interval | Solution | QueryAnswer | EventAnswers
 Formatter = Callable[[AnswerBlock], Iterable[str]]
 """The text of a block, in parts where it is long."""

@@ -39,4 +39,4 @@ def includes(source: Source) -> Sequence[tuple[str, Span]]:
     return included_files(source)
 
 
-LANGUAGE: Final = Language("cascade", (".tw",), compile, understands=frozenset(), includes=includes)
+LANGUAGE: Final = Language("cascade", (".tw",), compile, understands=frozenset({"--event"}), includes=includes)

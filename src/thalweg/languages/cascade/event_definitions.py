@@ -1,9 +1,12 @@
 """The definitions of events, as values."""
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
+from thalweg.ir.nodes import Program
 from thalweg.ir.patterns import Pattern, occurrences
+from thalweg.languages.compile_options import OntologyOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Selection:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+def _in_brackets(definition: ClassText) -> str:
+    """A class as one of a list."""
+    return f"({definition.text})"
+
+
 @dataclass(frozen=True, slots=True)
 class CascadeProgram:
     """All definitions of a run, each of which comes behind those that it uses."""
@@ -50,6 +58,34 @@ class CascadeProgram:
         """The events that no other definition uses."""
         used = frozenset(name for one in self.events for name in one.uses)
         return frozenset(one.name for one in self.events) - used
+
+    @property
+    def classes(self) -> "list[tuple[str, ClassText]]":
+        """The events that are classes."""
+        return [(one.name, one.definition) for one in self.events if isinstance(one.definition, ClassText)]
+
+    def needed(self, names: Collection[str]) -> "CascadeProgram":
+        """The program with what some events are made of, and nothing else."""
+        wanted = set(names)
+        for one in reversed(self.events):
+            if one.name in wanted:
+                wanted |= one.uses
+        return replace(self, events=tuple(one for one in self.events if one.name in wanted))
+
+    def asking(self, ontology: OntologyOptions) -> OntologyOptions:
+        """What is asked of the ontologies beside it: the classes of its events."""
+        texts = ", ".join(_in_brackets(definition) for _, definition in self.classes)
+        return replace(ontology, profile="dl", task="abstraction", classes=texts)
+
+    def placed(self, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+        """What is wrong with a class that was asked for stands where the class was written."""
+        places = {_in_brackets(definition): definition.span for _, definition in self.classes}
+        for one in found:
+            yield replace(one, span=places.get(one.span.source.text, one.span))
+
+    def readers(self) -> Program:
+        """It reads no conclusions of rules."""
+        return Program()
 
 
 class SyntaxProblem(Exception):  # noqa: N818

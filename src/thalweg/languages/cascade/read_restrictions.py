@@ -125,5 +125,7 @@ def _filter(text: TokenReader) -> list[Filter]:
 
 
 def _with_iris(text: TokenReader, tokens: list[Token]) -> str:
-    """A piece of text in which names are IRIs."""
-    return " ".join(text.resolved(token) if token.kind == "name" else token.text for token in tokens)
+    """A piece of text in which names are IRIs, as SPARQL writes them."""
+    return " ".join(
+        as_ntriples(text.resolved(token)) if token.kind in ("name", "iri") else token.text for token in tokens
+    )

@@ -5,6 +5,7 @@ A `Classifier` is taken through time like an engine, and keeps nothing between t
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,9 +18,20 @@ from thalweg.model.event import Batch
 from thalweg.model.literals import parts
 from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
 from thalweg.parts.abstraction.signatures import Decisions, Signatures
-from thalweg.runtimes.emit import AbstractEvent, AnswerBlock, EventAnswers, RejectedEvents
+from thalweg.runtimes.emit import AnswerBlock
+from thalweg.runtimes.event_answers import AbstractEvent, EventAnswers, RejectedEvents
 
 INCONSISTENT: Final = "inconsistent"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedEvent:
+    """An event: the name of its graph, its facts as words, why it was `rejected`, individuals with their classes."""
+
+    graph: str
+    facts: list[tuple[str, tuple[int, ...]]]
+    rejected: str = ""
+    classes: Sequence[tuple[str, str]] = ()
 
 
 class Classifier:
@@ -43,37 +55,48 @@ class Classifier:
 
     def advance(self, to: int, batches: Sequence[Batch]) -> list[EventAnswers]:
         """The classes of the events of a tick."""
-        self.first = to if self.first is None else self.first
-        self.now = to
+        self.begin(to)
         lines: list[AbstractEvent] = []
         rejected: dict[str, list[str]] = {INCONSISTENT: [], UNDECIDED: []}
-        for batch in batches:
-            for graph, given in batch.events():
-                facts = [(signature.name, words) for signature, words in given if 0 < signature.arity < 3]
-                if facts:
-                    self._classify(to, graph, facts, lines, rejected)
+        for event in self.classified(batches):
+            if event.rejected:
+                rejected[event.rejected].append(event.graph)
+            lines += [AbstractEvent(to, label, individual, event.graph) for label, individual in event.classes]
         others = (RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items() if graphs)
         found: list[AbstractEvent | RejectedEvents] = sorted([*lines, *others], key=str)
         return [EventAnswers(tuple(found))] if found else []
 
-    def _classify(
-        self, tick: int, graph: str, facts: Any, lines: list[AbstractEvent], rejected: dict[str, list[str]]
-    ) -> None:
+    def begin(self, tick: int) -> None:
+        """Goes to a tick."""
+        self.first = tick if self.first is None else self.first
+        self.now = tick
+
+    def classified(self, batches: Iterable[Batch]) -> Iterator[ClassifiedEvent]:
+        """The events of a tick with their classes."""
+        for batch in batches:
+            for graph, given in batch.events():
+                facts = [(signature.name, words) for signature, words in given if 0 < signature.arity < 3]
+                if facts:
+                    yield self._classify(graph, facts)
+
+    def _classify(self, graph: str, facts: list[tuple[str, tuple[int, ...]]]) -> ClassifiedEvent:
         self.counts["events"] += 1
         decision, subjects = self.decisions.decide(facts)
         if decision.classes is None:
             self.counts[INCONSISTENT] += 1
-            rejected[INCONSISTENT].append(graph)
-        elif decision.by == UNDECIDED:
+            return ClassifiedEvent(graph, facts, INCONSISTENT)
+        if decision.by == UNDECIDED:
             self.counts[UNDECIDED] += 1
             self.reasons.setdefault(decision.reason, graph)
-            rejected[UNDECIDED].append(graph)
-        else:
-            spell, labels = self.dictionary.spell, self._labels
-            for subject, classes in zip(subjects, decision.classes, strict=True):
-                for place in classes:
-                    if place in labels:
-                        lines.append(AbstractEvent(tick, labels[place], spell(subject), graph))  # type: ignore[arg-type]
+            return ClassifiedEvent(graph, facts, UNDECIDED)
+        spell, labels = self.dictionary.spell, self._labels
+        classes = [
+            (labels[place], spell(subject))
+            for subject, places in zip(subjects, decision.classes, strict=True)
+            for place in places
+            if place in labels
+        ]
+        return ClassifiedEvent(graph, facts, classes=classes)  # type: ignore[arg-type]
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         """Forgets the terms that waiting batches do not use."""

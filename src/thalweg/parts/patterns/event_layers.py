@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from thalweg.ir.pattern_semantics import Instance, Match, Pair, Solution, TripleTerms
+from thalweg.ir.pattern_semantics import Instance, Match, Pair, Solution, TripleTerms, rank
 from thalweg.ir.patterns import Pattern, occurrences
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.parts.patterns.matcher import Matcher
@@ -62,11 +62,13 @@ class EventLayers:
         found: list[Found] = []
         for layer in self._layers:
             same: dict[object, Instance] = {}
-            for match in layer.advance(tick, known):
+            matches = layer.advance(tick, known)
+            if layer.matcher.repeats:
+                matches.sort(key=lambda match: rank(match.events, match.bindings))
+            for match in matches:
                 # Matches of the same events are one event, whatever they bind.
-                event = same.setdefault(
-                    (match.start, match.end, frozenset(match.events)), self._event(layer.name, match)
-                )
+                key = match.start, match.end, frozenset(match.events)
+                event = same.setdefault(key, self._event(layer.name, match))
                 found.append((event, match.bindings))
             if same:
                 known[layer.name] = list(same.values())

@@ -1,8 +1,8 @@
 """Matches of a pattern as events come: tick by tick what `ir/pattern_semantics.py` says of the whole stream.
 
 Candidates come from a tree of joins (`joins.py`). Those with an open `NOT` wait until their time is over; then, or at
-once, each `NOT` is asked whether it extends them (`disturbed.py`), and the modifier selects among those that end now. The
-selection never depends on what comes later, so nothing is taken back.
+once, each `NOT` is asked whether it extends them (`disturbed.py`), and the modifier selects among those that end now.
+The selection never depends on what comes later, so nothing is taken back.
 
 What is kept is bounded by `WITHIN`: once the bound, and twice where a `NOT` is open.
 """
@@ -61,7 +61,7 @@ class Matcher:
         self._shown = _shown(pattern)
         names = [one.event for one in occurrences(pattern.operand, under_not=False)]
         # Where a name occurs once, its event and the bindings say which place was filled, and how.
-        self._repeats = len(set(names)) < len(names)
+        self.repeats = len(set(names)) < len(names)
         everywhere = frozenset(one.place for one in occurrences(pattern.operand))
         self._waits = has_open_not(pattern.operand, everywhere)
         self._open: dict[tuple[int, ...], bool] = {}
@@ -193,7 +193,7 @@ class Matcher:
 
     def _different(self, found: list[Match]) -> list[Match]:
         """Matches of the same events are one, with a line for each different binding."""
-        if not self._repeats:
+        if not self.repeats:
             return found
         found.sort(key=lambda one: rank(one.events, one.bindings))
         new = []

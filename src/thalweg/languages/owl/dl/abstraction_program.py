@@ -19,6 +19,7 @@ from thalweg.languages.owl.dl.top_module import top_module
 from thalweg.languages.owl.expressions import LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
 from thalweg.model.rdf import OWN
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import Triple
 from thalweg.solvers.dl.normal_form import NormalForm
 
 _ASKED: Final = f"{OWN}asked:"
@@ -72,7 +73,7 @@ class AbstractionProgram:
     `chosen`: the classes were asked for by name; else all are, and those that everything is in are left out. `reasoner`
     is asked where rules do not decide. `same` has the individual that stands for several equal ones.
     `compares_values`: it matters that two literals are equal. `cuts`: data that is not connected to an event cannot
-    matter to it.
+    matter to it. `triples` are all those of the documents and of the background.
     """
 
     name: str
@@ -84,6 +85,7 @@ class AbstractionProgram:
     ranges: Ranges = field(repr=False)
     reasoner: str = "auto"
     chosen: bool = True
+    triples: tuple[Triple, ...] = field(default=(), repr=False)
 
     @cached_property
     def cuts(self) -> bool:

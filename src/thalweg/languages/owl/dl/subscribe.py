@@ -22,7 +22,8 @@ def compile(
     found: list[Diagnostic] = []
     if any(program.rules for program in beside):
         found.append(Diagnostic("E403", "`--as abstraction` classifies events by ontologies only: leave the rules out"))
-    ontology = structure.read([*triples, *_triples(known)])
+    everything = (*triples, *_triples(known))
+    ontology = structure.read(everything)
     texts = None if asked.classes is None else split_classes(asked.classes)
     classes = None if texts is None else read_classes(texts, ontology, dict(asked.prefixes))
     for imported in unread_imports(ontology, triples, name):
@@ -31,7 +32,7 @@ def compile(
         rest = [" ".join(map(short, triple)) for triple in ontology.leftovers]
         found.append(left_out(name, "it is not part of an axiom", rest, "complete the axiom; the rest is used"))
     program = compile_abstraction(name, ontology, classes)
-    return replace(program, reasoner=asked.reasoner, chosen=classes is not None), found
+    return replace(program, reasoner=asked.reasoner, chosen=classes is not None, triples=everything), found
 
 
 def _triples(facts: Iterable[Fact]) -> Iterable[Triple]:

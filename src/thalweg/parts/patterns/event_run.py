@@ -1,0 +1,105 @@
+"""Events at work in this process: what comes is classified, patterns are matched, and what is asked for is output.
+
+It is taken through time like an engine, and is its own emitter. What it keeps is what patterns keep.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.pattern_semantics import Instance, TripleTerms
+from thalweg.languages.cascade.event_definitions import CascadeProgram
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.rdf import RDF_TYPE
+from thalweg.parts.abstraction.abstract_events import ClassifiedEvent, Classifier
+from thalweg.parts.abstraction.ladder import Ladder
+from thalweg.parts.patterns.event_layers import EventLayers
+from thalweg.runtimes.emit import AnswerBlock
+from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
+
+
+class EventRun:
+    """A cascade of events."""
+
+    shed: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        program: CascadeProgram,
+        ladder: Ladder,
+        output: frozenset[str],
+        first: int | None,
+        report: Callable[[Diagnostic], None],
+    ) -> None:
+        self._classifier = Classifier(ladder, frozenset(), first, report)
+        self._layers = EventLayers(program, ladder.program.triples)
+        self._output = output
+        self.summary = self._classifier.summary
+
+    @property
+    def first(self) -> int | None:
+        return self._classifier.first
+
+    @property
+    def now(self) -> int | None:
+        return self._classifier.now
+
+    @property
+    def dictionary(self) -> Dictionary:
+        return self._classifier.dictionary
+
+    def advance(self, to: int, batches: Sequence[Batch]) -> list[EventAnswers]:
+        """What is known at a tick, and at those before it since the last one."""
+        self._classifier.begin(to)
+        events: dict[str, list[Instance]] = {}
+        lines: list[AbstractEvent | ComplexEvent | RejectedEvents] = []
+        rejected: dict[str, list[str]] = {}
+        for event in self._classifier.classified(batches):
+            if event.rejected:
+                rejected.setdefault(event.rejected, []).append(event.graph)
+            for one in self._instances(to, event):
+                events.setdefault(one.event, []).append(one)
+                if one.event in self._output:
+                    lines.append(AbstractEvent(to, one.event, one.individual, one.graph))
+        lines += [RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
+        for tick, (made, bindings) in self._layers.advance(to, events):
+            if made.event in self._output:
+                lines.append(ComplexEvent(tick, made, bindings))
+        found = sorted(lines, key=lambda line: (line.t, str(line)))
+        return [EventAnswers(tuple(found))] if found else []
+
+    def _instances(self, tick: int, event: ClassifiedEvent) -> Iterator[Instance]:
+        triples = tuple(self._triples(event)) if event.classes and self._layers.looks else ()
+        for name, individual in event.classes:
+            yield Instance(name, tick, tick, individual, event.graph, triples=triples)
+
+    def _triples(self, event: ClassifiedEvent) -> Iterator[TripleTerms]:
+        spell = self.dictionary.spell
+        for name, words in event.facts:
+            terms = [spell(word) for word in words]
+            yield (terms[0], name, terms[1]) if len(terms) == 2 else (terms[0], RDF_TYPE, name)
+
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        """Forgets the terms that waiting batches do not use; patterns keep theirs as text."""
+        self._classifier.collect(waiting)
+
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
+        """What `advance` gives is the output."""
+        yield from deltas
+
+    def finish(self) -> Iterator[AnswerBlock]:
+        """Every event was answered at its tick."""
+        return iter(())
+
+    def snapshot(self) -> bytes:
+        """All that it must know to go on."""
+        return json.dumps({"first": self.first, "now": self.now, "layers": self._layers.save().decode()}).encode()
+
+    def resume(self, data: bytes) -> None:
+        """Goes on where a snapshot was taken."""
+        saved = json.loads(data)
+        self._classifier.first, self._classifier.now = saved["first"], saved["now"]
+        self._layers.load(saved["layers"].encode())

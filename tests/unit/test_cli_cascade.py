@@ -1,0 +1,164 @@
+"""Events on the command line: what is output, what is asked for, what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from thalweg.cli import app
+
+SITE = """
+Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(
+  Declaration(Class(:Reading)) Declaration(DataProperty(:celsius)) Declaration(ObjectProperty(:in))
+  EquivalentClasses(:HotReading ObjectIntersectionOf(:Reading
+    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:double xsd:minInclusive "12.0"^^xsd:double))))
+  DisjointClasses(:Reading :Room)
+)
+"""
+KNOWN = "@prefix : <http://ex.org/> . :room1 a :Room ; :on :ground ."
+RULES = """
+PREFIX : <http://ex.org/>
+NAMED EVENT :Hot  AS :HotReading
+NAMED EVENT :Cold AS :Reading and (:celsius some xsd:double[< 10.0])
+NAMED EVENT :Cooling {
+  MATCH EVERY :Hot SEQ :Cold WITHIN (10 s)
+  IF { EVENT :Hot  { ?h :in ?room ; :celsius ?v . ?room :on ?floor FILTER(?v > 15) }
+       EVENT :Cold { ?c :in ?room } }
+}
+NAMED EVENT :Stays {
+  MATCH EVERY :Cooling SEQ NOT :Hot WITHIN (20 s)
+  IF { EVENT :Cooling { ?x a :Reading } EVENT :Hot { ?h :in :room1 } }
+}
+"""
+READINGS = ((1, 20.0), (3, 5.0), (5, 14.0), (8, 30.0), (9, 2.0))
+
+
+def events(*readings: tuple[int, float]) -> str:
+    written = [
+        f":g{tick} prov:generatedAtTime {tick} . "
+        f':g{tick} {{ :o{tick} a :Reading ; :in :room1 ; :celsius "{value}"^^xsd:double }}'
+        for tick, value in readings
+    ]
+    prefixes = "@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> ."
+    return "\n".join([prefixes, "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .", *written, ""])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("site.ofn").write_text(SITE)
+    Path("site.ttl").write_text(KNOWN)
+    Path("rules.tw").write_text(RULES)
+    Path("events.trig").write_text(events(*READINGS))
+    return tmp_path
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def run(*arguments: str, programs: tuple[str, ...] = ("rules.tw", "site.ofn")) -> Result:
+    return invoke("run", *programs, "--background", "site.ttl", "--stream", "events.trig", *arguments)
+
+
+def answers(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line.replace("<http://ex.org/", "<:")) for line in result.stdout.splitlines()]
+
+
+def test_the_top_of_the_cascade_is_output_when_its_time_is_over() -> None:
+    assert answers(run("--to", "27")) == []
+    lines = answers(run("--to", "28", "--profile", "dl"))
+    assert [(one["t"], one["event"], one["from"], one["to"], one["bindings"]) for one in lines] == [
+        (28, "<:Stays>", 8, 28, {"x": "<:o8>"}),
+        (28, "<:Stays>", 8, 28, {"x": "<:o9>"}),
+    ]
+    hot = {"event": "<:Hot>", "individual": "<:o8>", "graph": "<:g8>", "from": 8, "to": 8}
+    cold = {"event": "<:Cold>", "individual": "<:o9>", "graph": "<:g9>", "from": 9, "to": 9}
+    assert lines[0]["events"] == [{"event": "<:Cooling>", "from": 8, "to": 9, "events": [hot, cold]}]
+
+
+def test_subscriptions() -> None:
+    lines = answers(run("--event", ":Cooling"))
+    assert [(one["t"], one["from"], one["bindings"]["v"]) for one in lines] == [
+        (3, 1, '"20.0"^^<http://www.w3.org/2001/XMLSchema#double>'),
+        (9, 8, '"30.0"^^<http://www.w3.org/2001/XMLSchema#double>'),
+    ]
+    assert lines[0]["bindings"] | {"v": ""} == {
+        "c": "<:o3>",
+        "floor": "<:ground>",
+        "h": "<:o1>",
+        "room": "<:room1>",
+        "v": "",
+    }
+    lines = answers(run("--event", ":Cold", "--event", "<http://ex.org/Hot>"))
+    assert [(one["t"], one["event"]) for one in lines] == [
+        (1, "<:Hot>"),
+        (3, "<:Cold>"),
+        (5, "<:Hot>"),
+        (8, "<:Hot>"),
+        (9, "<:Cold>"),
+    ]
+
+
+def test_keys_come_in_the_order_of_the_contract() -> None:
+    first = run("--event", ":Cooling").stdout.splitlines()[0]
+    assert list(json.loads(first)) == ["t", "event", "from", "to", "bindings", "events"]
+
+
+def test_an_event_that_contradicts_is_reported_and_has_no_classes() -> None:
+    Path("events.trig").write_text(events((1, 20.0)) + ":g2 prov:generatedAtTime 2 . :g2 { :room1 a :Reading }\n")
+    assert answers(run("--event", ":Hot"))[1] == {"t": 2, "inconsistent": [{"graph": "<:g2>"}]}
+
+
+def test_definitions_may_be_in_several_files() -> None:
+    first, _, second = RULES.partition("NAMED EVENT :Stays")
+    Path("shared.tw").write_text(first)
+    Path("rules.tw").write_text(f'PREFIX : <http://ex.org/> INCLUDE "shared.tw" NAMED EVENT :Stays {second}')
+    assert len(answers(run("--to", "28"))) == 2
+
+
+def test_check() -> None:
+    assert invoke("check", "rules.tw").stdout == "no problems found (4 events)\n"
+    Path("rules.tw").write_text(RULES.replace(":HotReading", ":HotRaeding").replace("SEQ :Cold", "SEQ :Clod"))
+    result = invoke("check", "rules.tw", "site.ofn", "--format", "json")
+    found = [(one["code"], one["file"], one["line"]) for one in json.loads(result.stdout)]
+    assert (result.exit_code, found) == (1, [("E702", "rules.tw", 3), ("E801", "rules.tw", 6), ("E805", "rules.tw", 8)])
+
+
+def test_a_run_with_a_checkpoint_gives_the_same() -> None:
+    expected = run("--to", "28").stdout
+    for _ in range(2):
+        result = run("--to", "28", "--checkpoint", "state", "--out", "out.jsonl")
+        assert result.exit_code == 0, result.output
+        assert Path("out.jsonl").read_text() == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--emit", "intervals"), 2, "`--emit` cannot be used with events"),
+        (("--profile", "ql"), 2, "OWL 2 DL"),
+        (("--window", "5s"), 2, "`--window` cannot be used with events"),
+        (("--event", ":Warm"), 1, "`<http://ex.org/Warm>` is not defined"),
+        (("--runtime", "spark"), 2, "leave `--runtime spark` out"),
+        (("--format", "nquads", "--to", "28"), 2, "complex events can only be written as"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], code: int, said: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, said in result.output) == (code, True), result.output
+
+
+def test_what_cannot_stand_beside_events_is_refused() -> None:
+    assert "need an ontology" in run(programs=("rules.tw",)).output
+    Path("more.lars").write_text("q(X) :- p(X).")
+    assert "beside ontologies only" in run(programs=("rules.tw", "site.ofn", "more.lars")).output
+    selection = "FROM NAMED WINDOW :w ON STREAM :s [RANGE 5s, SLIDE 1s] WHERE { WINDOW :w { ?o :celsius ?v } }"
+    Path("rules.tw").write_text(RULES + selection)
+    assert "a selection cannot be run yet" in run().output
+    assert "`--event` is only for events" in invoke("run", "more.lars", "--event", ":E").output
