@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from thalweg.cli import options
+
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.predicate import Predicate
@@ -91,7 +93,7 @@ def understood(programs: Sequence[Path]) -> frozenset[str]:
     return frozenset(option for name in programs for option in language_of_program(name).understands)
 
 
-def profile_of_events(known: Collection[str], profile: str) -> str:
+def profile_of_events(known: Collection[str], profile: options.Profile) -> options.Profile:
     """The profile of the ontologies beside events, which are classified by OWL 2 DL whether it is named or not."""
     if "--event" not in known or profile == "rl":
         return profile

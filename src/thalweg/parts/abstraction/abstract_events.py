@@ -91,12 +91,12 @@ class Classifier:
             return ClassifiedEvent(graph, facts, UNDECIDED)
         spell, labels = self.dictionary.spell, self._labels
         classes = [
-            (labels[place], spell(subject))
+            (labels[place], spell(subject))  # type: ignore[arg-type]
             for subject, places in zip(subjects, decision.classes, strict=True)
             for place in places
             if place in labels
         ]
-        return ClassifiedEvent(graph, facts, classes=classes)  # type: ignore[arg-type]
+        return ClassifiedEvent(graph, facts, classes=classes)
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         """Forgets the terms that waiting batches do not use."""

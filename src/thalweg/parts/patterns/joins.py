@@ -131,6 +131,8 @@ class Leaf:
     """Events of a name, at a place."""
 
     kept: tuple[Kept, ...] = ()
+    certain: frozenset[str]
+    possible: frozenset[str]
 
     def __init__(self, occurs: Occurs, variables: Iterable[str], shared: Shared) -> None:
         bound = sorted(variables)
@@ -157,6 +159,10 @@ class Leaf:
 class Alternatives:
     """Candidates of any branch."""
 
+    kept: tuple[Kept, ...]
+    certain: frozenset[str]
+    possible: frozenset[str]
+
     def __init__(self, branches: "list[Node]") -> None:
         self._branches = branches
         self.certain = frozenset.intersection(*(one.certain for one in branches))
@@ -170,6 +176,9 @@ class Alternatives:
 
 class Meeting:
     """Which candidates of two operands agree: the key that both have, and what has to be compared besides."""
+
+    certain: frozenset[str]
+    possible: frozenset[str]
 
     def __init__(self, left: "Node | Meeting", right: "Node | Meeting", shared: Shared) -> None:
         self.certain = left.certain | right.certain
@@ -202,6 +211,10 @@ def _united(left: Values, right: Values) -> Values:
 class Follows:
     """One operand after another; with `marks`, every match begins with the least event of the left one."""
 
+    kept: tuple[Kept, ...]
+    certain: frozenset[str]
+    possible: frozenset[str]
+
     def __init__(self, left: "Node", right: "Node", shared: Shared, marks: bool = False) -> None:
         self._left, self._right, self._marks = left, right, marks
         self._meeting = meeting = Meeting(left, right, shared)
@@ -232,6 +245,10 @@ class Follows:
 
 class Beside:
     """Two operands in any order."""
+
+    kept: tuple[Kept, ...]
+    certain: frozenset[str]
+    possible: frozenset[str]
 
     def __init__(self, left: "Node", right: "Node", shared: Shared) -> None:
         self._left, self._right = left, right

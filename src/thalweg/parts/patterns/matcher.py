@@ -297,9 +297,9 @@ def _data(instance: Instance) -> list[object]:
 
 
 def _instance(data: list[Any]) -> Instance:
-    *own, parts, triples = data
+    event, start, end, individual, graph, parts, triples = data
     known = tuple((subject, predicate, thing) for subject, predicate, thing in triples)
-    return Instance(*own, tuple(map(_instance, parts)), known)
+    return Instance(event, start, end, individual, graph, tuple(map(_instance, parts)), known)
 
 
 def _solution(pairs: Iterable[Iterable[str]]) -> Solution:
