@@ -244,14 +244,14 @@ class Follows:
 
 
 class Beside:
-    """Two operands in any order."""
+    """Two operands in any order; with `marks`, nothing is found that begins with an event which is settled."""
 
     kept: tuple[Kept, ...]
     certain: frozenset[str]
     possible: frozenset[str]
 
-    def __init__(self, left: "Node", right: "Node", shared: Shared) -> None:
-        self._left, self._right = left, right
+    def __init__(self, left: "Node", right: "Node", shared: Shared, marks: bool = False) -> None:
+        self._left, self._right, self._marks = left, right, marks
         self._meeting = meeting = Meeting(left, right, shared)
         self.certain, self.possible = meeting.certain, meeting.possible
         self._lefts, self._rights = Kept(meeting.key), Kept(meeting.key)
@@ -277,8 +277,14 @@ class Beside:
                 _united(left.values, right.values),
             )
             for left, right in found
-            if self._meeting.agree(left.values, right.values)
+            if self._meeting.agree(left.values, right.values) and not (self._marks and _is_settled(left, right))
         ]
+
+
+def _is_settled(left: Partial, right: Partial) -> bool:
+    """Whether what two candidates would begin with is settled, as far as their ticks say."""
+    first = left if left.start < right.start else right
+    return left.start != right.start and least(first.filled).settled
 
 
 Node = Leaf | Alternatives | Follows | Beside
@@ -329,7 +335,7 @@ def _tree(pattern: Pattern, operand: Operand | None, marks: bool = False) -> Nod
             return tree
         case Both((first, *others)):
             tree = _tree(pattern, first)
-            for one in others:
-                tree = Beside(tree, _tree(pattern, one), shared)
+            for number, one in enumerate(others, start=1):
+                tree = Beside(tree, _tree(pattern, one), shared, marks and number == len(others))
             return tree
     raise AssertionError(f"a pattern without positive events: {operand}")

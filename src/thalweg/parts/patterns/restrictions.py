@@ -2,12 +2,13 @@
 
 The triples of a clause are found in the graph of the event and in the background. The first one begins at the
 individual of the event, and the others follow in an order in which each has something that is bound already, where
-there is one. So what a clause costs does not depend on how large the background is.
+there is one. So what a clause costs does not depend on how large the background is. The graph of an event is small, and
+is looked through.
 
 A filter is evaluated by SPARQL, once for each different binding of its variables.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
@@ -22,59 +23,85 @@ class TripleIndex:
     """Triples by subject, by predicate and by object.
 
     >>> index = TripleIndex([("<x>", "<at>", "<y>"), ("<x>", "<in>", "<z>")])
-    >>> index.matching(("<x>", None, "<z>"))
+    >>> index.matching("<x>", None, "<z>")
     [('<x>', '<in>', '<z>')]
     """
 
     def __init__(self, triples: Iterable[TripleTerms]) -> None:
         self._all = list(dict.fromkeys(triples))
-        self._of: tuple[dict[str, list[TripleTerms]], ...] = ({}, {}, {})
+        self._subjects: dict[str, list[TripleTerms]] = {}
+        self._predicates: dict[str, list[TripleTerms]] = {}
+        self._objects: dict[str, list[TripleTerms]] = {}
         for triple in self._all:
-            for index, term in zip(self._of, triple, strict=True):
-                index.setdefault(term, []).append(triple)
+            self._subjects.setdefault(triple[0], []).append(triple)
+            self._predicates.setdefault(triple[1], []).append(triple)
+            self._objects.setdefault(triple[2], []).append(triple)
 
-    def matching(self, wanted: tuple[str | None, str | None, str | None]) -> list[TripleTerms]:
+    def matching(self, subject: str | None, predicate: str | None, thing: str | None) -> Sequence[TripleTerms]:
         """The triples that have the terms asked for; None stands for any."""
-        lists = [index.get(term, []) for index, term in zip(self._of, wanted, strict=True) if term is not None]
-        shortest = min(lists, key=len, default=self._all)
-        return [
-            triple
-            for triple in shortest
-            if all(term is None or term == one for term, one in zip(wanted, triple, strict=True))
-        ]
+        found = self._all
+        if predicate is not None:
+            found = self._predicates.get(predicate, [])
+        if thing is not None:
+            found = min(found, self._objects.get(thing, []), key=len)
+        if subject is not None:
+            found = min(found, self._subjects.get(subject, []), key=len)
+        return matching(found, subject, predicate, thing) if found else found
+
+
+def matching(
+    triples: Iterable[TripleTerms], subject: str | None, predicate: str | None, thing: str | None
+) -> list[TripleTerms]:
+    """Those of some triples that have the terms asked for; None stands for any.
+
+    >>> matching([("<x>", "<at>", "<y>"), ("<x>", "<in>", "<z>")], None, "<in>", None)
+    [('<x>', '<in>', '<z>')]
+    """
+    return [
+        triple
+        for triple in triples
+        if (predicate is None or triple[1] == predicate)
+        and (subject is None or triple[0] == subject)
+        and (thing is None or triple[2] == thing)
+    ]
 
 
 class Restriction:
     """A clause, without its filters."""
 
     def __init__(self, clause: Clause, background: TripleIndex) -> None:
-        self._triples = _in_order(clause.triples)
+        self._triples = [_terms(triple) for triple in _in_order(clause.triples)]
+        self._names = sorted(clause.variables)
         self._background = background
 
     def solutions(self, event: Instance) -> list[Solution]:
         """How the clause is found at an event; the same as `ir/pattern_semantics.py` says."""
-        graph = TripleIndex(event.triples)
-        found: list[Binding] = [{}]
-        for number, triple in enumerate(self._triples):
-            anchors = event.individuals if number == 0 else None
-            found = [more for one in found for more in self._extended(one, triple, graph, anchors)]
-        return list(dict.fromkeys(tuple(sorted(one.items())) for one in found))
+        anchors = event.individuals if event.events else (event.individual,)
+        found = [more for anchor in anchors for more in self._extended({}, self._triples[0], event, anchor)]
+        for triple in self._triples[1:]:
+            found = [more for one in found for more in self._extended(one, triple, event)]
+        names = self._names
+        solved = [tuple([(name, one[name]) for name in names]) for one in found]
+        return solved if len(solved) < 2 else list(dict.fromkeys(solved))
 
     def _extended(
-        self, binding: Binding, triple: Triple, graph: TripleIndex, anchors: frozenset[str] | None
+        self, binding: Binding, written: TripleTerms, event: Instance, anchor: str | None = None
     ) -> Iterator[Binding]:
-        written = (triple.subject, triple.predicate, triple.object)
-        wanted = [binding.get(term[1:]) if term[0] == "?" else term for term in written]
-        subjects = [wanted[0]] if anchors is None else [one for one in anchors if wanted[0] in (None, one)]
-        for subject in subjects:
-            asked = (subject, wanted[1], wanted[2])
-            for terms in dict.fromkeys([*graph.matching(asked), *self._background.matching(asked)]):
-                found = dict(binding)
-                if all(
-                    term[0] != "?" or found.setdefault(term[1:], one) == one
-                    for term, one in zip(written, terms, strict=True)
-                ):
-                    yield found
+        """A binding with what a triple binds; with an anchor, one that begins there."""
+        subject, predicate, thing = [binding.get(term[1:]) if term[0] == "?" else term for term in written]
+        if anchor is not None:
+            if subject not in (None, anchor):
+                return
+            subject = anchor
+        found = matching(event.triples, subject, predicate, thing)
+        known = self._background.matching(subject, predicate, thing)
+        for terms in dict.fromkeys([*found, *known]) if known else found:
+            more = dict(binding)
+            for term, one in zip(written, terms, strict=True):
+                if term[0] == "?" and more.setdefault(term[1:], one) != one:
+                    break
+            else:
+                yield more
 
 
 def _in_order(triples: tuple[Triple, ...]) -> list[Triple]:
