@@ -129,6 +129,7 @@ CATALOGUE: Final = {
     "E808": "filter cannot be read",
     "W809": "pattern is matched once only",
     "W810": "events are kept for ever",
+    "W811": "what follows from the ontology is not looked up",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

@@ -31,7 +31,7 @@ NAMED EVENT :Cooling {
 }
 NAMED EVENT :Stays {
   MATCH EVERY :Cooling SEQ NOT :Hot WITHIN (20 s)
-  IF { EVENT :Cooling { ?x a :Reading } EVENT :Hot { ?h :in :room1 } }
+  IF { EVENT :Cooling { ?x :in :room1 } EVENT :Hot { ?h :in :room1 } }
 }
 """
 READINGS = ((1, 20.0), (3, 5.0), (5, 14.0), (8, 30.0), (9, 2.0))
@@ -128,6 +128,19 @@ def test_check() -> None:
     result = invoke("check", "rules.tw", "site.ofn", "--format", "json")
     found = [(one["code"], one["file"], one["line"]) for one in json.loads(result.stdout)]
     assert (result.exit_code, found) == (1, [("E702", "rules.tw", 3), ("E801", "rules.tw", 6), ("E805", "rules.tw", 8)])
+
+
+def test_what_may_follow_and_is_not_looked_up_is_a_warning() -> None:
+    assert invoke("check", "rules.tw", "site.ofn").stdout == "no problems found (4 events)\n"
+    Path("site.ofn").write_text(SITE.replace("DisjointClasses", "TransitiveObjectProperty(:in) DisjointClasses"))
+    Path("rules.tw").write_text(RULES.replace("?x :in :room1", "?x a :HotReading"))
+    found = json.loads(invoke("check", "rules.tw", "site.ofn", "--format", "json").stdout)
+    assert [(one["code"], one["line"], one["column"]) for one in found] == [
+        ("W811", 7, 25),
+        ("W811", 8, 25),
+        ("W811", 12, 30),
+        ("W811", 12, 66),
+    ]
 
 
 def test_a_run_with_a_checkpoint_gives_the_same() -> None:

@@ -15,7 +15,6 @@ from thalweg.languages.cascade.event_definitions import ClassText, NamedEvent, S
 from thalweg.languages.cascade.read_pattern import MATCH, PatternReader
 from thalweg.languages.cascade.token_reader import TokenReader, shown
 from thalweg.languages.rspql.lexer import Edit, Edited, Token
-from thalweg.languages.rspql.read_query import read_query
 
 _EVENT: Final = (
     "write `NAMED EVENT :High AS :HighTraffic` or `NAMED EVENT :Jam { MATCH EVERY :A SEQ :B WITHIN (10 m) }`"
@@ -158,6 +157,9 @@ class _Reading:
         self._check_selection(start.start, end)
 
     def _check_selection(self, start: int, end: int) -> None:
+        # What reads queries is an optional package.
+        from thalweg.languages.rspql.read_query import read_query
+
         written = self.text.source.text
         kept = [*self._prologue, Edit(start, end, "")]
         edits, place = [Edit(start, start, "SELECT * ")], 0

@@ -57,7 +57,8 @@ def _triples(text: TokenReader) -> list[Triple]:
         if text.now.text in ("/", "|", "*", "+", "^", "?"):
             text.fail(f"`{text.now.text}` makes a path, and restrictions have triples only", _TRIPLES)
         while True:
-            found.append(Triple(subject, predicate, _term(text, "an object"), text.span(start)))
+            thing = _term(text, "an object")
+            found.append(Triple(subject, predicate, thing, text.span(start, text.tokens[text.at - 1])))
             if not text.takes(","):
                 break
         more = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.ir.nodes import Program
+from thalweg.languages.cascade.check_entailed import overlooked
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked
 from thalweg.parts.abstraction import Abstraction
@@ -101,4 +102,6 @@ def cascade_part(
         for name in sorted(names or ())
         if name not in known
     ]
+    if abstraction is not None:
+        found += overlooked(program, abstraction.triples)
     return EventCascade(program, abstraction, frozenset(names) if names else program.top), found

@@ -208,8 +208,8 @@ def _united(left: Values, right: Values) -> Values:
     return tuple([other if one is None else one for one, other in zip(left, right, strict=True)])
 
 
-class Follows:
-    """One operand after another; with `marks`, every match begins with the least event of the left one."""
+class _Join:
+    """Two operands, and the candidates of the left one that may still be joined."""
 
     kept: tuple[Kept, ...]
     certain: frozenset[str]
@@ -219,14 +219,18 @@ class Follows:
         self._left, self._right, self._marks = left, right, marks
         self._meeting = meeting = Meeting(left, right, shared)
         self.certain, self.possible = meeting.certain, meeting.possible
-        self._kept = Kept(meeting.key)
-        self.kept = (*left.kept, *right.kept, self._kept)
+        self._lefts = Kept(meeting.key)
+        self.kept = (*left.kept, *right.kept, self._lefts)
+
+
+class Follows(_Join):
+    """One operand after another; with `marks`, every match begins with the least event of the left one."""
 
     def new(self, arriving: Arriving, floor: int) -> list[Partial]:
         """The candidates that end now and began at `floor` or later."""
         lefts = self._left.new(arriving, floor)
         found = []
-        kept, key, agree = self._kept, self._meeting.key, self._meeting.agree
+        kept, key, agree = self._lefts, self._meeting.key, self._meeting.agree
         for right in self._right.new(arriving, floor):
             values, start = right.values, right.start
             for left in kept.needed(key(values), floor):
@@ -243,19 +247,13 @@ class Follows:
         return found
 
 
-class Beside:
+class Beside(_Join):
     """Two operands in any order; with `marks`, nothing is found that begins with an event which is settled."""
 
-    kept: tuple[Kept, ...]
-    certain: frozenset[str]
-    possible: frozenset[str]
-
     def __init__(self, left: "Node", right: "Node", shared: Shared, marks: bool = False) -> None:
-        self._left, self._right, self._marks = left, right, marks
-        self._meeting = meeting = Meeting(left, right, shared)
-        self.certain, self.possible = meeting.certain, meeting.possible
-        self._lefts, self._rights = Kept(meeting.key), Kept(meeting.key)
-        self.kept = (*left.kept, *right.kept, self._lefts, self._rights)
+        super().__init__(left, right, shared, marks)
+        self._rights = Kept(self._meeting.key)
+        self.kept = (*self.kept, self._rights)
 
     def new(self, arriving: Arriving, floor: int) -> list[Partial]:
         """The candidates that end now and began at `floor` or later."""
