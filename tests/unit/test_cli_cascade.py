@@ -138,8 +138,8 @@ def test_what_may_follow_and_is_not_looked_up_is_a_warning() -> None:
     assert [(one["code"], one["line"], one["column"]) for one in found] == [
         ("W811", 7, 25),
         ("W811", 8, 25),
-        ("W811", 12, 30),
-        ("W811", 12, 66),
+        ("W811", 12, 28),
+        ("W811", 12, 60),
     ]
 
 
