@@ -30,11 +30,17 @@ class _Layer:
             tick, {name: self._pairs(name, events[name]) for name in self.uses if name in events}
         )
 
-    def _pairs(self, name: str, events: Iterable[Instance]) -> list[Pair]:
+    def _pairs(self, name: str, events: list[Instance]) -> list[Pair]:
         restriction = self.restrictions.get(name)
-        if restriction is None:
-            return [(event, ()) for event in events]
-        return [(event, solution) for event in events for solution in restriction.solutions(event)]
+        pairs: list[Pair] = []
+        for event in events:
+            pairs += [(event, ())] if restriction is None else [(event, one) for one in restriction.solutions(event)]
+        return pairs if _are_different(events) else list(dict.fromkeys(pairs))
+
+
+def _are_different(events: list[Instance]) -> bool:
+    """Whether no two events of a name are the same: graphs without a name may be about one individual."""
+    return bool(events[0].events) or len({(one.individual, one.graph) for one in events}) == len(events)
 
 
 class EventLayers:
@@ -58,7 +64,7 @@ class EventLayers:
         return min((due for layer in self._layers if (due := layer.matcher.due) is not None), default=None)
 
     def _tick(self, tick: int, events: Mapping[str, list[Instance]]) -> list[Found]:
-        known = {name: list(dict.fromkeys(some)) for name, some in events.items()}
+        known = dict(events)
         found: list[Found] = []
         for layer in self._layers:
             same: dict[object, Instance] = {}
