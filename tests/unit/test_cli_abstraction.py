@@ -201,6 +201,7 @@ def test_explain_shows_the_axioms_that_can_matter() -> None:
     data = json.loads(CliRunner().invoke(app, [*given, "--format", "json"]).stdout)
     assert "SubClassOf(<http://ex.org/MainRoad> <http://ex.org/Road>)" in data["axioms"]
     assert "<http://ex.org/Place>" not in data["reads"]
+    assert all(name.startswith("<http://ex.org/") for name in data["reads"]), "names of its own are not read"
     assert CliRunner().invoke(app, [*given, "--format", "svg"]).stdout.startswith("<svg")
 
 
