@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
+import pyoxigraph
 import pytest
 
 from random_knowledge import CLASSES, KINDS, Case, random_case
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
-from thalweg.languages.owl.dl.selection import derive_selection
+from thalweg.languages.owl.dl.selection import derive_selection, rspql
+from thalweg.model.rdf import as_ntriples
 from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
 from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit
@@ -143,6 +145,22 @@ def test_a_literal_of_one_cell_is_like_another() -> None:
     assert low == high
 
 
+def stored(facts: Facts) -> pyoxigraph.Store:
+    lines = [f"{one} a {of} ." for of, one in facts.classes]
+    lines += [f"{one} {name} {as_ntriples(other)} ." for name, one, other in (*facts.edges, *facts.literals)]
+    store = pyoxigraph.Store()
+    store.load("\n".join(lines).encode(), pyoxigraph.RdfFormat.TURTLE)
+    return store
+
+
+def test_one_of_two_equal_values_is_not_dropped() -> None:
+    equal = ax.FunctionalObjectProperty("<http://a/r>"), ax.SubClassOf("<http://a/B>", "<http://a/A>")
+    program = compile_abstraction("one", Ontology(equal), [("<http://a/A>", "<http://a/A>")])
+    values = tuple(("<http://a/r>", "<http://a/x>", f"<http://a/{value}>") for value in "yz")
+    assert derive_selection(program).keeps(Facts((("<http://a/B>", "<http://a/y>"),), values), "<http://a/z>")
+    assert "{ ?v0 <http://a/r> ?x }" in rspql(derive_selection(program))
+
+
 def test_the_derived_selection_drops_no_event_that_has_a_class() -> None:
     dropped = kept = 0
     for kind in KINDS:
@@ -152,13 +170,16 @@ def test_the_derived_selection_drops_no_event_that_has_a_class() -> None:
             for name in CLASSES[:3]:
                 program = compile_abstraction("one", ontology, [(name, name)])
                 selection, ladder = derive_selection(program), Ladder(program)
+                query = "SELECT DISTINCT ?x WHERE" + rspql(selection).replace("WINDOW :w", "").partition("WHERE")[2]
                 for event in case.events if ladder.consistent else ():
                     facts = Facts.of(event)
+                    queried = {str(row["x"]) for row in stored(facts).query(query)}
                     found = decided(Decisions(ladder, Signatures(program)), event)[0] or {}
                     for individual, classes in found.items():
                         if individual in program.fixed:
                             continue
                         keeps = selection.keeps(facts, individual)
                         assert keeps or not classes, (kind, seed, name, individual)
+                        assert individual in queried or not keeps, (kind, seed, name, individual)
                         kept, dropped = kept + keeps, dropped + (not keeps)
     assert dropped > kept / 10

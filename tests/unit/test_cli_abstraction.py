@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from thalweg import api
 from thalweg.cli import app
+from thalweg.solvers.dl import hermit
 
 CITY = """
 Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
@@ -150,6 +151,35 @@ def test_what_has_no_meaning_is_refused(arguments: tuple[str, ...], words: str) 
     assert words in result.stderr.replace("\n", " ")
 
 
+def test_changes_is_what_is_output_anyway() -> None:
+    assert lines(run("--emit", "changes")) == lines(run())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("why", "city.ofn", ":High(:obs1)", "--at", "5"), "`why` does not explain classes of events"),
+        (("explain", "city.ofn", "--runtime", "spark"), "runs in one process"),
+    ],
+)
+def test_other_verbs_refuse_what_has_no_meaning(arguments: tuple[str, ...], words: str) -> None:
+    result = CliRunner().invoke(app, [*arguments, "--as", "abstraction", "--profile", "dl"])
+    assert (result.exit_code, words in result.stderr) == (2, True), result.output
+
+
+@pytest.mark.skipif(not hermit.is_installed(), reason="needs HermiT")
+def test_each_reason_has_its_own_count_and_way_out() -> None:
+    """HermiT refuses to count values of a property that follows from a chain."""
+    not_simple = "FunctionalObjectProperty(:feature) SubClassOf(:MainRoad :Road)"
+    Path("city.ofn").write_text(CITY.replace("SubClassOf(:MainRoad :Road)", not_simple))
+    Path("events.trig").write_text(EVENTS + ":g9 prov:generatedAtTime 9 . :g9 { :obs9 :feature :road8, :road9 }\n")
+    result = run("--classes", ":High")
+    assert lines(result)[-1] == '{"t":9,"undecided":[{"graph":"<:g9>"}]}'
+    assert "1 event is undecided, such as `:g9`: HermiT failed" in result.stderr
+    assert "choose classes that do without them" in result.stderr
+    assert "pip install" not in result.stderr
+
+
 def test_profile_and_task_need_each_other() -> None:
     result = CliRunner().invoke(app, ["run", "city.ofn", "--profile", "dl", "--stream", "events.trig"])
     assert (result.exit_code, "need each other" in result.stderr) == (2, True)
@@ -171,6 +201,7 @@ def test_explain_shows_the_axioms_that_can_matter() -> None:
     data = json.loads(CliRunner().invoke(app, [*given, "--format", "json"]).stdout)
     assert "SubClassOf(<http://ex.org/MainRoad> <http://ex.org/Road>)" in data["axioms"]
     assert "<http://ex.org/Place>" not in data["reads"]
+    assert all(name.startswith("<http://ex.org/") for name in data["reads"]), "names of its own are not read"
     assert CliRunner().invoke(app, [*given, "--format", "svg"]).stdout.startswith("<svg")
 
 

@@ -154,7 +154,7 @@ def run(
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
-        if as_ == "abstraction" and emit != "snapshot":
+        if as_ == "abstraction" and emit == "intervals":
             refuse("an event is a point of the output: `--emit` cannot be used with `--as abstraction`")
         _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)

@@ -64,6 +64,8 @@ def why(
         if not programs:
             refuse("both a program and a fact are needed")
         need_ontologies(programs, as_)
+        if as_ == "abstraction":
+            refuse("`why` does not explain classes of events: see `thalweg explain` for the axioms that can matter")
         with usage():
             ontology = api.OntologyOptions(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
             timing, ontology = api.default_timing(programs, streams, api.Timing(tick, from_, at, delay), ontology)

@@ -10,7 +10,9 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.languages.owl.dl.selection import derive_selection, rspql
 from thalweg.languages.owl.kinds import is_reserved
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.model.rdf import OWN
 from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import OWL
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class ExplainedAbstraction:
             "reasoner_only": sorted(set(form.unsupported)),
             "cuts_background": program.cuts,
             "background": len(facts.classes) + len(facts.edges) + len(facts.literals),
-            "reads": sorted({*form.classes, *form.roles, *form.data}),
+            "reads": sorted(filter(_comes, {*form.classes, *form.roles, *form.data})),
         }
 
     def as_rspql(self) -> str:
@@ -90,3 +92,8 @@ class ExplainedAbstraction:
                 elif not is_literal(name) and not is_reserved(name):
                     drawing.arrow(drawing.thing(name, "stream", name, 0), f"axiom {number}")
         return drawing.svg()
+
+
+def _comes(name: str) -> bool:
+    """Whether events can have a name: not one of OWL's, and none that only the rules have."""
+    return name[0] == "<" and not name.startswith((OWN, f"<{OWL}"))

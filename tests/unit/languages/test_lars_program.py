@@ -348,6 +348,7 @@ def test_a_forgotten_dot_costs_neither_statement() -> None:
         ("a :- p(X + 1), q(X) in [0 # by X].", "E206"),
         ("a :- p(X), f(X) > 3.", "E213"),
         ("a :- p(X), round(X, 1, 2) > 3.", "E213"),
+        ("a :- p(X), mod(X) > 3.", "E213"),
         ("a :- contains(X, Y) in [3].", "E213"),
         ("a :- not contains(X).", "E213"),
         ("a :- p(X), 3 < quantile(1.5){V : q(V)}.", "E213"),

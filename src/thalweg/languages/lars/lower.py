@@ -319,14 +319,15 @@ class _RuleLowering:
         if name == "mod" and len(values) == 2:
             return Operation("mod", values[0], values[1], span)
         function = FUNCTIONS.get(str(name))
-        if function is None:
+        if function is None and name != "mod":
             known = ", ".join(["mod", *FUNCTIONS])
             bad = ReadingError("E213", f"`{name}` is not a function", f"the functions are {known}")
             self.text.report(bad, self.text.span(name))
             return Constant("0", span)
-        if not function.least <= len(values) <= function.most:
+        if function is None or not function.least <= len(values) <= function.most:
             way_out = "the reference page of the rule language lists the functions and their arguments"
-            self.text.report(ReadingError("E213", f"`{name}` takes {_how_many(function)}", way_out), span)
+            takes = "2 arguments" if function is None else _how_many(function)
+            self.text.report(ReadingError("E213", f"`{name}` takes {takes}", way_out), span)
             return Constant("0", span)
         return Call(str(name), values, span)
 

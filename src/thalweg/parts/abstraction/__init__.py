@@ -65,13 +65,19 @@ class Abstraction:
         return ladder, check_background(ladder)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        message = "`--as abstraction` runs in one process: leave `--runtime spark` out"
-        raise Rejected([Diagnostic("E403", message)])
+        raise _in_one_process()
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
         from thalweg.explain.event_classes import ExplainedAbstraction
 
+        if partitions is not None:
+            raise _in_one_process()
         return ExplainedAbstraction(self.program)
+
+
+def _in_one_process() -> Rejected:
+    message = "`--as abstraction` runs in one process: leave `--runtime spark` out"
+    return Rejected([Diagnostic("E403", message)])
 
 
 class AbstractionReport:

@@ -16,7 +16,7 @@ from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.literals import parts
-from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
+from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder, way_out
 from thalweg.parts.abstraction.signatures import Decisions, Signatures
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, EventAnswers, RejectedEvents
@@ -50,7 +50,8 @@ class Classifier:
         self._signatures = Signatures(ladder.program, self.dictionary.spell, self._datatypes.look)
         self.decisions = Decisions(ladder, self._signatures)
         self.counts: Counter[str] = Counter()
-        self.reasons: dict[str, str] = {}
+        self.examples: dict[str, str] = {}
+        self.reasons: Counter[str] = Counter()
         self._labels = {place: one.label for place, one in enumerate(ladder.program.asked) if place not in hidden}
 
     def advance(self, to: int, batches: Sequence[Batch]) -> list[EventAnswers]:
@@ -87,7 +88,8 @@ class Classifier:
             return ClassifiedEvent(graph, facts, INCONSISTENT)
         if decision.by == UNDECIDED:
             self.counts[UNDECIDED] += 1
-            self.reasons.setdefault(decision.reason, graph)
+            self.examples.setdefault(decision.reason, graph)
+            self.reasons[decision.reason] += 1
             return ClassifiedEvent(graph, facts, UNDECIDED)
         spell, labels = self.dictionary.spell, self._labels
         classes = [
@@ -123,11 +125,11 @@ class Classifier:
 
     def summary(self) -> Iterator[Diagnostic]:
         """The events that were not decided, one warning for each reason."""
-        for reason, graph in self.reasons.items():
-            events = self.counts[UNDECIDED]
+        for reason, events in self.reasons.items():
+            graph = self.examples[reason]
             example = f", such as `{graph}`" if graph else ""
             message = f"{events} event{'s are' if events > 1 else ' is'} undecided{example}: {reason}"
-            yield Diagnostic("W703", message, help="`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT")
+            yield Diagnostic("W703", message, help=way_out(reason))
 
     def account(self) -> dict[str, object]:
         """What was done, for the report."""

@@ -10,7 +10,7 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Fac
 from thalweg.languages.owl.dl.clausify import clausify
 from thalweg.languages.owl.dl.data_ranges import Ranges
 from thalweg.languages.owl.expressions import THING
-from thalweg.parts.abstraction.ladder import UNDECIDED, EventFacts, Ladder, fill
+from thalweg.parts.abstraction.ladder import UNDECIDED, EventFacts, Ladder, fill, way_out
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.least_model import Model, Rules
 
@@ -25,7 +25,7 @@ def check_background(ladder: Ladder) -> list[Diagnostic]:
     consistent, about = is_consistent(ladder)
     if consistent is None:
         message = f"{program.name}: whether the background contradicts the ontology is undecided: {about}"
-        return [Diagnostic("W703", message, help="`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT")]
+        return [Diagnostic("W703", message, help=way_out(about))]
     if not consistent:
         by_rules = not _model_of(program).close()
         asks = ladder.reasoner != "none" and hermit.is_installed()

@@ -60,6 +60,17 @@ class Decision:
     reason: str = ""
 
 
+def way_out(reason: str) -> str:
+    """What can be done where an event is undecided for a reason.
+
+    >>> way_out("HermiT failed: it has run out of time")
+    'change the axioms that HermiT fails at, or choose classes that do without them by `--classes`'
+    """
+    if reason.startswith("HermiT"):
+        return "change the axioms that HermiT fails at, or choose classes that do without them by `--classes`"
+    return "`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT"
+
+
 @dataclass(slots=True)
 class Ladder:
     """A program with its background closed, ready for events; `reasoner` is `auto`, `hermit` or `none`."""

@@ -208,7 +208,7 @@ def _inhabited(definitions: Mapping[str, DataRange], schema: Iterable[Axiom]) ->
             if isinstance(part, ex.DataRanges | ex.DataOneOf | ex.DatatypeRestriction | ex.DataComplementOf):
                 ranges.number(part)
     samples = ranges.samples()
-    return lambda found: found == LITERAL or any(map(ranges.test(found), samples))
+    return lambda found: found == LITERAL or (not ranges.unreadable and any(map(ranges.test(found), samples)))
 
 
 def _is_name(found: object) -> bool:

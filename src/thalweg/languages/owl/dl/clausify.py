@@ -59,6 +59,7 @@ def clausify(axioms: Iterable[Axiom], ranges: Ranges, classes: Iterable[str] = (
         made.add(axiom)
     made.form.ranges = ranges.tests
     made.form.samples = ranges.samples()
+    made.form.unsupported += ranges.unreadable
     return made.form
 
 

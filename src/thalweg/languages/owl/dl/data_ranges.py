@@ -30,6 +30,11 @@ Test = Callable[[Value], bool]
 NUMBERS: Final = ("decimal", "double", "float")
 _FLOATING: Final = (f"<{XSD}double>", f"<{XSD}float>")
 _WORD: Final = re.compile(r"[#/]([A-Za-z]+)>\Z")
+# The patterns that mean the same to XML Schema and to Python: no classes of Unicode, anchors, groups with a mark.
+_ESCAPED: Final = r"\\[\\.?*+(){}|\[\]^\-nrtdD]"
+_CHOICE: Final = rf"\[\^?(?:[^\\\[\]^\-]|{_ESCAPED}|\w-\w)+\]"
+_PIECE: Final = rf"(?:[^\\^$\[\](){{}}|?*+]|{_ESCAPED}|{_CHOICE})(?:[?*+]|{{[0-9]+(?:,[0-9]*)?}})?"
+_SHARED: Final = re.compile(rf"(?:{_PIECE}|\||\((?!\?)|\)(?:[?*+]|{{[0-9]+(?:,[0-9]*)?}})?)*")
 # Two moments of which one has no time zone can be told apart only if they are further from each other than this.
 _UNSURE: Final = timedelta(hours=14)
 _USUAL: Final = {
@@ -74,12 +79,16 @@ def coerced(node: Any) -> Any:
 
 @dataclass(slots=True)
 class Ranges:
-    """The data ranges of an ontology as tests, each once; `definitions` are datatypes with a name of their own."""
+    """The data ranges of an ontology as tests, each once; `definitions` are datatypes with a name of their own.
+
+    `unreadable` are patterns that Python reads otherwise than XML Schema, or not at all: their tests say nothing.
+    """
 
     definitions: Mapping[str, DataRange] = field(default_factory=dict)
     tests: list[Test] = field(default_factory=list)
     literals: list[Value] = field(default_factory=list)
     known: dict[DataRange, int] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
 
     def number(self, found: DataRange) -> int:
         """The number of a range's test."""
@@ -154,11 +163,21 @@ class Ranges:
         if word in _LENGTHS:
             return lambda known: _LENGTHS[word](_length(known), int(limit.text))
         if word == "pattern":
-            compiled = re.compile(limit.text)
+            compiled = _compiled(limit.text)
+            if compiled is None:
+                self.unreadable.append(f"the pattern {limit.text}")
+                return lambda known: False
             return lambda known: compiled.fullmatch(_text(known)) is not None
         if facet == f"<{RDF}langRange>":
             return lambda known: known.kind == "text" and _in_language(known.text.rpartition("@")[2], limit.text)
         return lambda known: False
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern) if _SHARED.fullmatch(pattern) else None
+    except re.error:
+        return None
 
 
 _ORDERS: Final[dict[str, Callable[[float], bool]]] = {
@@ -186,6 +205,8 @@ def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str],
     >>> low == high, high == higher
     (False, True)
     """
+    if ranges.unreadable:
+        return value
     tests, literals = tuple(ranges.tests), frozenset((*ranges.literals, *known_values))
     borders = {kind: _borders(kind, ranges.literals) for kind in NUMBERS}
     regions: dict[object, object] = {}

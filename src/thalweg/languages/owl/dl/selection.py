@@ -18,6 +18,8 @@ from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.languages.owl.expressions import LITERAL, DataRange
+from thalweg.model.rdf import as_ntriples
+from thalweg.model.vocabulary import SAME_AS
 from thalweg.solvers.dl.normal_form import EVERYTHING, Test
 
 _MOST: Final = 64
@@ -26,9 +28,9 @@ _STEPS: Final = 2_000
 
 
 class Condition(NamedTuple):
-    """What an event must say of an individual: a class, an edge from or to it, a literal in a range; or two edges.
+    """What an event must say of an individual: a class, an edge from or to it, or a literal in a range.
 
-    `kind` is `class`, `edge`, `inverse`, `literal`, `edges` or `inverses`.
+    `kind` is `class`, `edge`, `inverse` or `literal`.
     """
 
     kind: str
@@ -67,11 +69,8 @@ class Selection:
         if kind == "literal":
             values = (value(found) for of, one, found in facts.literals if (of, one) == (name, individual))
             return any(map(self.tests[range], values)) if range is not None else any(True for _ in values)
-        ends = (edge[1:] if kind.startswith("edge") else edge[:0:-1] for edge in facts.edges if edge[0] == name)
-        if kind in ("edge", "inverse"):
-            return any(one == individual for one, _ in ends)
-        # Two that may be equal may be anywhere in the event, or one of them in the background.
-        return any(True for _ in ends)
+        end = 1 if kind == "edge" else 2
+        return any((edge[0], edge[end]) == (name, individual) for edge in facts.edges)
 
 
 def derive_selection(program: AbstractionProgram) -> Selection:
@@ -83,7 +82,7 @@ def derive_selection(program: AbstractionProgram) -> Selection:
     >>> both = ObjectIntersectionOf(("<B>", ObjectSomeValuesFrom("<r>", "<C>")))
     >>> program = compile_abstraction("x", ax.Ontology((ax.SubClassOf(both, "<A>"),)), [("<A>", "<A>")])
     >>> sorted([sorted(condition[:2] for condition in one) for one in derive_selection(program).alternatives])
-    [[('class', '<A>')], [('class', '<B>'), ('edge', '<r>')]]
+    [[('class', '<A>')], [('class', '<B>'), ('edge', '<r>')], [('edge', '<...sameAs>')], [('inverse', '<...sameAs>')]]
     """
     unfolding = _Unfolding(program)
     return Selection(unfolding.selection(), unfolding.tests)
@@ -107,12 +106,11 @@ class _Unfolding:
         if form.unsupported or form.one_of or self.program.same:
             return _ALWAYS
         found = [self.of_class(form.classes[one.name], frozenset()) for one in self.program.asked]
-        # Where values are counted, two individuals may be equal, and one of them have the classes of the other.
-        counted = {start for most in form.at_most for start in self.starts(most.role)}
-        found += [frozenset({frozenset({self.edge(role, "s")})}) for role in counted if role >> 1 << 1 in self.roles]
-        if any(role >> 1 << 1 not in self.roles for role in counted) or (form.at_most and form.nominals):
-            return _ALWAYS
-        return _either(found)
+        # One of two equal individuals has the classes of the other: those that are said to be equal, and values that
+        # are counted.
+        found += [frozenset({frozenset({Condition(kind, SAME_AS)})}) for kind in ("edge", "inverse")]
+        found += [self.of_edge(most.role ^ 1, frozenset()) for most in form.at_most]
+        return _ALWAYS if form.at_most and form.nominals else _either(found)
 
     def of_class(self, of: int, above: frozenset[int]) -> Alternatives:
         """How an individual can get into a class; it need not be in one of those `above` for that."""
@@ -167,8 +165,8 @@ class _Unfolding:
             pairs += [(first, made), (second ^ 1, made ^ 1)]
         return _closure(role, pairs)
 
-    def edge(self, role: int, plural: str = "") -> Condition:
-        return Condition(("inverse" if role & 1 else "edge") + plural, self.roles[role >> 1 << 1])
+    def edge(self, role: int) -> Condition:
+        return Condition("inverse" if role & 1 else "edge", self.roles[role >> 1 << 1])
 
 
 def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
@@ -225,7 +223,7 @@ def _branch(conditions: list[Condition]) -> str:
         match kind:
             case "class":
                 triples.append(f"?x a {name}")
-            case "inverse" | "inverses":
+            case "inverse":
                 triples.append(f"{thing} {name} ?x")
             case _:
                 triples.append(f"?x {name} {thing}")
@@ -242,9 +240,9 @@ def _filters(thing: str, range: DataRange) -> Iterator[str]:
             for facet, text in facets:
                 sign = _SIGNS.get(facet.rpartition("#")[2].rstrip(">"))
                 if sign:
-                    yield f"{thing} {sign} {text}"
+                    yield f"{thing} {sign} {as_ntriples(text)}"
         case ex.DataOneOf(literals):
-            yield f"{thing} IN ({', '.join(literals)})"
+            yield f"{thing} IN ({', '.join(map(as_ntriples, literals))})"
         case str() if range != LITERAL and range.endswith(("#double>", "#float>", "#boolean>", "#dateTime>")):
             yield f"datatype({thing}) = {range}"
 
