@@ -1,7 +1,7 @@
 """A query, from text: `clauses` takes out what SPARQL does not have, and the rest is read here.
 
-pyoxigraph says whether it is SPARQL, and rdflib what it consists of. All that is wrong with clauses is found at once, and
-of the rest the first mistake.
+pyoxigraph says whether it is SPARQL, and rdflib what it consists of. All that is wrong with clauses is found at once,
+and of the rest the first mistake.
 """
 
 from collections.abc import Callable, Iterator

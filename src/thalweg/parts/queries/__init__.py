@@ -95,8 +95,8 @@ class ContinuousQuery:
 
         if context.settings.memory is not None:
             raise _refused("memory")
-        streams = StreamsRead(self.query, context.streams, context.names_streams)
-        streams.check()
+        streams = StreamsRead(self.query, context.streams)
+        streams.check(context.names_streams)
         evaluator = choose_evaluator(self.query, self.background, dictionary, context.report, context.explains)
         return Continuous(self.query, evaluator, streams, context.settings.first, context.report), streams
 
