@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -270,7 +271,7 @@ def _context(
     listen: "Listener",
     transports: "Sequence[Transport]",
 ) -> Context:
-    names, may_name = tuple(one.stream for one in transports), _may_name_streams(transports)
+    names, may_name = tuple(one.stream for one in transports), partial(_may_name_streams, transports)
     return Context(settings, timing.clock, report, interrupt, listen, streams=names, names_streams=may_name)
 
 
@@ -278,7 +279,7 @@ def _may_name_streams(transports: "Sequence[Transport]") -> bool:
     """Whether what comes may be of a stream with another name than that of what brings it."""
     from thalweg.connectors.readers import names_streams
 
-    return not transports or any(names_streams(one.name) for one in transports)
+    return not transports or any(one.live or names_streams(one.name) for one in transports)
 
 
 def _items(on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: Interrupt) -> "Items":

@@ -27,7 +27,7 @@ def at_work(way: str, query: Path, background: Path) -> Continuous:
     """
     part = api.load_part([query], background=background, report=lambda found: None)
     assert isinstance(part, ContinuousQuery)
-    streams = StreamsRead(part.query, (), open_=True)
+    streams = StreamsRead(part.query, ())
     return Continuous(part.query, _evaluator(way, part), streams, first=0)
 
 

@@ -3,11 +3,12 @@
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Final, Protocol
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.documents import JsonLdReader, TrigReader
+from thalweg.connectors.files import FILE_BLOCK, open_for_reading
 from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.connectors.lines import LineReader, State
 from thalweg.connectors.nquads import QuadReader, is_quad
@@ -37,6 +38,7 @@ _BEGINNINGS: Final = {
     "facts": re.compile(r"(?:<[^<>\s]*>|(?:[\w-]*:)?\w+)\s*(?:\(|at\s)|[%/]"),
     "trig": re.compile(r"\[|@base\b|(?:PREFIX|BASE|GRAPH)\s|(?:<[^<>\s]*>|_:\S+)\s*\{", re.IGNORECASE),
 }
+_NAMES_STREAM: Final = b'"stream"'
 _STATEMENT: Final = re.compile(r"[\w-]*:|<")
 
 
@@ -75,12 +77,22 @@ def format_of(name: str) -> str | None:
 
 
 def names_streams(name: str) -> bool:
-    """Whether what comes from a stream may say that it is of another one.
+    """Whether what is recorded may say that it is of another stream; JSON Lines are looked through for the key.
 
-    >>> names_streams("readings.jsonl"), names_streams("readings.nq")
-    (True, False)
+    >>> names_streams("readings.nq")
+    False
     """
-    return format_of(name) in (None, "json")
+    if format_of(name) != "json":
+        return format_of(name) is None
+    file, rest = open_for_reading(Path(name)), b""
+    try:
+        while block := file.read(FILE_BLOCK):
+            if _NAMES_STREAM in rest + block:
+                return True
+            rest = block[-len(_NAMES_STREAM) :]
+        return False
+    finally:
+        file.close()
 
 
 def scope_of(name: str, stream: str | None) -> str:

@@ -45,7 +45,8 @@ class Explained(Protocol):
 class ExplainedMember:
     """A part that is more than rules: its kind in words, what it reads and outputs, and what it does.
 
-    It reads predicates, or `streams`; others hear it as the stream called `name`.
+    It reads predicates, or `streams`; others hear it as the stream called `name`. What it answers besides predicates is
+    said in words.
     """
 
     kind: str
@@ -55,13 +56,14 @@ class ExplainedMember:
     statements: tuple[Statement, ...]
     explanation: Explained
     streams: tuple[str, ...] = ()
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of a plan: what it reads, and from which part (0 is the streams and the background); what it outputs.
 
-    What it `hears` are whole streams.
+    What it `hears` are whole streams; what it answers besides predicates is said in words.
     """
 
     kind: str
@@ -70,6 +72,7 @@ class Part:
     statements: tuple[Statement, ...]
     explanation: Explained
     hears: tuple[tuple[str, int], ...] = ()
+    answers: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class ExplainedParts:
         return {
             "kind": part.kind,
             "reads": [{"predicate": name, "from": source} for name, source in part.reads],
-            "hears": [{"stream": name, "from": source} for name, source in part.hears],
+            "streams": [{"stream": name, "from": source} for name, source in part.hears],
             "outputs": list(part.outputs),
             "plan": part.explanation.as_data(),
         }
@@ -120,8 +123,9 @@ class ExplainedParts:
             yield f"{number}  {part.kind}"
             short = prefixes.shorten
             yield from (f"     reads {short(name)} from {self._source(source)}" for name, source in part.reads)
-            yield from (f"     hears the stream {name} from {self._source(source)}" for name, source in part.hears)
-            yield f"     outputs {short(', '.join(part.outputs)) or 'nothing'}"
+            for name, source in part.hears:
+                yield f"     reads the stream {name}" + (f" from part {source}" if source else "")
+            yield f"     outputs {short(', '.join(part.outputs)) or part.answers or 'nothing'}"
         for number, part in enumerate(self.parts, 1):
             yield ""
             yield f"part {number}: {part.kind}"
@@ -158,6 +162,7 @@ def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[Explain
             member.statements,
             member.explanation,
             tuple(sorted(hears)),
+            member.answers,
         )
     past = {_written(link.name): link.source + 1 for link in place.delayed}
     imports = place.program.interface.imports | {(name, False) for name in past}
@@ -201,6 +206,21 @@ class _Parts(Drawing):
         for band, part in enumerate(plan.parts, 1):
             for number, statement in enumerate(part.statements, 1):
                 self.statement(band, number, statement, dict(part.reads))
+            if part.hears:
+                self.whole(band, part, plan.parts)
+
+    def whole(self, band: int, part: Part, parts: Sequence[Part]) -> None:
+        """A part that reads streams, as one box; the first line of its explanation says what it is."""
+        name = f"part {band}"
+        self.rule(name, part.kind, part.explanation.as_text().partition("\n")[0], band)
+        for stream, source in part.hears:
+            heard = parts[source - 1].outputs if source else ()
+            for one in heard:
+                self.arrow(self.thing(f"{source} {one}", "derived", one, source), name)
+            if not heard:
+                self.arrow(self.thing(f"stream {stream}", "stream", stream, source), name)
+        for one in part.outputs or ((part.answers,) if part.answers else ()):
+            self.arrow(name, self.thing(f"{band} {one}", "derived", one, band))
 
     def statement(self, band: int, number: int, one: Statement, outside: Mapping[Predicate, int]) -> None:
         name = f"rule {number} in {band}"

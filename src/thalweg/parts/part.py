@@ -33,7 +33,8 @@ class Context:
     """The run that a part is evaluated in; `listen` is called with each window's answer and what it took.
 
     `saves`: the state of the part will be saved on the way. `streams` are the names of those that the run was given;
-    `names_streams`, these may bring others under names of their own. It `explains`, if it will be asked why.
+    `names_streams` finds out whether these may bring others under names of their own. It `explains`, if it will be
+    asked why.
     """
 
     settings: "Settings"
@@ -43,7 +44,7 @@ class Context:
     listen: Callable[[Any, Any], None] = lambda solution, answered: None
     saves: bool = False
     streams: tuple[str, ...] = ()
-    names_streams: bool = True
+    names_streams: Callable[[], bool] = lambda: True
     explains: bool = False
 
 

@@ -41,7 +41,6 @@ class PlanJob(Job):
     clock: Clock = field(default_factory=Clock)
     emit: str = "changes"
     streams: tuple[str, ...] = ()
-    names_streams: bool = True
 
     @cached_property
     def plan(self) -> Partitioning:
@@ -73,8 +72,7 @@ class PlanJob(Job):
     def context(self, report: Callable[[Diagnostic], None]) -> Context:
         """The run as a worker sees it."""
         settings = replace(self.settings, emit=self.emit)
-        streams = {"streams": self.streams, "names_streams": self.names_streams}
-        return Context(settings, self.clock, report, saves=True, **streams)  # type: ignore[arg-type]
+        return Context(settings, self.clock, report, saves=True, streams=self.streams)
 
 
 J = TypeVar("J", bound=PlanJob)
@@ -92,7 +90,6 @@ def plan_job(kind: type[J], part: Part, context: Context, partitions: int, **mor
         clock=context.clock,
         emit=context.settings.emit,
         streams=context.streams,
-        names_streams=context.names_streams,
         **more,
     )
 

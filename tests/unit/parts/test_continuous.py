@@ -202,6 +202,23 @@ def test_a_stream_that_is_not_there_is_refused(tmp_path):
     assert "`east`, `north`" in error.value.diagnostics[0].help
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_lines_that_name_no_stream_are_of_their_file(tmp_path, named):
+    """Whether a stream is missing is known before the run if no line can be of another stream than its file."""
+    key = '"stream":"west",' if named else ""
+    for name in ("north", "east"):
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"t":1{" " * (1 << 20)},{key}"facts":[]}}\n')
+    program = query("ASK", "WINDOW :w { ?x :p ?n } WINDOW :v { ?x :p ?n }", *TWO)
+    files, warned = [tmp_path / "north.jsonl", tmp_path / "east.jsonl"], []
+    if named:
+        answers(program, files, warned)
+        assert "W610" in [one.code for one in warned]
+    else:
+        with pytest.raises(Rejected) as error:
+            answers(program, files)
+        assert [one.code for one in error.value.diagnostics] == ["E602"]
+
+
 def test_a_stream_that_is_named_within_a_file_and_never_comes_is_reported(tmp_path):
     (tmp_path / "all.jsonl").write_text('{"t":1,"stream":"x","facts":["p(a,1)"]}\n{"t":9,"stream":"x","facts":[]}\n')
     warned = []

@@ -69,12 +69,19 @@ def test_a_query_must_not_hear_what_rests_on_it() -> None:
     assert found.message == "the query `made` reads `<http://ex/value>/2`, which depends on its own answers"
 
 
-def test_explain_says_who_hears_whom() -> None:
+def test_explain_says_which_streams_a_query_reads() -> None:
     part = api.load_part([MADE, CHOICE, HEARD], report=lambda _: None)
     parts = part.explain().as_data()["parts"]
-    assert [(one["kind"], one["hears"]) for one in parts] == [
+    assert [(one["kind"], one["streams"]) for one in parts] == [
         ("query made", [{"stream": "in", "from": 0}]),
         ("answer sets", []),
         ("query heard", [{"stream": "choice", "from": 2}]),
     ]
     assert {"predicate": "ex_above/2", "from": 0} in parts[1]["reads"]
+    lines = {line.strip() for line in part.explain().as_text().splitlines()}
+    assert {"reads the stream in", "reads the stream choice from part 2", "outputs rows of ?x"} <= lines
+
+
+def test_queries_are_drawn_with_what_they_read_and_output() -> None:
+    drawn = api.load_part([MADE, CHOICE, HEARD], report=lambda _: None).explain().as_svg()
+    assert [text for text in ("query made", "query heard", "rows of ?x", "in") if f">{text}<" not in drawn] == []

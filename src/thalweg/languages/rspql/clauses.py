@@ -202,6 +202,10 @@ class Clauses:
         elif kind.says("QUERY"):
             span = Span(self.source, register.start, name.end)
             self.found.append(c_sparql_register(name.text if is_name(name.text) else f"<{name.text}>", span))
+            if self._takes("COMPUTED"):
+                # `EVERY 1s`, which is the slide of a window.
+                while self._peek().kind in ("word", "number") and not self._peek().says("AS", *FORMS):
+                    self._at += 1
         elif name.kind == "word":
             self.name = name.text
         else:

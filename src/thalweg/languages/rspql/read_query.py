@@ -1,12 +1,12 @@
 """A query, from text: `clauses` takes out what SPARQL does not have, and the rest is read here.
 
-pyoxigraph says whether it is SPARQL, and rdflib what it consists of. What can be found is found at once; only where the
-rest is not SPARQL does the search end with its first mistake.
+pyoxigraph says whether it is SPARQL, and rdflib what it consists of. All that is wrong with clauses is found at once,
+and of the rest the first mistake.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
-from typing import cast
+from typing import Final, cast
 
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.rspql.algebra import translate, unbound
@@ -14,6 +14,9 @@ from thalweg.languages.rspql.clauses import CLAUSE, FORMS, Clauses
 from thalweg.languages.rspql.lexer import Edit, Edited, Token
 from thalweg.languages.rspql.query import Form, Output, Query
 from thalweg.solvers.sparql import Mistake, columns, template
+
+# What is said of clauses that are not those of RSP-QL; others are edited away even where something is wrong with them.
+_LEFT_IN: Final = ("E101", "E601")
 
 
 def read_query(source: Source, tick_length: int = 1_000) -> tuple[Query | None, list[Diagnostic]]:
@@ -60,8 +63,8 @@ class _Rest:
         edited = Edited(self._clauses.text, self._clauses.edits)
         rows = columns(edited.text)
         if isinstance(rows, Mistake):
-            # What was complained about before may be why the rest is not SPARQL.
-            if not any(one.severity == "error" for one in self._clauses.found):
+            # A clause that could not be read, and was left in the text, may be why the rest is not SPARQL.
+            if not any(one.code in _LEFT_IN for one in self._clauses.found):
                 self._complain_about_sparql(rows, edited.original)
             return None
         algebra = translate(edited.text)

@@ -85,7 +85,7 @@ class ContinuousQuery:
         outputs = tuple(sorted(self.ports.mentions))
         streams = tuple(dict.fromkeys(local_name(window.stream) for window in self.query.windows))
         name = self.ports.name
-        return ExplainedMember(f"query {name}", name, (), outputs, (), self.explain(), streams)
+        return ExplainedMember(f"query {name}", name, (), outputs, (), self.explain(), streams, _answers(self.query))
 
     def _continuous(self, context: Context, dictionary: Dictionary | None = None) -> "tuple[Continuous, StreamsRead]":
         """What evaluates the query, and what it reads; beside other parts of a plan a `dictionary` is shared."""
@@ -95,8 +95,8 @@ class ContinuousQuery:
 
         if context.settings.memory is not None:
             raise _refused("memory")
-        streams = StreamsRead(self.query, context.streams, context.names_streams)
-        streams.check()
+        streams = StreamsRead(self.query, context.streams)
+        streams.check(context.names_streams)
         evaluator = choose_evaluator(self.query, self.background, dictionary, context.report, context.explains)
         return Continuous(self.query, evaluator, streams, context.settings.first, context.report), streams
 
@@ -122,6 +122,17 @@ class ContinuousQuery:
 
         found = split(self.query, self.background)
         return Spread(partitions, found.keys) if isinstance(found, Split) else Spread(partitions, reason=found)
+
+
+def _answers(query: "Query") -> str:
+    """What a query outputs, in words."""
+    match query.form:
+        case "SELECT":
+            return f"rows of {', '.join(f'?{name}' for name in query.columns)}"
+        case "CONSTRUCT":
+            return "triples"
+        case "ASK":
+            return "true or false"
 
 
 def _is_named(subject: str, predicate: str, thing: str) -> bool:

@@ -170,7 +170,7 @@ class SolutionsWorker:
         self._engine = RuleEngine(_fed_program(job.split), dictionary=self._dictionary)
         self._inbox = Inbox(job, stage, bucket, self._dictionary, _tagged)
         context = job.context(lambda found: None)
-        self._streams = StreamsRead(self._query, context.streams, context.names_streams)
+        self._streams = StreamsRead(self._query, context.streams)
         self._waiting = [WaitingFacts([each]) for _, each in job.split.routes]
         self._now: int | None = None
 
@@ -333,7 +333,7 @@ class RowsWorker(PlanWorker):
         query = self.job.query
         assert query is not None
         self._counted = CountedSolutions(query, self.job.split.lowered)
-        streams = StreamsRead(query, context.streams, context.names_streams)
+        streams = StreamsRead(query, context.streams)
         continuous = Continuous(query, self._counted, streams, context.settings.first, context.report)
         self._seen: dict[int, dict[str | None, None]] = {}
         return Evaluation(continuous, continuous, state=continuous)

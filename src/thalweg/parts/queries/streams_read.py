@@ -1,11 +1,11 @@
 """Which streams of a run a query reads.
 
 A query names a stream by an IRI, and reads the stream of the run whose name is the IRI or its local name. Where the run
-has one stream and the query one, they are each other's, whatever they are called. JSON Lines may name streams within a
-file: whether those come is known only at the end.
+has one stream and the query one, they are each other's, whatever they are called. JSON Lines may name streams line by
+line: whether those come is known only at the end.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.rspql.names import local_name, means_stream
@@ -14,27 +14,23 @@ from thalweg.model.event import Batch
 
 
 class StreamsRead:
-    """The streams that a query reads, by what the run calls them.
+    """The streams that a query reads, by what the run calls them; `given` are those that the run was given."""
 
-    `given` are the streams that the run was given; `open_` says that they may bring others under names of their own.
-    """
-
-    def __init__(self, query: Query, given: Sequence[str], open_: bool) -> None:
+    def __init__(self, query: Query, given: Sequence[str]) -> None:
         self._query = query
         self._written = tuple(dict.fromkeys(window.stream for window in query.windows))
         self._given = given
-        self._open = open_
         # What a stream is called that says nothing else, where there is no choice.
         self._sole: tuple[str | None, ...] = (None, *given) if len(self._written) == 1 and len(given) <= 1 else ()
         self._meant: dict[str | None, tuple[str, ...]] = {}
         self._came: dict[str | None, None] = {}
 
-    def check(self) -> None:
-        """Refuses a query that reads a stream which the run does not have."""
-        if self._sole or self._open or not self._given:
+    def check(self, names_streams: Callable[[], bool]) -> None:
+        """Refuses a query that reads a stream which the run does not have, and which nothing that comes can name."""
+        if self._sole or not self._given:
             return
         wrong = [self._unknown(one, self._given) for one in self._written if not self._has(one, self._given)]
-        if wrong:
+        if wrong and not names_streams():
             raise Rejected(wrong)
 
     def only(self, batches: Iterable[Batch]) -> Iterator[Batch]:
