@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
+from spark.processes import run, thalweg
 from thalweg import api
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.runtimes.spark.run import SparkTarget
 
 CSRBENCH = Path(__file__).parents[3] / "shared" / "data" / "csrbench"
 RULES = """
@@ -27,14 +26,15 @@ SELECT ?r (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON STREAM :rules [RANGE 6s, SLID
 WHERE { WINDOW :w { ?r a ?c } } GROUP BY ?r"""
 
 
-def both(part: api.Part, stream: Path, timing: api.Timing, folder: Path) -> tuple[list[str], list[str]]:
-    """The lines that a part writes in one process, and on Spark."""
-    with api.start(part, [str(stream)], timing, "changes", report=lambda _: None) as job:
-        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
-    out = folder / f"{stream.stem}.out.jsonl"
-    target = SparkTarget("local[2]")
-    api.run_on_spark(part, [str(stream)], timing, target, emit="changes", out=str(out), report=lambda _: None)
-    return alone, out.read_text().splitlines()
+def both(programs: list[Path], stream: Path, *options: str) -> tuple[list[str], list[str]]:
+    """The lines that the command writes in one process, and on Spark."""
+    found = []
+    for runtime in ("embedded", "spark"):
+        out = stream.with_name(f"{runtime}.jsonl")
+        about = ("--stream", stream, "--out", out, "--runtime", runtime, *options)
+        assert run(thalweg("run", *programs, *about), stream.with_name("said.txt")) == 0
+        found.append(out.read_text().splitlines())
+    return found[0], found[1]
 
 
 def test_a_plan_of_rules_queries_and_answer_sets(tmp_path: Path) -> None:
@@ -44,8 +44,7 @@ def test_a_plan_of_rules_queries_and_answer_sets(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     facts = (f"<http://ex/speed>(<http://ex/{random.choice('abc')}>,{random.randrange(60)})" for _ in range(60))
     (tmp_path / "readings.facts").write_text("".join(f"{fact} at {tick}.\n" for tick, fact in enumerate(facts)))
-    part = api.load_part([tmp_path / name for name in names], solving=SolveOptions(workers=0), report=lambda _: None)
-    alone, spread = both(part, tmp_path / "readings.facts", api.Timing(), tmp_path)
+    alone, spread = both([tmp_path / name for name in names], tmp_path / "readings.facts", "--emit", "changes")
     assert spread == alone
     assert len(alone) > 100
 
@@ -65,7 +64,7 @@ def test_a_query_that_is_split(tmp_path: Path) -> None:
             file.write(f"<http://ex/{random.choices(facts, (5, 5, 1))[0]} at {tick}.\n")
     part = api.load_part([tmp_path / "pairs.rspql"], report=lambda _: None)
     assert len(part.explain(2).as_data()["stages"]) == 2
-    alone, spread = both(part, tmp_path / "readings.facts", api.Timing(), tmp_path)
+    alone, spread = both([tmp_path / "pairs.rspql"], tmp_path / "readings.facts")
     assert spread == alone
     assert len(alone) > 10
 
@@ -83,7 +82,6 @@ def test_csrbench(tmp_path: Path) -> None:
         window = f"[RANGE {known['window'] // 1000}, SLIDE {known['slide'] // 1000}]"
         text = f"{head} FROM NAMED WINDOW <w> ON <datastream> {window} WHERE {{ WINDOW <w> {{ {pattern} }}"
         (tmp_path / f"{name}.rspql").write_text(text)
-        part = api.load_part([tmp_path / f"{name}.rspql"])
-        alone, spread = both(part, tmp_path / "datastream.jsonl", api.Timing(first=0), tmp_path)
+        alone, spread = both([tmp_path / f"{name}.rspql"], tmp_path / "datastream.jsonl", "--from", "0")
         assert spread == alone
         assert len(alone) > 1
