@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.rspql.alternative_paths import alternatives_apart
 from thalweg.languages.rspql.closings import Closings, closings_of
 from thalweg.languages.rspql.graph_by_graph import graph_by_graph
 from thalweg.languages.rspql.query import Query, StreamWindow
@@ -143,7 +144,7 @@ class PerWindow:
                 self._store.extend(self._triples.of(facts), graph)
         windows = [window.name for window in query.windows]
         self._named = None if query.named is None else [*query.named, *windows]
-        self._text = graph_by_graph(query.text, self._named or [*graphs, *windows])
+        self._text = graph_by_graph(alternatives_apart(query.text), self._named or [*graphs, *windows])
         self._graphs = [_Graph(window, self._store) for window in query.windows]
         self._rows: Counter[Row] | None = None
         self._first = 0
