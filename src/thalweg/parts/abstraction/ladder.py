@@ -244,6 +244,7 @@ class Ladder:
         facts = event.facts
         named = {one for _, *rest in (*facts.classes, *facts.edges) for one in rest}
         named |= {one for _, one, _ in facts.literals} | set(self._subjects(event))
+        named |= {one for pair in (*event.equal, *event.different) for one in pair}
         return {self._part(one) for one in named}
 
     def _subjects(self, event: EventFacts) -> list[str]:
