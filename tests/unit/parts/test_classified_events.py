@@ -147,6 +147,19 @@ def test_an_ontology_that_nothing_can_satisfy_is_rejected() -> None:
     assert len(reasons) == 3
 
 
+def test_texts_are_individuals_where_they_are_subjects() -> None:
+    both = "SubClassOf(ObjectIntersectionOf(:A :B) :C)"
+    ladder = Ladder(compile_abstraction("page", read(both), [(f"{SPACE}C>", f"{SPACE}C>")]))
+    decisions = Decisions(ladder, Signatures(ladder.program))
+    one, other, more = f"{SPACE}A>", f"{SPACE}B>", f"{SPACE}D>"
+    apart, _ = decisions.decide([(one, ("x",)), (other, ("y",))])
+    together, subjects = decisions.decide([(one, ("x",)), (other, ("x",)), (more, ("y",))])
+    alone, _ = decisions.decide([(one, ('"b 7"',)), (other, ('"b 7"',))])
+    assert apart.classes == ((), ())
+    assert dict(zip(subjects, together.classes or (), strict=True)) == {"x": (0,), "y": ()}
+    assert alone.classes == ((0,),)
+
+
 def test_a_full_cache_drops_the_oldest_decisions() -> None:
     program = compile_abstraction("x", read("SubClassOf(:A :B)"))
     decisions = Decisions(Ladder(program), Signatures(program), most=2)

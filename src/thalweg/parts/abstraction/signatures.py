@@ -87,7 +87,8 @@ class Signatures:
             who = subjects.get(subject)
             if who is None:
                 code = individuals[subject] if subject in individuals else self._code(subject)
-                if code is None:
+                # A text is an individual where it is a subject.
+                if code is None or code == _NOTHING:
                     if own is not None and own != subject:
                         return self._of_several(facts)
                     own, code = subject, _OWN
@@ -126,7 +127,7 @@ class Signatures:
         """The same for an event with several individuals of its own."""
         individuals, coded = self._individuals, self._coded(facts)
         subjects = dict.fromkeys(handles[0] for _, handles in facts)
-        own = dict.fromkeys(one for one in subjects if self._named(one) is None)
+        own = dict.fromkeys(one for one in subjects if self._named(one) in (None, _NOTHING))
         own |= dict.fromkeys(thing for _, _, thing, _ in coded if thing is not None and self._named(thing) is None)
         names = self._order(own, coded)
         key = sorted(
@@ -206,7 +207,7 @@ class Signatures:
         if len(self._individuals) >= _MOST_CODES:
             self._individuals.clear()
         term = self._spell(handle)
-        code = _NOTHING if is_literal(term) else self._fixed.get(term)
+        code = self._fixed.get(term, _NOTHING if is_literal(term) else None)
         self._individuals[handle] = code
         return code
 
@@ -241,8 +242,9 @@ class Signatures:
 
 
 def _name(handle: Handle, names: dict[Handle, int], individuals: dict[Handle, int | None]) -> int:
-    code = individuals[handle]
-    return names[handle] if code is None else code
+    code = names[handle] if handle in names else individuals[handle]
+    assert code is not None
+    return code
 
 
 def _value(handle: Handle | None, names: dict[Handle, int], individuals: dict[Handle, int | None]) -> int:
