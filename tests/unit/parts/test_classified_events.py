@@ -14,7 +14,7 @@ from thalweg.model.vocabulary import SAME_AS
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.abstraction.contradiction import check_background
 from thalweg.parts.abstraction.ladder import REASONER, UNDECIDED, Ladder
-from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
+from thalweg.parts.abstraction.signatures import MOST_CODES, Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit
 
 PAGE = Path(__file__).parents[2] / "cases_of_events.md"
@@ -158,6 +158,20 @@ def test_texts_are_individuals_where_they_are_subjects() -> None:
     assert apart.classes == ((), ())
     assert dict(zip(subjects, together.classes or (), strict=True)) == {"x": (0,), "y": ()}
     assert alone.classes == ((0,),)
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_codes_are_not_forgotten_in_the_midst_of_an_event(before: int) -> None:
+    page = "SubClassOf(ObjectSomeValuesFrom(:r :B) :A) ClassAssertion(:B :b)"
+    signatures = Signatures(compile_abstraction("page", read(page)))
+    role, known = f"{SPACE}r>", f"{SPACE}b>"
+    for number in range(MOST_CODES - before):
+        signatures.signature([(role, (known, f"<x{number}>"))])
+    subjects = (known, "<a>", "<b>", "<c>")
+    found = signatures.signature([(role, (one, "<d>")) for one in subjects])
+    assert found == Signatures(compile_abstraction("page", read(page))).signature(
+        [(role, (one, "<d>")) for one in subjects]
+    )
 
 
 def test_a_full_cache_drops_the_oldest_decisions() -> None:

@@ -28,7 +28,7 @@ LITERAL: Final = 2
 EQUAL: Final = 3
 DIFFERENT: Final = 4
 MOST_KEPT: Final = 100_000
-_MOST_CODES: Final = 65_536
+MOST_CODES: Final = 65_536
 
 
 Key = tuple[Hashable, ...]
@@ -69,12 +69,14 @@ class Signatures:
         self._literals: dict[tuple[int, Handle], int | None] = {}
 
     def forget(self) -> None:
-        """Handles get another meaning."""
+        """Handles may get another meaning; never in the midst of an event, which looks at its own several times."""
         self._individuals.clear()
         self._literals.clear()
 
     def signature(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
         """The signature, and the subjects in the order that it gives them."""
+        if len(self._individuals) >= MOST_CODES or len(self._literals) >= MOST_CODES:
+            self.forget()
         if self._program.has_keys:
             return self._of_several(facts)
         individuals, literals, kinds = self._individuals, self._literals, self.kinds
@@ -204,8 +206,6 @@ class Signatures:
 
     def _code(self, handle: Handle) -> int | None:
         """The number of an individual of the background; None for another one, `_NOTHING` for a literal."""
-        if len(self._individuals) >= _MOST_CODES:
-            self._individuals.clear()
         term = self._spell(handle)
         code = self._fixed.get(term, _NOTHING if is_literal(term) else None)
         self._individuals[handle] = code
@@ -213,8 +213,6 @@ class Signatures:
 
     def _cell(self, predicate: int, handle: Handle) -> int | None:
         """The number of a literal's cell; None where it is no literal."""
-        if len(self._literals) >= _MOST_CODES:
-            self._literals.clear()
         term = self._spell(handle)
         cell = None
         if is_literal(term):
