@@ -8,12 +8,13 @@ import pytest
 
 from thalweg.diagnostics import Rejected
 from thalweg.languages.owl import syntaxes
-from thalweg.languages.owl.axioms import Axiom, Ontology
+from thalweg.languages.owl.axioms import Axiom, Ontology, SameIndividual
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
+from thalweg.model.vocabulary import SAME_AS
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.abstraction.contradiction import check_background
 from thalweg.parts.abstraction.ladder import REASONER, UNDECIDED, Ladder
-from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
+from thalweg.parts.abstraction.signatures import MOST_CODES, Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit
 
 PAGE = Path(__file__).parents[2] / "cases_of_events.md"
@@ -60,6 +61,7 @@ def _after(word: str, lines: list[str]) -> list[str]:
 def given(event: tuple[Axiom, ...]) -> list[Given]:
     facts = Facts.of(event)
     return [
+        *((SAME_AS, axiom.individuals) for axiom in event if isinstance(axiom, SameIndividual)),
         *((of, (one,)) for of, one in facts.classes),
         *((name, (one, other)) for name, one, other in (*facts.edges, *facts.literals)),
     ]
@@ -143,6 +145,33 @@ def test_an_ontology_that_nothing_can_satisfy_is_rejected() -> None:
     )
     assert message == "city.ofn: the ontology contradicts itself"
     assert len(reasons) == 3
+
+
+def test_texts_are_individuals_where_they_are_subjects() -> None:
+    both = "SubClassOf(ObjectIntersectionOf(:A :B) :C)"
+    ladder = Ladder(compile_abstraction("page", read(both), [(f"{SPACE}C>", f"{SPACE}C>")]))
+    decisions = Decisions(ladder, Signatures(ladder.program))
+    one, other, more = f"{SPACE}A>", f"{SPACE}B>", f"{SPACE}D>"
+    apart, _ = decisions.decide([(one, ("x",)), (other, ("y",))])
+    together, subjects = decisions.decide([(one, ("x",)), (other, ("x",)), (more, ("y",))])
+    alone, _ = decisions.decide([(one, ('"b 7"',)), (other, ('"b 7"',))])
+    assert apart.classes == ((), ())
+    assert dict(zip(subjects, together.classes or (), strict=True)) == {"x": (0,), "y": ()}
+    assert alone.classes == ((0,),)
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_codes_are_not_forgotten_in_the_midst_of_an_event(before: int) -> None:
+    page = "SubClassOf(ObjectSomeValuesFrom(:r :B) :A) ClassAssertion(:B :b)"
+    signatures = Signatures(compile_abstraction("page", read(page)))
+    role, known = f"{SPACE}r>", f"{SPACE}b>"
+    for number in range(MOST_CODES - before):
+        signatures.signature([(role, (known, f"<x{number}>"))])
+    subjects = (known, "<a>", "<b>", "<c>")
+    found = signatures.signature([(role, (one, "<d>")) for one in subjects])
+    assert found == Signatures(compile_abstraction("page", read(page))).signature(
+        [(role, (one, "<d>")) for one in subjects]
+    )
 
 
 def test_a_full_cache_drops_the_oldest_decisions() -> None:

@@ -19,7 +19,7 @@ from typing import Final
 from thalweg.languages.owl.axioms import DifferentIndividuals, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value
-from thalweg.model.rdf import OWN
+from thalweg.model.rdf import OWN, as_resource
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.classify import with_subsumptions
 from thalweg.solvers.dl.least_model import Individual, Model, Rules
@@ -244,6 +244,7 @@ class Ladder:
         facts = event.facts
         named = {one for _, *rest in (*facts.classes, *facts.edges) for one in rest}
         named |= {one for _, one, _ in facts.literals} | set(self._subjects(event))
+        named |= {one for pair in (*event.equal, *event.different) for one in pair}
         return {self._part(one) for one in named}
 
     def _subjects(self, event: EventFacts) -> list[str]:
@@ -273,7 +274,7 @@ class Ladder:
         subjects = self._subjects(event)
         if self.program.has_keys and any(one[0] == "_" for one in subjects):
             return self._decision(event, lower, UNDECIDED, "HermiT gives no classes of blank nodes beside keys")
-        names = {one: one if one[0] == "<" else f"{OWN}{one.replace('_:', 'node:')}>" for one in subjects}
+        names = {one: f"{OWN}node:{one[2:]}>" if one[0] == "_" else as_resource(one) for one in subjects}
         try:
             found = hermit.types(self._question(event, names), set(names.values()), self._known(lower, names))
         except hermit.UndecidedError as error:

@@ -28,7 +28,7 @@ LITERAL: Final = 2
 EQUAL: Final = 3
 DIFFERENT: Final = 4
 MOST_KEPT: Final = 100_000
-_MOST_CODES: Final = 65_536
+MOST_CODES: Final = 65_536
 
 
 Key = tuple[Hashable, ...]
@@ -69,12 +69,14 @@ class Signatures:
         self._literals: dict[tuple[int, Handle], int | None] = {}
 
     def forget(self) -> None:
-        """Handles get another meaning."""
+        """Handles may get another meaning; never in the midst of an event, which looks at its own several times."""
         self._individuals.clear()
         self._literals.clear()
 
     def signature(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
         """The signature, and the subjects in the order that it gives them."""
+        if len(self._individuals) >= MOST_CODES or len(self._literals) >= MOST_CODES:
+            self.forget()
         if self._program.has_keys:
             return self._of_several(facts)
         individuals, literals, kinds = self._individuals, self._literals, self.kinds
@@ -87,7 +89,8 @@ class Signatures:
             who = subjects.get(subject)
             if who is None:
                 code = individuals[subject] if subject in individuals else self._code(subject)
-                if code is None:
+                # A text is an individual where it is a subject.
+                if code is None or code == _NOTHING:
                     if own is not None and own != subject:
                         return self._of_several(facts)
                     own, code = subject, _OWN
@@ -126,7 +129,7 @@ class Signatures:
         """The same for an event with several individuals of its own."""
         individuals, coded = self._individuals, self._coded(facts)
         subjects = dict.fromkeys(handles[0] for _, handles in facts)
-        own = dict.fromkeys(one for one in subjects if self._named(one) is None)
+        own = dict.fromkeys(one for one in subjects if self._named(one) in (None, _NOTHING))
         own |= dict.fromkeys(thing for _, _, thing, _ in coded if thing is not None and self._named(thing) is None)
         names = self._order(own, coded)
         key = sorted(
@@ -203,17 +206,13 @@ class Signatures:
 
     def _code(self, handle: Handle) -> int | None:
         """The number of an individual of the background; None for another one, `_NOTHING` for a literal."""
-        if len(self._individuals) >= _MOST_CODES:
-            self._individuals.clear()
         term = self._spell(handle)
-        code = _NOTHING if is_literal(term) else self._fixed.get(term)
+        code = self._fixed.get(term, _NOTHING if is_literal(term) else None)
         self._individuals[handle] = code
         return code
 
     def _cell(self, predicate: int, handle: Handle) -> int | None:
         """The number of a literal's cell; None where it is no literal."""
-        if len(self._literals) >= _MOST_CODES:
-            self._literals.clear()
         term = self._spell(handle)
         cell = None
         if is_literal(term):
@@ -241,8 +240,9 @@ class Signatures:
 
 
 def _name(handle: Handle, names: dict[Handle, int], individuals: dict[Handle, int | None]) -> int:
-    code = individuals[handle]
-    return names[handle] if code is None else code
+    code = names[handle] if handle in names else individuals[handle]
+    assert code is not None
+    return code
 
 
 def _value(handle: Handle | None, names: dict[Handle, int], individuals: dict[Handle, int | None]) -> int:

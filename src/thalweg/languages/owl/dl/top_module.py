@@ -89,9 +89,9 @@ class _Locality:
                 return self.is_all(property)
             case ax.HasKey(of, _, _):
                 return self.is_bottom(of)
-            case ax.DatatypeDefinition():
-                # Ranges are looked at with the definitions put into them.
-                return True
+            case ax.DatatypeDefinition(name, _):
+                # Ranges are looked at with the definitions put into them; a reasoner needs those of the module.
+                return name not in self.names
         return False
 
     def is_all(self, property: object) -> bool:
