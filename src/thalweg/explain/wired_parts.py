@@ -219,8 +219,8 @@ class _Parts(Drawing):
                 self.arrow(self.thing(f"{source} {one}", "derived", one, source), name)
             if not heard:
                 self.arrow(self.thing(f"stream {stream}", "stream", stream, source), name)
-        for one in part.outputs or ((part.answers,) if part.answers else ()):
-            self.arrow(name, self.thing(f"{band} {one}", "derived", one, band))
+        for made in part.outputs or ((part.answers,) if part.answers else ()):
+            self.arrow(name, self.thing(f"{band} {made}", "derived", made, band))
 
     def statement(self, band: int, number: int, one: Statement, outside: Mapping[Predicate, int]) -> None:
         name = f"rule {number} in {band}"
