@@ -126,13 +126,6 @@ def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
     assert "warning[W703]: 1 event is undecided" in result.stderr
 
 
-def test_a_run_goes_on_from_its_checkpoint() -> None:
-    whole = lines(run("--classes", ":High"))
-    first = run("--classes", ":High", "--checkpoint", "state", "--out", "out.jsonl")
-    assert first.exit_code == 0
-    assert [line.replace("http://ex.org/", ":") for line in Path("out.jsonl").read_text().splitlines()] == whole
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -73,6 +73,14 @@ def write_stream(ticks: int, seed: int = 7) -> None:
             for tick in range(ticks)
         )
     )
+    graphs = [{"t": max(0, tick - random.choice((0, 1, 2))), "graph": _graph(random)} for tick in range(ticks)]
+    Path("graphs.jsonl").write_text("".join(f"{json.dumps(graph)}\n" for graph in graphs))
+
+
+def _graph(random: Random) -> str:
+    return " ".join(
+        f"<http://e/g{random.randrange(4)}> a <http://e/{random.choice(('Open', 'Closed'))}> ." for _ in "ab"
+    )
 
 
 def thalweg(*arguments: str) -> Result:
@@ -81,6 +89,7 @@ def thalweg(*arguments: str) -> Result:
 
 STREAMS = ("--stream", "in.facts", "--stream", "lights.jsonl", "--delay", "2")
 MIXED = ("around.lars", "choice.lp", *STREAMS, "--workers", "0")
+ABSTRACTION = ("gates.ttl", "--as", "abstraction", "--profile", "dl", "--reasoner", "none")
 RUNS: list[Any] = [
     pytest.param(("rules.lars", *STREAMS), id="snapshot"),
     pytest.param(("rules.lars", *STREAMS, "--emit", "changes"), id="changes"),
@@ -88,6 +97,7 @@ RUNS: list[Any] = [
     pytest.param(("rules.lars", *STREAMS, "--memory", "300K", "--emit", "changes"), id="memory"),
     pytest.param(("gates.ttl", "--as", "consistency", "--window", "3", "--stream", "gates.tnt"), id="consistency"),
     pytest.param(("gates.ttl", "--stream", "gates.tnt", "--window", "3", "--emit", "changes"), id="ontology"),
+    pytest.param((*ABSTRACTION, "--stream", "graphs.jsonl", "--delay", "2"), id="abstraction"),
     pytest.param(("sets.lp", *STREAMS, "--window", "4", "--slide", "2", "--workers", "0"), id="clingo"),
     pytest.param(("stratified.lp", *STREAMS, "--window", "4", "--slide", "2"), id="lowered"),
     pytest.param(("stratified.lp", *STREAMS, "--window", "4 #", "--slide", "2 #"), id="tuples"),
