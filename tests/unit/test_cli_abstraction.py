@@ -129,7 +129,8 @@ def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--classes", ":Hihg"), "the ontology does not have the name"),
+        (("--classes", ":Other"), "the ontology does not have the name"),
+        (("--classes", ":Hihg"), "help: there is `<http://ex.org/High>`"),
         (("--classes", ":High and"), "expected"),
         (("--emit", "intervals"), "`--emit` cannot be used"),
         (("--window", "5"), "one event at a time"),

@@ -17,7 +17,9 @@ from thalweg.languages.owl import syntaxes
 from thalweg.languages.owl.axioms import Ontology, within
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
 from thalweg.languages.owl.kinds import is_reserved
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import OWN, XSD
+from thalweg.model.similar import nearest
 from thalweg.model.term import is_literal
 
 _NAME: Final = f"{OWN}asked>"
@@ -99,7 +101,9 @@ class Vocabulary:
         names = (one for one in ax.mentioned(found) if one[0] == "<" and not is_literal(one))
         unknown = [name for name in names if name not in known and not is_reserved(name) and not name.startswith(_XSD)]
         if unknown:
-            raise Rejected([_wrong(f"the ontology does not have the name `{unknown[0]}`", text, source, "E702")])
+            message = f"the ontology does not have the name `{unknown[0]}`"
+            meant = nearest(Predicate(unknown[0], 1), (Predicate(name, 1) for name in sorted(known)))
+            raise Rejected([_wrong(message, text, source, "E702", f"there is `{meant.name}`" if meant else _WAY_OUT)])
         return found
 
 
@@ -170,11 +174,11 @@ def _moved(found: Diagnostic, text: str, offset: int, source: str) -> Diagnostic
     return Diagnostic("E101", found.message, Span(Source(source, text), start, start + 1), _WAY_OUT)
 
 
-def _wrong(message: str, text: str, source: str, code: str = "E101") -> Diagnostic:
-    return Diagnostic(code, message, Span(Source(source, text), 0, len(text)), _WAY_OUT)
-
-
 _WAY_OUT: Final = "write a class of the ontology, or an expression such as `:A and (:r some :B)`, with known prefixes"
+
+
+def _wrong(message: str, text: str, source: str, code: str = "E101", way_out: str = _WAY_OUT) -> Diagnostic:
+    return Diagnostic(code, message, Span(Source(source, text), 0, len(text)), way_out)
 
 
 def read_classes(
