@@ -362,6 +362,24 @@ def test_what_a_row_with_a_computed_column_rests_on():
     assert proof.as_data()["row"] == {"x": "<http://ex.org/a>", "next": "3"}
 
 
+@pytest.mark.parametrize(
+    ("path", "facts"),
+    [
+        (":p|:q", ["p(a,b)", "q(a,b)"]),
+        ("^:r", ["r(b,a)"]),
+        (":p/:r/:s", ["p(a,b)", "r(b,a)", "s(a,b)"]),
+        ("(:s/^:t)+/:t", ["s(a,b)", "t(c,b)"]),
+        ("!:p", ["q(a,b)", "s(a,b)"]),
+        (":z?/:q", ["q(a,b)"]),
+    ],
+)
+def test_why_a_path_leads_there(path, facts):
+    program = query("SELECT ?x ?y", f"WINDOW :w {{ ?x {path} ?y FILTER(?x = :a && ?y = :b) }}")
+    stream = [(1, ["p(a,b)", "q(a,b)", "r(b,a)", "s(a,b)", "t(c,b)"]), (4, [])]
+    (solution,) = why_row(program, "?x=:a", 3, on=events(stream)).solutions
+    assert [one.fact for one in solution] == [ex(fact) for fact in facts]
+
+
 def test_why_an_ask_is_true():
     proof = why_row(query("ASK", "WINDOW :w { ?x :p 1 }"), "", 3, on=events(STREAM))
     assert (proof.row, proof.until, [one.fact for one in proof.solutions[0]]) == ("true", 4, [ex("p(a,1)")])

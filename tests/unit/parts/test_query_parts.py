@@ -60,6 +60,23 @@ def test_what_holds_through_a_window_is_in_it() -> None:
     ]
 
 
+def test_a_query_reads_what_follows_from_an_ontology() -> None:
+    """On the stream that is called as the ontology's file; the stream of facts has no conclusions."""
+    domain = "<http://ex/value> <http://www.w3.org/2000/01/rdf-schema#domain> <http://ex/Sensor> ."
+    text = f"{PREFIX} SELECT ?x FROM NAMED WINDOW :w ON STREAM :%s [RANGE 3] {{ WINDOW :w {{ ?x a :Sensor }} }}"
+    found = {
+        stream: [line for line in run(Source("city.ttl", domain), Source("q.rspql", text % stream)) if "bind" in line]
+        for stream in ("city", "in")
+    }
+    assert found == {
+        "city": [
+            '{"t":2,"window":[0,2],"bindings":[{"x":"<a>"},{"x":"<b>"}]}',
+            '{"t":5,"window":[3,5],"bindings":[{"x":"<b>"}]}',
+        ],
+        "in": ['{"t":2,"window":[0,2],"bindings":[]}', '{"t":5,"window":[3,5],"bindings":[]}'],
+    }
+
+
 def test_a_query_must_not_hear_what_rests_on_it() -> None:
     rules = Source("in.lars", "@prefix : <http://ex/> . :value(X,V) :- :above(X,V).")
     with pytest.raises(thalweg.Rejected) as refused:

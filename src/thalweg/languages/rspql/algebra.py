@@ -98,21 +98,26 @@ def _visible(node: Any) -> frozenset[str]:
     return frozenset().union(*map(_visible, parts))
 
 
+Path = str | tuple["Path", ...]
+"""An IRI, or an operator and what it is applied to: `("/", "<p>", ("*", "<q>"))`."""
+
+
 class Pattern(NamedTuple):
     """A triple pattern and the graph that it looks at, None for the default graph; variables are `?x`.
 
-    A blank node, which stands for anything, is None, and so is a path.
+    A blank node, which stands for anything, is None; where there is a path, so is the predicate.
     """
 
     graph: str | None
     terms: tuple[str | None, str | None, str | None]
+    path: Path | None = None
 
 
 def patterns(algebra: Any) -> list[Pattern]:
     """The triple patterns that a solution may rest on: not those of MINUS and EXISTS.
 
     >>> patterns(translate("SELECT ?s { ?s <http://p> 3 GRAPH <http://w> { ?s <http://q> [] } }"))[1]
-    Pattern(graph='<http://w>', terms=('?s', '<http://q>', None))
+    Pattern(graph='<http://w>', terms=('?s', '<http://q>', None), path=None)
     """
     return [] if algebra is None else list(dict.fromkeys(_patterns(algebra.algebra, None)))
 
@@ -120,13 +125,30 @@ def patterns(algebra: Any) -> list[Pattern]:
 def _patterns(node: Any, graph: str | None) -> Iterator[Pattern]:
     if node.name == "BGP":
         for subject, predicate, thing in node.triples:
-            yield Pattern(graph, (_written(subject), _written(predicate), _written(thing)))
+            yield Pattern(graph, (_written(subject), _written(predicate), _written(thing)), _path(predicate))
     elif node.name == "Graph":
         yield from _patterns(node.p, _written(node.term))
     else:
         for part in ("p", "p1") if node.name == "Minus" else ("p", "p1", "p2"):
             if part in node:
                 yield from _patterns(node[part], graph)
+
+
+def _path(predicate: Any) -> Path | None:
+    """A path; None for a single predicate, and where rdflib does not know what a path excludes."""
+    from rdflib import paths
+
+    if not isinstance(predicate, paths.Path):
+        return None
+    parts = [_path(part) or _written(part) for part in _parts_of(predicate)]
+    known = tuple(part for part in parts if part is not None)
+    kinds = {paths.InvPath: "^", paths.SequencePath: "/", paths.AlternativePath: "|", paths.NegatedPath: "!"}
+    kind = str(predicate.mod) if isinstance(predicate, paths.MulPath) else kinds[type(predicate)]
+    return (kind, *known) if len(known) == len(parts) else None
+
+
+def _parts_of(path: Any) -> list[Any]:
+    return list(path.args) if hasattr(path, "args") else [path.arg if hasattr(path, "arg") else path.path]
 
 
 def _written(term: Any) -> str | None:

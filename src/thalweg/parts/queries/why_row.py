@@ -7,14 +7,14 @@ to close, and nothing comes.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, Rejected
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import TERM, ReadingError, canonical
-from thalweg.languages.rspql.algebra import Pattern, patterns
+from thalweg.languages.rspql.algebra import Path, Pattern, patterns
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.lexer import closing, tokens
 from thalweg.languages.rspql.names import local_name
@@ -22,6 +22,7 @@ from thalweg.languages.rspql.query import Query
 from thalweg.model.prefixes import Prefixes
 from thalweg.parts.queries.construct import Constructed, fact_text
 from thalweg.parts.queries.evaluator import Row, Rows, rdf_spelling
+from thalweg.parts.queries.path_triples import Matches, Triple, ways
 from thalweg.parts.queries.per_window import PerWindow
 from thalweg.solvers.sparql import as_stored
 
@@ -186,15 +187,30 @@ def _supports(pattern: Pattern, known: Mapping[str, str], query: Query, evaluato
     """The triples that a pattern matched in a solution; none where it took no part in it."""
     terms = [known.get(term[1:], "") if term and term.startswith("?") else term for term in pattern.terms]
     graph = known.get(pattern.graph[1:], "") if pattern.graph and pattern.graph.startswith("?") else pattern.graph
-    if "" in terms or graph == "" or terms[1] is None:
+    if "" in terms or graph == "" or (terms[1] is None and pattern.path is None):
         return
     window = next((one for one in query.windows if one.name == graph), None)
-    for triple, ticks in evaluator.matches(graph, terms).items():
+    for triple, ticks in _matched(pattern.path, terms, lambda one: evaluator.matches(graph, one)):
         fact = fact_text(tuple(map(rdf_spelling, triple)))
         if window is None:
             yield Support(fact)
         else:
             yield Support(fact, local_name(window.name), local_name(window.stream), tuple(ticks))
+
+
+def _matched(
+    path: Path | None, terms: Sequence[str | None], matches: Matches
+) -> Iterable[tuple[Triple, Sequence[int]]]:
+    """The triples that a pattern matched; along a path those of one way between its ends, if one of them is known."""
+    if path is None:
+        return matches(terms).items()
+    start, end = terms[0], terms[2]
+    if start is None and end is None:
+        return ()
+    known, other = (start, end) if start is not None else (end, start)
+    assert known is not None
+    found = ways(path, known, matches, forward=start is not None)
+    return found.get(other, ()) if other is not None else next(iter(found.values()), ())
 
 
 def _until(evaluator: PerWindow, all_closings: Sequence[Closings], tick: int, row: Row) -> int | None:
