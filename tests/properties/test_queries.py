@@ -17,6 +17,7 @@ from thalweg.languages.rspql.read_query import read_query
 from thalweg.model.dataset import Dataset
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.number import shortest
 from thalweg.model.rdf import XSD, literal
 from thalweg.model.values import number_of
 from thalweg.parts.queries.compiled_query import CompiledQuery
@@ -270,8 +271,14 @@ def by_value(rows: Counter[Row]) -> Counter[tuple[object, ...]]:
     """Rows with numbers by their values, whatever their datatypes."""
     found: Counter[tuple[object, ...]] = Counter()
     for row, count in rows.items():
-        found[tuple(term if term is None else number_of(term) or term for term in row)] += count
+        found[tuple(map(value, row))] += count
     return found
+
+
+def value(term: str | None) -> object:
+    """A number as its shortest word, and any other term as it is."""
+    word = None if term is None else number_of(term)
+    return term if word is None else shortest(word)
 
 
 @given(st.integers(0, 1 << 62).map(random_case))
