@@ -195,6 +195,8 @@ class _Reader:
 
     def chain(self, subject: str, value: str) -> Axiom:
         steps = tuple(map(self.nodes.property, self.nodes.sequence(value)))
+        if not steps:
+            raise MisreadError
         return ax.SubObjectPropertyOf(ObjectPropertyChain(steps), self.nodes.property(subject))
 
     def equivalent_properties(self, nodes: tuple[str, ...]) -> Axiom:
