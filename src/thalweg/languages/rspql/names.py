@@ -5,6 +5,7 @@ spelled in RDF (`model.rdf`): `<w1>` is `<urn:thalweg:iri:w1>`.
 """
 
 import re
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urljoin
 
@@ -62,7 +63,9 @@ class Names:
     def _absolute(self, iri: str) -> str:
         """An IRI with a scheme, resolved or spelled as a name."""
         if self._base and not _SCHEME.match(iri[1:]):
-            return f"<{urljoin(self._base, iri[1:-1])}>"
+            # What cannot be resolved, such as an address with half a bracket, is rejected by SPARQL's own parser.
+            with suppress(ValueError):
+                return f"<{urljoin(self._base, iri[1:-1])}>"
         return as_ntriples(iri)
 
 
