@@ -175,3 +175,17 @@ def test_what_cannot_stand_beside_events_is_refused() -> None:
     Path("rules.tw").write_text(RULES + selection)
     assert "a selection cannot be run yet" in run().output
     assert "`--event` is only for events" in invoke("run", "more.lars", "--event", ":E").output
+
+
+@pytest.mark.parametrize(
+    ("verb", "message"),
+    [
+        (("explain", "rules.tw", "site.ofn"), "the plan of events cannot be shown yet"),
+        (("why", "rules.tw", "site.ofn", ":Stays", "--at", "9"), "`why` does not explain events (`.tw`) yet"),
+    ],
+)
+@pytest.mark.parametrize("profile", [(), ("--profile", "dl")])
+def test_verbs_that_do_not_know_events_say_so(verb: tuple[str, ...], message: str, profile: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*verb, *profile, "--background", "site.ttl"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr

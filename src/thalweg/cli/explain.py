@@ -10,6 +10,7 @@ from thalweg.cli.errors import (
     complaining,
     need_ontologies,
     outcome,
+    profile_of_events,
     refuse,
     signatures_of,
     understood,
@@ -58,7 +59,7 @@ def explain(
         with usage():
             api.Timing(tick, delay=window).ticks()
             ontology = api.OntologyOptions(
-                profile,
+                profile_of_events(understood(programs), profile),
                 window,
                 schema_stream,
                 literals,

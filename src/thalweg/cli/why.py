@@ -64,6 +64,8 @@ def why(
         if not programs:
             refuse("both a program and a fact are needed")
         need_ontologies(programs, as_)
+        if "--event" in understood(programs):
+            refuse("`why` does not explain events (`.tw`) yet: their lines list the events that they are made of")
         if as_ == "abstraction":
             refuse("`why` does not explain classes of events: see `thalweg explain` for the axioms that can matter")
         with usage():
