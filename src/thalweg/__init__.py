@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why, why_not, why_row
-    from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, ThalwegWarning
+    from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, ThalwegWarning
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
@@ -31,11 +31,11 @@ __all__ = [
     "Engine",
     "Event",
     "Fact",
-    "Failed",
+    "FailedError",
     "Interval",
     "OntologyOptions",
     "Program",
-    "Rejected",
+    "RejectedError",
     "Snapshot",
     "Solution",
     "SolveOptions",
@@ -52,7 +52,7 @@ __all__ = [
 
 _NAMES = {
     "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why", "why_not", "why_row"),
-    "diagnostics": ("Diagnostic", "Failed", "Rejected", "Source", "ThalwegWarning"),
+    "diagnostics": ("Diagnostic", "FailedError", "RejectedError", "Source", "ThalwegWarning"),
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),
     "model.event": ("Event",),

@@ -27,7 +27,7 @@ from rich.text import Text
 from thalweg import api
 from thalweg.connectors.batches import code_facts
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
@@ -419,7 +419,7 @@ def main(
     out = out or Path(mkdtemp(prefix="thalweg-demo-"), PICTURE)
     if not os.access(out.parent, os.W_OK):
         message = f"`{out.parent}` is not a folder that can be written to"
-        raise Rejected([Diagnostic("E401", message, help="name another file with `--out`")])
+        raise RejectedError([Diagnostic("E401", message, help="name another file with `--out`")])
     console.print(Panel(program().strip(), title="the program", highlight=False))
     known = api.load(program(), background=background())
     show = Show(console, seconds, ticks)
@@ -429,7 +429,7 @@ def main(
     try:
         out.write_text(svg(show.watch.held, ticks), encoding="utf-8")
     except OSError as error:
-        raise Failed(Diagnostic("E401", f"`{out}` cannot be written: {error.strerror}")) from error
+        raise FailedError(Diagnostic("E401", f"`{out}` cannot be written: {error.strerror}")) from error
     console.print(show.summary(out))
 
 

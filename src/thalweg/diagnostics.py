@@ -1,7 +1,7 @@
 """What is wrong, where, and what to do about it.
 
 A `Diagnostic` has a number, a place, a sentence and a way out. Code that can be given bad input collects them all and
-raises one `Rejected`; only the command line prints them.
+raises one `RejectedError`; only the command line prints them.
 """
 
 import sys
@@ -236,7 +236,7 @@ def warn(found: Diagnostic) -> None:
     warnings.warn(ThalwegWarning(found), stacklevel=level)
 
 
-class Rejected(Exception):  # noqa: N818
+class RejectedError(Exception):
     """A program or data was rejected; carries every diagnostic there is."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -244,7 +244,7 @@ class Rejected(Exception):  # noqa: N818
         super().__init__("\n\n".join(found.render() for found in self.diagnostics))
 
 
-class Failed(Exception):  # noqa: N818
+class FailedError(Exception):
     """It failed while running; what had been delivered stays delivered."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:

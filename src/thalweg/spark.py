@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from uuid import uuid4
 
 from thalweg.api import Background, Text, Timing, load
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def reason(
     store = facts.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass", "") or ""
     if facts.isStreaming and "RocksDB" not in store:
         way_out = f"set `spark.sql.streaming.stateStore.providerClass` to `{ROCKS_DB}`"
-        raise Rejected([Diagnostic("E403", "reasoning over a stream needs Spark's RocksDB state store", help=way_out)])
+        raise RejectedError(
+            [Diagnostic("E403", "reasoning over a stream needs Spark's RocksDB state store", help=way_out)]
+        )
     programs = (program,) if isinstance(program, Program | str) or not isinstance(program, Iterable) else tuple(program)
     known = load(*programs, background=background, tick=tick)
     timing = Timing(tick, first, last, delay)

@@ -14,7 +14,7 @@ from typing import Final
 from zlib import crc32
 
 from fuzz.seeds import SAVED
-from thalweg import Engine, Event, Failed, Rejected, api, load
+from thalweg import Engine, Event, FailedError, RejectedError, api, load
 from thalweg.api import OntologyOptions, SolveOptions, Timing
 from thalweg.cli.settings import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
@@ -79,9 +79,9 @@ class Target:
         path = folder / f"in{self.name.partition('.')[1]}{self.name.partition('.')[2]}"
         try:
             self.read(path, data)
-        except Rejected as error:
+        except RejectedError as error:
             _look(error.diagnostics)
-        except Failed as error:
+        except FailedError as error:
             _look([error.diagnostic])
 
 
@@ -252,7 +252,7 @@ def _options(path: Path, data: bytes) -> None:
         lambda text: SolveOptions(window="10s", slide=text, limit=text).check(clock),
         read_fact,
     ):
-        with _sentences(), suppress(Rejected):
+        with _sentences(), suppress(RejectedError):
             read(text)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from thalweg import api
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 
 DOCUMENTS = {
     "jam.lars": "jam(X) :- <http://a/p>(X,V) in [2], V < 20.\n",
@@ -36,7 +36,7 @@ def test_two_steps_are_one(profile: str, tmp_path: Path) -> None:
         together = api.load(tmp_path / one, tmp_path / other, ontology=options)
         try:
             apart = api.load(api.load(tmp_path / one, ontology=options), tmp_path / other, ontology=options)
-        except Rejected as error:
+        except RejectedError as error:
             refused[one, other] = {found.code for found in error.diagnostics if found.severity == "error"}
             continue
         assert list(map(str, api.run(apart, on=STREAM))) == list(map(str, api.run(together, on=STREAM))), (one, other)
@@ -57,5 +57,5 @@ def test_a_program_and_more_background_is_fine(tmp_path: Path) -> None:
 def test_a_document_of_rdf_is_compiled_with_its_ontology(tmp_path: Path) -> None:
     for name in ("classes.ttl", "values.ttl"):
         (tmp_path / name).write_text(DOCUMENTS[name])
-    with pytest.raises(Rejected, match="E411"):
+    with pytest.raises(RejectedError, match="E411"):
         api.load(api.load(tmp_path / "classes.ttl"), background=tmp_path / "values.ttl")

@@ -11,7 +11,7 @@ PROGRAM = "q(X) :- p(X) in [2]."
 # Defined in `__main__`, so that it goes to the workers by value.
 EXHAUSTED = """
 from functools import partial
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg import Engine
 from thalweg.runtimes.spark import dataframe
 from thalweg.runtimes.spark.worker import Worker
@@ -19,7 +19,7 @@ from thalweg.runtimes.spark.worker import Worker
 class Exhausted(Engine):
     def advance(self, to, *rest):
         if to > 6:
-            raise Failed(Diagnostic("E407", "there is no room for more rows", help="give it more"))
+            raise FailedError(Diagnostic("E407", "there is no room for more rows", help="give it more"))
         return super().advance(to, *rest)
 
 def exhausted(job, stage, bucket):

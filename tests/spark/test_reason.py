@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ def write(folder: Path, *batches: Sequence[tuple[str, int]]) -> None:
 
 
 def test_a_table_that_holds_no_facts_is_refused_at_once(session: "SparkSession") -> None:
-    with pytest.raises(Rejected, match="the column `t` is missing"):
+    with pytest.raises(RejectedError, match="the column `t` is missing"):
         reason(MEET, session.range(1))
-    with pytest.raises(Rejected, match="unknown columns"):
+    with pytest.raises(RejectedError, match="unknown columns"):
         reason(MEET, session.range(1).selectExpr("id as x", "id as t"))
-    with pytest.raises(Rejected, match="variable `Y` is not bound"):
+    with pytest.raises(RejectedError, match="variable `Y` is not bound"):
         reason("q(Y) :- p(X).", session.range(1).selectExpr("id as x", "id as t"), predicate="p")

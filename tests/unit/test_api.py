@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from thalweg import IRI, Change, Event, Fact, Interval, Program, Rejected, Snapshot
+from thalweg import IRI, Change, Event, Fact, Interval, Program, RejectedError, Snapshot
 from thalweg.api import Timing
 from thalweg.diagnostics import Source
 from thalweg.model.fact import Fact as SpelledFact
@@ -38,7 +38,7 @@ def test_everything_wrong_is_told_at_once(tmp_path):
     (tmp_path / "b.txt").write_text("")
     found = thalweg.check(tmp_path / "a.lars", tmp_path / "b.txt", tmp_path / "c.lars", "r(X,Y) :- p(X).")
     assert [one.code for one in found] == ["E101", "E402", "E401", "E203"]
-    with pytest.raises(Rejected) as caught:
+    with pytest.raises(RejectedError) as caught:
         thalweg.load(tmp_path / "a.lars", tmp_path / "c.lars")
     assert [one.code for one in caught.value.diagnostics] == ["E101", "E401"]
 

@@ -225,7 +225,7 @@ def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
         assert (refused.exit_code, refused.stdout) == (2, "")
     why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
     assert (why.exit_code, "`thalweg explain`" in why.stderr) == (2, True)
-    with pytest.raises(thalweg.Rejected, match="`emit` cannot be used"):
+    with pytest.raises(thalweg.RejectedError, match="`emit` cannot be used"):
         list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="changes"))
 
 
@@ -272,7 +272,7 @@ def test_a_class_that_is_an_input_is_no_stray(folder: Path) -> None:
 
 
 def test_answer_set_programs_are_not_loaded_but_run() -> None:
-    with pytest.raises(thalweg.Rejected, match=r"pass its name to `thalweg.run`"):
+    with pytest.raises(thalweg.RejectedError, match=r"pass its name to `thalweg.run`"):
         thalweg.load("gates.lp")
 
 

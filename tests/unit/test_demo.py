@@ -11,7 +11,7 @@ from rich.console import Console
 
 from thalweg import api
 from thalweg.demo import NEWS, ROADS, SENSORS, Watch, background, city, main, program, svg, timeline
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.planning.partition import partition
 
 TICKS = 600
@@ -103,18 +103,18 @@ def test_an_empty_timeline_is_a_picture_too() -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(Rejected, match="nowhere"):
+    with pytest.raises(RejectedError, match="nowhere"):
         shown(tmp_path / "nowhere" / "city.svg")
 
 
 def test_a_picture_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(Failed, match=re.escape(str(tmp_path))):
+    with pytest.raises(FailedError, match=re.escape(str(tmp_path))):
         shown(tmp_path, ticks=60)
 
 
 def test_without_spark_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thalweg.runtimes.spark.session._installed", lambda name: name != "pyspark")
-    with pytest.raises(Rejected, match="there is no pyspark"):
+    with pytest.raises(RejectedError, match="there is no pyspark"):
         shown(tmp_path / "city.svg", "spark")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.diagnostics import CATALOGUE, Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import CATALOGUE, Diagnostic, RejectedError, Source, Span
 from thalweg.languages import cascade
 from thalweg.languages.compile_options import Options
 from thalweg.languages.lars import parse
@@ -78,7 +78,7 @@ def test_a_text_may_start_further_down_a_file() -> None:
 
 
 def test_a_rejection_carries_all() -> None:
-    rejected = Rejected([at(0, 1), at(8, 11)])
+    rejected = RejectedError([at(0, 1), at(8, 11)])
     assert [found.span.start for found in rejected.diagnostics] == [0, 8]
     assert str(rejected).count("error[E203]") == 2
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from thalweg.cli import app
 from thalweg.connectors import files
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.event import Batch
 from thalweg.runtimes import embedded_checkpoint
 from thalweg.runtimes.embedded import Embedded
@@ -119,7 +119,7 @@ class Crash:
             blocks = list(advance(runtime, tick, batches))
             yield from blocks[: len(blocks) // 2] if self.left == 0 else blocks
             if self.left == 0:
-                raise Failed(Diagnostic("E407", "this is a crash"))
+                raise FailedError(Diagnostic("E407", "this is a crash"))
 
         monkeypatch.setattr(Embedded, "_advance", crashing)
 

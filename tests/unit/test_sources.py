@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from thalweg import Rejected, Source
+from thalweg import RejectedError, Source
 from thalweg.api.sources import classify, language_of_program, named, on_command_line
 
 LONG = "a" * 1_000_000
@@ -75,9 +75,9 @@ def test_a_text_that_is_a_stream_is_no_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     Path("p at 1").write_text("p at 7.")
     assert [answer.t for answer in thalweg.run("q :- p.", on="p at 1.")] == [1]
-    with pytest.raises(Rejected, match="E301"):
+    with pytest.raises(RejectedError, match="E301"):
         list(thalweg.run("q :- p.", on="p at 1"))
-    with pytest.raises(Rejected, match="E301"):
+    with pytest.raises(RejectedError, match="E301"):
         list(thalweg.run("q :- p.", on="/etc/passwd"))
 
 
@@ -91,7 +91,7 @@ def test_a_path_that_does_not_exist_is_an_error(name: str) -> None:
 def test_a_path_that_no_file_can_have_is_an_error() -> None:
     for thing in ("x\0.lars", "x\0.ttl", "x\0.lp"):
         assert [one.code for one in thalweg.check(Path(thing))] == ["E401"]
-    with pytest.raises(Rejected, match="E401"):
+    with pytest.raises(RejectedError, match="E401"):
         list(thalweg.run("q :- p.", on=Path("x\0.facts")))
 
 
@@ -116,7 +116,7 @@ def test_a_source_with_another_ending_is_text_like_any_other() -> None:
     assert thalweg.load(Source("request 7", "q :- p.")).derived == {"q/0"}
     assert [one.code for one in thalweg.check(Source("x.csv", "q :- p."))] == ["E402"]
     assert [answer.t for answer in thalweg.run("q :- p.", on=Source("request 7", "p at 1."))] == [1]
-    with pytest.raises(Rejected, match="E402"):
+    with pytest.raises(RejectedError, match="E402"):
         list(thalweg.run("q :- p.", on=Source("x.ttl", "<a> <p> <b> .")))
 
 
@@ -146,7 +146,7 @@ def test_the_command_line_means_files_and_uris() -> None:
 
 def test_half_a_character_is_refused_wherever_it_stands() -> None:
     pytest.importorskip("clingo")
-    with pytest.raises(Rejected, match="E301"):
+    with pytest.raises(RejectedError, match="E301"):
         list(thalweg.run("q(X) :- p(X).", on='p("\ud800") at 1.'))
     assert [one.code for one in thalweg.check(Source("x.ttl", '<a> <p> "\ud800" .'))] == ["E101"]
     assert "E101" in [one.code for one in thalweg.check(Source("x.lp", 'q("\ud800").'))]

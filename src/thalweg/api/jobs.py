@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from thalweg.api.sources import On, absolute, named, on_command_line
 from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Rejected, warn
+from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock
@@ -129,7 +129,7 @@ def open_checkpoint(
 ) -> "EmbeddedCheckpoint":
     """The checkpoint folder of a run in this process, to be used in a `with`, which reads it.
 
-    `Rejected` where the part cannot be resumed.
+    `RejectedError` where the part cannot be resumed.
     """
     from hashlib import sha256
 
@@ -230,7 +230,7 @@ def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome
         if summary is not None:
             report(summary)
     if outcome.malformed is not None:
-        raise Rejected([outcome.malformed])
+        raise RejectedError([outcome.malformed])
     return outcome
 
 

@@ -17,7 +17,7 @@ from thalweg.api.sources import (
     read_background,
 )
 from thalweg.api.timing import Timing
-from thalweg.diagnostics import Diagnostic, Rejected, Source, warn
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.merge import TOGETHER
 from thalweg.ir.nodes import Program, TermAnnotations
 from thalweg.languages.compile_options import OntologyOptions, Options
@@ -47,7 +47,7 @@ def load(
     report: Callable[[Diagnostic], None] = warn,
     show: Show = None,
 ) -> Program:
-    """One program from many, with its background; raises `Rejected` with all that is wrong, reports the warnings.
+    """One program from many, with its background; raises `RejectedError` with all that is wrong, reports the warnings.
 
     `show` names what it outputs, `"jam/1"` for example; by default that is what `#show` says, or all it derives.
 
@@ -67,10 +67,10 @@ def load_part(
     report: Callable[[Diagnostic], None] = warn,
     show: Show = None,
 ) -> Part:
-    """What a run of programs evaluates; raises `Rejected` with all that is wrong, reports the warnings."""
+    """What a run of programs evaluates; raises `RejectedError` with all that is wrong, reports the warnings."""
     part, found = analyse(programs, background, tick, ontology, solving, inputs, show)
     if any(one.severity == "error" for one in found):
-        raise Rejected(found)
+        raise RejectedError(found)
     for warning in found:
         report(warning)
     return part
@@ -210,7 +210,7 @@ def _by_language(programs: Iterable[Program | Text], found: list[Diagnostic]) ->
         if not isinstance(program, Program):
             try:
                 texts.setdefault(compiler_of(program), []).append(program)
-            except Rejected as error:
+            except RejectedError as error:
                 found += error.diagnostics
     return texts
 
@@ -220,7 +220,7 @@ def _compiled(sources: Mapping[Language, list[Source]], options: Options, found:
     for language, some in sources.items():
         try:
             compiled, wrong = language.compile(some, options) if some else (Program(), ())
-        except Rejected as error:
+        except RejectedError as error:
             found += error.diagnostics
         else:
             found += wrong

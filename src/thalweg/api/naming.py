@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from thalweg.api.sources import as_list
 from thalweg.connectors.files import read_bytes
-from thalweg.diagnostics import Rejected, Source
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages.declared_prefixes import declared_prefixes
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import PREDICATE, ReadingError, canonical
@@ -35,7 +35,7 @@ def prefixes_of(things: Any, given: Mapping[str, str] | None = None) -> Prefixes
         elif isinstance(thing, Path):
             try:
                 tables.append(declared_prefixes(read_bytes(thing)[:_HEADER].decode(errors="replace")))
-            except Rejected:
+            except RejectedError:
                 # What cannot be read is reported where it is needed.
                 continue
     return Prefixes.of(*tables, PREFIXES)
@@ -62,15 +62,15 @@ def _predicate(text: str, prefixes: Prefixes) -> Predicate:
 
 
 def fact_of(text: str, prefixes: Prefixes = NO_PREFIXES) -> Fact:
-    """The fact that a text stands for; `Rejected` where it is not one.
+    """The fact that a text stands for; `RejectedError` where it is not one.
 
     >>> str(fact_of("ex:Camera(ex:c1)", Prefixes((("ex", "http://example.org/"),))))
     '<http://example.org/Camera>(<http://example.org/c1>)'
     """
     try:
         return read_fact(text, "fact", prefixes.pairs)
-    except Rejected as error:
-        raise Rejected(
+    except RejectedError as error:
+        raise RejectedError(
             replace(one, help=_WAY_OUT) if one.code == "E103" else one for one in error.diagnostics
         ) from None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.files import read_text
-from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.registry import (
     Graph,
@@ -112,10 +112,10 @@ def absolute(thing: Text) -> str:
 
 
 def compiler_of(thing: Text, *, background: bool = False) -> Language:
-    """The language of a program or a background; `Rejected` where it is in none."""
+    """The language of a program or a background; `RejectedError` where it is in none."""
     if isinstance(thing, str):
         message = f"`{thing}` is a stream, not a program or a background"
-        raise Rejected([Diagnostic("E402", message, help="give the name of a file, or a text")])
+        raise RejectedError([Diagnostic("E402", message, help="give the name of a file, or a text")])
     name = name_of(thing)
     language = language_of(name, background=background)
     if language is not None:
@@ -126,7 +126,7 @@ def compiler_of(thing: Text, *, background: bool = False) -> Language:
     table = known.background if background else known.programs
     suffixes = " or ".join(suffix for suffix, one in table.items() if not one.takes_triples)
     way_out = f"use a file that ends in {suffixes}, RDF or an ontology such as `city.ttl`"
-    raise Rejected([Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=known.broken)])
+    raise RejectedError([Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=known.broken)])
 
 
 def read_all(texts: Iterable[Text], language: Language, found: list[Diagnostic]) -> list[Source]:
@@ -135,7 +135,7 @@ def read_all(texts: Iterable[Text], language: Language, found: list[Diagnostic])
     for text in texts:
         try:
             files.append(_read(text, language))
-        except Rejected as error:
+        except RejectedError as error:
             found += error.diagnostics
     read: dict[object, Source] = {file.place: file.source for file in files}
     while files:
@@ -146,7 +146,7 @@ def read_all(texts: Iterable[Text], language: Language, found: list[Diagnostic])
                 if path.resolve() in read:
                     continue
                 included = _File(Source(str(path), read_text(path)), file.folder)
-            except Rejected as error:
+            except RejectedError as error:
                 found += (replace(one, span=span) for one in error.diagnostics)
             else:
                 read[included.place] = included.source
@@ -167,7 +167,7 @@ class _File:
         return self.source if self.folder is None else Path(self.source.name).resolve()
 
     def included(self, file: str) -> Path:
-        """Another file; `Rejected` where it lies outside of the folder, also by way of `..` or a link."""
+        """Another file; `RejectedError` where it lies outside of the folder, also by way of `..` or a link."""
         path = Path(self.source.name).parent / file
         try:
             if self.folder is not None and path.resolve().is_relative_to(self.folder):
@@ -177,7 +177,7 @@ class _File:
             pass
         outside = "it is outside the program's folder"
         reason = "a program given as text cannot include files" if self.folder is None else outside
-        raise Rejected([Diagnostic("E511", f"`{file}` is not read: {reason}", help=_BESIDE)])
+        raise RejectedError([Diagnostic("E511", f"`{file}` is not read: {reason}", help=_BESIDE)])
 
 
 _BESIDE: Final = "include files in the program's folder or below it; name others on the command line"
@@ -217,7 +217,7 @@ def read_background(
                 graphs += (one for one in sources if isinstance(one, Graph))
             return facts_of(sources)
         program, wrong = language.compile(sources, Options(tick_length))
-    except Rejected as error:
+    except RejectedError as error:
         found += error.diagnostics
         return ()
     found += wrong

@@ -21,7 +21,7 @@ from thalweg.bench.sparql_conformance import counted_sparql, failures, not_rules
 from thalweg.bench.sparql_tests import find_sparql_tests
 from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontology_documents import read_triples
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.owl.kinds import owl
 from thalweg.languages.owl.program import over_triples
 from thalweg.model.fact import Fact
@@ -100,7 +100,7 @@ def run_test(test: Test, read: Read, close: Close) -> Verdict:
     try:
         premise = read(test.premise)
         conclusion = read(test.conclusion) if test.conclusion else []
-    except Rejected as error:
+    except RejectedError as error:
         return Verdict(test, NOT_SUPPORTED, error.diagnostics[0].message)
     found = _found(test, premise, conclusion, close)
     expected = test.kind in (INCONSISTENT, FOLLOWS)
@@ -194,7 +194,7 @@ def folder_of_tests(name: str, about: str) -> Path:
     folder = data_folder() / name
     if not folder.is_dir():
         way_out = f"name the folder that holds `{name}` in the variable `THALWEG_DATA`"
-        raise Rejected([Diagnostic("E401", f"there are no tests of {about} in `{folder}`", help=way_out)])
+        raise RejectedError([Diagnostic("E401", f"there are no tests of {about} in `{folder}`", help=way_out)])
     return folder
 
 

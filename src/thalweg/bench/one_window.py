@@ -66,7 +66,7 @@ def _without_from(found: list[Token]) -> Iterator[Edit]:
 
 
 def by_thalweg(test: SparqlTest, way: str) -> Answer:
-    """What Thalweg answers, by rules or by SPARQL per window; `Rejected` if it does not take the query."""
+    """What Thalweg answers, by rules or by SPARQL per window; `RejectedError` if it does not take the query."""
     text = test.query.read_text(encoding="utf-8")
     selected = [graph for graph in test.graphs if f"FROM <{graph.name}>" in text]
     with TemporaryDirectory() as folder:

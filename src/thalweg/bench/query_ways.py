@@ -23,7 +23,7 @@ class NotRulesError(Exception):
 def at_work(way: str, query: Path, background: Path) -> Continuous:
     """What evaluates the query in a file from tick 0 on.
 
-    `Rejected` where it is not a query, `NotRulesError` where it would have to be rules and is not.
+    `RejectedError` where it is not a query, `NotRulesError` where it would have to be rules and is not.
     """
     part = api.load_part([query], background=background, report=lambda found: None)
     assert isinstance(part, ContinuousQuery)

@@ -14,7 +14,7 @@ from thalweg.bench.oxigraph import Answer, same
 from thalweg.bench.query_ways import PER_WINDOW, RULES, NotRulesError
 from thalweg.bench.report import Row, Target
 from thalweg.bench.sparql_tests import ACCEPTED, REJECTED, SparqlTest, by_pyoxigraph, expected
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 
 PYOXIGRAPH: Final = "pyoxigraph"
 PASS: Final = "pass"
@@ -22,7 +22,7 @@ FAIL: Final = "fail"
 NO_RULES: Final = "no rules"
 
 Way = Callable[[SparqlTest], Answer]
-"""Answers a test; `SyntaxError` or `Rejected` if it does not take the query, `NotRulesError` if it is not for it."""
+"""Answers a test; `SyntaxError` or `RejectedError` if it does not take the query, `NotRulesError` if it cannot."""
 
 WAYS: Final[Mapping[str, Way]] = {
     PYOXIGRAPH: by_pyoxigraph,
@@ -69,8 +69,8 @@ def _outcome(test: SparqlTest, way: Way) -> tuple[str, str]:
         answer = way(test)
     except NotRulesError as error:
         return NO_RULES, str(error)
-    except (SyntaxError, Rejected) as error:
-        refusal = error.diagnostics[0].message if isinstance(error, Rejected) else str(error)
+    except (SyntaxError, RejectedError) as error:
+        refusal = error.diagnostics[0].message if isinstance(error, RejectedError) else str(error)
         return (PASS, "") if test.kind == REJECTED else (FAIL, f"rejected: {refusal}")
     if test.kind == REJECTED:
         return FAIL, "accepted, though it is not SPARQL"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def outcome() -> Iterator[None]:
     """Turns how a verb ended into an exit code, and what is wrong into sentences."""
     from thalweg.connectors.interrupt import StoppedError
-    from thalweg.diagnostics import Failed, Rejected
+    from thalweg.diagnostics import FailedError, RejectedError
 
     try:
         yield
@@ -37,10 +37,10 @@ def outcome() -> Iterator[None]:
         sys.stderr.flush()
         # The interpreter would take its time to give back a large arena, and might wait for a reader that has gone.
         os._exit(0)
-    except Rejected as error:
+    except RejectedError as error:
         complain(*error.diagnostics)
         raise typer.Exit(2 if all(one.code == "E403" for one in error.diagnostics) else 1) from None
-    except Failed as error:
+    except FailedError as error:
         complain(error.diagnostic)
         raise typer.Exit(3) from None
     except BrokenPipeError:

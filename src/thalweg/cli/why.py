@@ -98,11 +98,11 @@ def why(
 
 def _explain_row(proof: "RowProof | None", row: str, at: str, format: str, prefixes: "Prefixes") -> None:
     """Prints what a row of a query rests on."""
-    from thalweg.diagnostics import Diagnostic, Rejected
+    from thalweg.diagnostics import Diagnostic, RejectedError
 
     if proof is None:
         help_ = "see with `thalweg run` which rows there are; the last evaluation up to then is asked"
-        raise Rejected([Diagnostic("E405", f"the query has no such row at {at}: `{row}`", help=help_)])
+        raise RejectedError([Diagnostic("E405", f"the query has no such row at {at}: `{row}`", help=help_)])
     data, text = proof.as_data, prefixes.shorten
     print(json.dumps(data(), ensure_ascii=False, indent=2) if format == "json" else text(proof.render()))
 

@@ -98,7 +98,7 @@ def _write(job: "Job", sink: "Sink", format: "Formatter", interrupt: "Interrupt"
 @contextmanager
 def _writing(sink: "Sink") -> Iterator[None]:
     """What has been written is handed on, however it ends; a sink that takes no more is a failure."""
-    from thalweg.diagnostics import Diagnostic, Failed
+    from thalweg.diagnostics import Diagnostic, FailedError
 
     to_stdout = sink is sys.stdout.buffer
     try:
@@ -112,4 +112,4 @@ def _writing(sink: "Sink") -> Iterator[None]:
             if isinstance(error, BrokenPipeError):
                 # The reader of the answers has seen enough.
                 return
-        raise Failed(Diagnostic("E401", f"the answers cannot be written: {error.strerror}")) from error
+        raise FailedError(Diagnostic("E401", f"the answers cannot be written: {error.strerror}")) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 
 # Seconds: how long to wait for the first answer of a broker, and for one that is lost to come back.
 OPENING: Final = 10.0
@@ -59,13 +59,13 @@ class Address:
             raise self.misfit(f"`{option}={text}` is not valid", f"write {' or '.join(values)}")
         return text
 
-    def misfit(self, message: str, help: str = "") -> Rejected:
+    def misfit(self, message: str, help: str = "") -> RejectedError:
         """What is wrong with an option."""
-        return Rejected([Diagnostic("E403", f"{message} in `{self.name}`", help=help)])
+        return RejectedError([Diagnostic("E403", f"{message} in `{self.name}`", help=help)])
 
-    def failed(self, reason: str) -> Failed:
+    def failed(self, reason: str) -> FailedError:
         """The failure to connect, or to stay connected, with its reason."""
-        return Failed(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
+        return FailedError(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
 
 
 def read_address(uri: str, options: Collection[str]) -> Address:
@@ -91,16 +91,18 @@ def read_address(uri: str, options: Collection[str]) -> Address:
     )
     if not place or place.startswith(":") or not address.topic:
         example = f"write `{parts.scheme}://localhost/readings`"
-        raise Rejected([Diagnostic("E402", f"`{address.name}` does not name both a host and a topic", help=example)])
+        raise RejectedError(
+            [Diagnostic("E402", f"`{address.name}` does not name both a host and a topic", help=example)]
+        )
     if unknown := address.options.keys() - options:
         raise address.misfit(f"unknown option `{min(unknown)}`", f"the options are {', '.join(sorted(options))}")
     return address
 
 
-def not_installed(scheme: str, extra: str) -> Rejected:
+def not_installed(scheme: str, extra: str) -> RejectedError:
     """A scheme that needs a package which is not there."""
     message = f"`{scheme}://` needs a package that is not installed"
-    return Rejected(
+    return RejectedError(
         [Diagnostic("E402", message, help=f"install thalweg[{extra}], as in `pip install 'thalweg[{extra}]'`")]
     )
 

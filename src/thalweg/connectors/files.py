@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Sink, Transport
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 FILE_BLOCK: Final = 1 << 20
 LIVE_BLOCK: Final = 1 << 16
@@ -172,7 +172,7 @@ def read_text(path: Path) -> str:
 
     >>> read_text(Path("nowhere.lars"))
     Traceback (most recent call last):
-    thalweg.diagnostics.Rejected: error[E401]: cannot read `nowhere.lars`: No such file or directory
+    thalweg.diagnostics.RejectedError: error[E401]: cannot read `nowhere.lars`: No such file or directory
     """
     try:
         return read_bytes(path).decode("utf-8-sig")
@@ -185,7 +185,7 @@ def open_sink(path: Path) -> Sink:
     try:
         return gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb")
     except OSError as error:
-        raise Rejected([Diagnostic("E401", f"cannot write `{path}`: {error.strerror}")]) from error
+        raise RejectedError([Diagnostic("E401", f"cannot write `{path}`: {error.strerror}")]) from error
 
 
 def standard_output() -> Sink:
@@ -193,14 +193,14 @@ def standard_output() -> Sink:
     return sys.stdout.buffer
 
 
-def shortened(name: str) -> Rejected:
+def shortened(name: str) -> RejectedError:
     """The error for a stream that ends before the place where it is to be read on."""
     message = f"`{name}` is shorter than what this run has read of it"
     way_out = "restore the file, or start again with another `--checkpoint`"
-    return Rejected([Diagnostic("E408", message, help=way_out)])
+    return RejectedError([Diagnostic("E408", message, help=way_out)])
 
 
-def unreadable(name: str, error: Exception) -> Rejected:
+def unreadable(name: str, error: Exception) -> RejectedError:
     """Why a file cannot be read, in a sentence."""
     reason = getattr(error, "strerror", None) or ("it is not UTF-8" if isinstance(error, UnicodeError) else str(error))
-    return Rejected([Diagnostic("E401", f"cannot read `{name}`: {reason}")])
+    return RejectedError([Diagnostic("E401", f"cannot read `{name}`: {reason}")])

@@ -19,7 +19,7 @@ from typing import Any, Final
 from thalweg.connectors.batches import Item, code_facts
 from thalweg.connectors.documents import document
 from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -157,7 +157,7 @@ class JsonLinesReader(LineReader):
             return self._wrong(line, "this is not UTF-8")
         except RecursionError:
             return self._wrong(line, "this is nested too deeply", help=_SHAPE)
-        except Rejected as error:
+        except RejectedError as error:
             return self._inside(line, error.diagnostics[0])
         except KeyError as error:
             return self._wrong(line, f"an event needs the key {error}".replace("'", "`"), help=_SHAPE)

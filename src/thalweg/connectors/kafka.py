@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.connectors import broker
 from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, FailedError
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
@@ -264,7 +264,7 @@ def open_consumer(address: Address, trouble: Trouble) -> "Consumer":
         topics = reach(consumer, address, trouble)
         if address.topic not in topics:
             raise no_topic(address, topics)
-    except Failed:
+    except FailedError:
         consumer.close()
         raise
     return consumer
@@ -315,11 +315,11 @@ def created(producer: "Producer", address: Address) -> bool:
     return False
 
 
-def no_topic(address: Address, known: Iterable[str]) -> Failed:
+def no_topic(address: Address, known: Iterable[str]) -> FailedError:
     """The error for a missing topic, which names those that exist."""
     names = sorted(name for name in known if not name.startswith("__"))
     help = f"create it, or choose one of {', '.join(names[:5])}" if names else "create it: the broker has no topic yet"
-    return Failed(Diagnostic("E404", f"there is no topic `{address.topic}` at `{address.name}`", help=help))
+    return FailedError(Diagnostic("E404", f"there is no topic `{address.topic}` at `{address.name}`", help=help))
 
 
 def sentence(error: "KafkaError") -> str:

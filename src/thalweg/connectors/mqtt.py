@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from thalweg.connectors import broker
 from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage
@@ -96,7 +96,7 @@ class MqttSink(LineSink):
         self._address = address = read_address(uri, ("ca",))
         if set("+#") & set(address.topic):
             message = f"`{address.name}` has a wildcard in its topic, and answers need a single topic"
-            raise Rejected([Diagnostic("E402", message, help="use `+` and `#` only for reading streams")])
+            raise RejectedError([Diagnostic("E402", message, help="use `+` and `#` only for reading streams")])
         self._sent = self._acknowledged = 0
         self._changed = Condition()
         self._link = Link(address)
@@ -249,7 +249,7 @@ def _encrypt(client: "Client", address: Address) -> None:
     try:
         client.tls_set(ca_certs=authority)
     except OSError as error:
-        raise Rejected([Diagnostic("E401", f"cannot read `{authority}`: {error.strerror or error}")]) from error
+        raise RejectedError([Diagnostic("E401", f"cannot read `{authority}`: {error.strerror or error}")]) from error
 
 
 def host_and_port(address: Address) -> tuple[str, int]:
@@ -263,7 +263,9 @@ def host_and_port(address: Address) -> tuple[str, int]:
         return parts.hostname or "", parts.port or PORTS[address.scheme]
     except ValueError:
         example = f"write `{address.scheme}://localhost:{PORTS[address.scheme]}/readings`"
-        raise Rejected([Diagnostic("E402", f"the port of `{address.name}` is not a number", help=example)]) from None
+        raise RejectedError(
+            [Diagnostic("E402", f"the port of `{address.name}` is not a number", help=example)]
+        ) from None
 
 
 def stream_of(topic: str) -> str | None:
@@ -280,7 +282,7 @@ def checked_pattern(address: Address) -> Address:
     if is_pattern(address.topic):
         return address
     message = f"`{address.topic}` is not a topic pattern"
-    raise Rejected([Diagnostic("E402", message, help="a level is `+` as a whole, and `#` comes last")])
+    raise RejectedError([Diagnostic("E402", message, help="a level is `+` as a whole, and `#` comes last")])
 
 
 def is_pattern(topic: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 
 from thalweg.connectors.files import read_bytes, unreadable
 from thalweg.connectors.graphs import misread
-from thalweg.diagnostics import Rejected, Source
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages.owl import graph, syntaxes
 from thalweg.languages.owl.formats import format_of
 from thalweg.model.encoding import UnknownEncodingError, as_utf8
@@ -17,7 +17,7 @@ _SYNTAXES: Final = {"functional": "ofn", "manchester": "omn", "owlxml": "owx"}
 
 
 def read_triples(document: str | Path | Source) -> list[Triple]:
-    """The triples of a document, those of all its graphs; `Rejected` where it cannot be read.
+    """The triples of a document, those of all its graphs; `RejectedError` where it cannot be read.
 
     Relative IRIs stay relative, and blank nodes are called after the file.
     """
@@ -25,7 +25,7 @@ def read_triples(document: str | Path | Source) -> list[Triple]:
 
 
 def read_graphs(document: str | Path | Source) -> dict[str | None, list[Triple]]:
-    """The triples of each graph of a document, the default graph under None; `Rejected` where it cannot be read."""
+    """The triples of each graph of a document, the default graph under None; `RejectedError` if it cannot be read."""
     name = document.name if isinstance(document, Source) else str(document)
     data = document.text.encode(errors="surrogatepass") if isinstance(document, Source) else read_bytes(Path(document))
     format = format_of(name, data)
@@ -39,6 +39,6 @@ def read_graphs(document: str | Path | Source) -> dict[str | None, list[Triple]]
             graphs.setdefault(where, {})[subject, predicate, thing] = None
         return {where: list(triples) for where, triples in graphs.items()}
     except RdfSyntaxError as wrong:
-        raise Rejected([misread("E101", name, 1, wrong)]) from None
+        raise RejectedError([misread("E101", name, 1, wrong)]) from None
     except UnknownEncodingError as error:
         raise unreadable(name, error) from None

@@ -10,7 +10,7 @@ from thalweg.connectors import files, kafka, mqtt, replay, socket, tabular
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.readers import ENDINGS, format_of
 from thalweg.connectors.transport import Sink, Transport
-from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
 
 SOURCES: Final[Mapping[str, Callable[[str], Transport]]] = {
     "tcp": socket.SocketTransport,
@@ -51,7 +51,7 @@ def _file(path: Path) -> Transport:
 def _folder(path: Path) -> Transport:
     found = files.files_in(path)
     if not found:
-        raise Rejected([Diagnostic("E402", f"the folder `{path}` is empty", help=_KNOWN)])
+        raise RejectedError([Diagnostic("E402", f"the folder `{path}` is empty", help=_KNOWN)])
     for one in found:
         _check_ending(one)
     return files.FolderTransport(path, found, _file)
@@ -59,7 +59,7 @@ def _folder(path: Path) -> Transport:
 
 def _check_ending(path: Path) -> None:
     if format_of(path.name) is None:
-        raise Rejected([Diagnostic("E402", f"unknown file type: `{path}`", help=_KNOWN)])
+        raise RejectedError([Diagnostic("E402", f"unknown file type: `{path}`", help=_KNOWN)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +113,7 @@ def _scheme(name: str) -> str | None:
         return None
     if scheme not in SOURCES:
         known = " ".join(f"`{scheme}://`" for scheme in (*SOURCES, "replay"))
-        raise Rejected([Diagnostic("E402", f"unknown scheme: `{name}`", help=f"supported are {known}, `-` and files")])
+        raise RejectedError(
+            [Diagnostic("E402", f"unknown scheme: `{name}`", help=f"supported are {known}, `-` and files")]
+        )
     return scheme

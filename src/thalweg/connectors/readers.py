@@ -14,7 +14,7 @@ from thalweg.connectors.lines import LineReader, State
 from thalweg.connectors.nquads import QuadReader, is_quad
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.connectors.tabular import ArrowReader, CsvReader
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import FactReader
 from thalweg.languages.owl.formats import FORMATS
 from thalweg.model.dictionary import Dictionary
@@ -72,7 +72,7 @@ def format_of(name: str) -> str | None:
     if ending.lower() in FORMATS:
         message = f"`{name}` is not a stream: {ending} files have no times"
         help = f"use `--background {name}`, or a format with times: {' '.join(TIMED)}"
-        raise Rejected([Diagnostic("E402", message, help=help)])
+        raise RejectedError([Diagnostic("E402", message, help=help)])
     return None
 
 

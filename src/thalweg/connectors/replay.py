@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.connectors.transport import Transport
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def replayed(uri: str, open_file: Callable[[str], Transport]) -> ReplayTransport
     except ValueError:
         factor = 0.0
     if options or factor <= 0:
-        raise Rejected([Diagnostic("E403", f"`{uri}` has unknown options", help="write `?factor=10`")])
+        raise RejectedError([Diagnostic("E403", f"`{uri}` has unknown options", help="write `?factor=10`")])
     return ReplayTransport(open_file(path), factor)
 
 

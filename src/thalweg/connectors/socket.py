@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from thalweg.connectors.files import LIVE_BLOCK
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Sink
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def address(uri: str) -> tuple[str, int]:
     except ValueError:
         port = None
     if not parts.hostname or port is None:
-        raise Rejected([Diagnostic("E402", f"`{uri}` has no host and port", help="write `tcp://localhost:9000`")])
+        raise RejectedError([Diagnostic("E402", f"`{uri}` has no host and port", help="write `tcp://localhost:9000`")])
     return parts.hostname, port
 
 
@@ -75,5 +75,5 @@ def open_sink(uri: str) -> Sink:
         return connection.makefile("wb")
 
 
-def _failed(uri: str, error: OSError) -> Failed:
-    return Failed(Diagnostic("E404", f"no connection to `{uri}`: {error.strerror or error}"))
+def _failed(uri: str, error: OSError) -> FailedError:
+    return FailedError(Diagnostic("E404", f"no connection to `{uri}`: {error.strerror or error}"))

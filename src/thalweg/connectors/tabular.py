@@ -23,7 +23,7 @@ from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
 from thalweg.connectors.files import PathTransport, shortened, unreadable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
@@ -150,7 +150,7 @@ def _predicate(cell: object) -> str:
 def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
     try:
         fact = read_fact(str(cell))
-    except Rejected as error:
+    except RejectedError as error:
         raise ValueError(error.diagnostics[0].message) from None
     return fact.signature, fact.terms
 

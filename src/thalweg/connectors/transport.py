@@ -40,7 +40,7 @@ class Positioned(Protocol):
         """Behind the last block that was handed over, as JSON."""
 
     def seek(self, position: Any) -> None:
-        """Goes on from a position, before the first block is read; `Rejected` where there is no such place."""
+        """Goes on from a position, before the first block is read; `RejectedError` where there is no such place."""
 
 
 class Sink(Protocol):

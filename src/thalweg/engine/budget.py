@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.engine.layout import FIRING, NOW
 from thalweg.engine.memory import ROOM, FullError, enlarge, enlarged_by
 from thalweg.explain.wording import Wording
@@ -28,14 +28,14 @@ _LEAST: Final = 1 << 22
 
 
 def make_room(engine: "Engine", feeds: NDArray[np.int64]) -> None:
-    """Enlarges the array that is full; raises `Failed` where that takes more than there is."""
+    """Enlarges the array that is full; raises `FailedError` where that takes more than there is."""
     try:
         if refused := _refusal(engine, enlarged_by(engine.table, engine.arrays), feeds):
-            raise Failed(refused)
+            raise FailedError(refused)
         engine.arrays = enlarge(engine.table, engine.arrays)
     except FullError as full:
         what = "the engine cannot address more rows" if full.__cause__ is None else "the system has no more memory"
-        raise Failed(_used_up(engine, what, "distribute the work with `--runtime spark`")) from None
+        raise FailedError(_used_up(engine, what, "distribute the work with `--runtime spark`")) from None
 
 
 def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnostic | None:

@@ -172,8 +172,8 @@ class Engine:
         """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change.
 
         `given` is what began and ended at `to` in the parts of a larger program that this one takes facts from. Raises
-        `Failed` where a tick takes more memory than there is: the engine is of no use after that, nor after any other
-        exception in the middle of a tick.
+        `FailedError` where a tick takes more memory than there is: the engine is of no use after that, nor after any
+        other exception in the middle of a tick.
         """
         if not self._busy.acquire(False):
             self._refuse()

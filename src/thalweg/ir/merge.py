@@ -7,7 +7,7 @@ without notice.
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Equality, Hints, Interface, Program, TermAnnotations
 from thalweg.model.predicate import Predicate
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def merge(parts: Parts) -> Program:
-    """One program from its parts; `Rejected` where they contradict each other.
+    """One program from its parts; `RejectedError` where they contradict each other.
 
     >>> from thalweg.ir.nodes import Atom, Rule
     >>> merge([Program((Rule(Atom("p")),)), Program((Rule(Atom("q")),))]).derived == {"p/0", "q/0"}
@@ -86,7 +86,9 @@ def _equality(parts: Parts) -> Equality | None:
 def _justification(parts: Parts) -> Program | None:
     found = [part.hints.justification for part in parts if part.hints.justification is not None]
     if found and sum(bool(part.rules) for part in parts) > 1:
-        raise Rejected([Diagnostic("E411", "consistency checks cannot be combined with other rules", help=TOGETHER)])
+        raise RejectedError(
+            [Diagnostic("E411", "consistency checks cannot be combined with other rules", help=TOGETHER)]
+        )
     return found[0] if found else None
 
 
@@ -95,7 +97,7 @@ def _only(names: list[Predicate | None], what: str) -> Predicate | None:
     known = sorted({name for name in names if name is not None})
     if len(known) > 1:
         message = f"the programs have different names for the {what}: {', '.join(known)}"
-        raise Rejected([Diagnostic("E411", message, help=TOGETHER)])
+        raise RejectedError([Diagnostic("E411", message, help=TOGETHER)])
     return known[0] if known else None
 
 

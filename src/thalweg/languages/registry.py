@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
 from typing import Any, Final
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.compile_options import Options
 from thalweg.model.vocabulary import Triple
 
@@ -152,6 +152,6 @@ def _table(claims: Sequence[tuple[str, str, Language]]) -> dict[str, Language]:
 def _contested(suffix: str, rivals: Sequence[str]) -> Language:
     def reject(sources: Sequence[Source], options: Options) -> tuple[None, list[Diagnostic]]:
         message = f"`{sources[0].name}` may be of several languages: {' and '.join(rivals)} claim {suffix}"
-        raise Rejected([Diagnostic("E402", message, help="uninstall all but one of them")])
+        raise RejectedError([Diagnostic("E402", message, help="uninstall all but one of them")])
 
     return Language("contested", (suffix,), reject)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
@@ -112,7 +112,7 @@ def _rules_part(
     found: list[Diagnostic] = []
     try:
         program = choose_outputs(merge(programs), shown)
-    except Rejected as error:
+    except RejectedError as error:
         program = programs[0]
         found += error.diagnostics
     # A part that could not be read takes no circle away: what is found in the rest stands.
@@ -146,6 +146,6 @@ def _loops(plan: "Mixed", found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]
         return ()
     try:
         plan.wiring  # noqa: B018
-    except Rejected as error:
+    except RejectedError as error:
         return error.diagnostics
     return ()

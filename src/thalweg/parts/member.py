@@ -105,7 +105,7 @@ class Member(Protocol):
 
     @property
     def rules(self) -> "Program":
-        """The rules that it stands for; `Rejected` where it is more than rules."""
+        """The rules that it stands for; `RejectedError` where it is more than rules."""
 
     @property
     def ports(self) -> Ports:
@@ -118,7 +118,7 @@ class Member(Protocol):
         """What a saved state of it must agree with: the program as people read it, and a fingerprint."""
 
     def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> MemberAtWork:
-        """Makes what reasons in a plan; `Rejected` where the settings have no meaning for it."""
+        """Makes what reasons in a plan; `RejectedError` where the settings have no meaning for it."""
 
     def explain_member(self) -> "ExplainedMember":
         """How it is evaluated, as one part of a plan."""

@@ -35,12 +35,12 @@ class Mixed:
 
     @property
     def rules(self) -> Program:
-        """`Rejected`, with the reason of the first member."""
+        """`RejectedError`, with the reason of the first member."""
         return self.members[0].rules
 
     @cached_property
     def wiring(self) -> Wiring:
-        """`Rejected` where a member would read what rests on its own results."""
+        """`RejectedError` where a member would read what rests on its own results."""
         return wire(self.around.rules, [member.ports for member in self.members])
 
     def identity(self, context: Context) -> tuple[str, str]:

@@ -103,19 +103,19 @@ class Part(Protocol):
 
     @property
     def rules(self) -> Program:
-        """The rules that it stands for; `Rejected` where it is more than rules."""
+        """The rules that it stands for; `RejectedError` where it is more than rules."""
 
     def identity(self, context: Context) -> tuple[str, str]:
         """What a saved state of it must agree with: the program as people read it, and a fingerprint.
 
-        `Rejected` where its state cannot be saved.
+        `RejectedError` where its state cannot be saved.
         """
 
     def start(self, context: Context) -> Evaluation:
-        """Makes what reasons; `Rejected` where the settings have no meaning for it."""
+        """Makes what reasons; `RejectedError` where the settings have no meaning for it."""
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        """Makes what reasons on Spark; `Rejected` where it cannot."""
+        """Makes what reasons on Spark; `RejectedError` where it cannot."""
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         """How it is evaluated, on Spark where there are partitions; `published`, with the communities of the paper."""

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -144,7 +144,7 @@ class PlanWorker:
         out = self._take(list(map(unwrap, payloads)))
         try:
             out += self._advance()
-        except (Failed, Rejected) as error:
+        except (FailedError, RejectedError) as error:
             self._given = [one for one in self._given if one[0] <= self._reached]
             answers = self._answers(self._inbox.watermark.start or 0, self._reached)
             return [*out, answers, failure(self._bucket, error, self._reached)]

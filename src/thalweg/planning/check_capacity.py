@@ -9,7 +9,7 @@ sentence instead of being evaluated wrongly. Everything else that a plan decides
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
+from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Call, Comparison, Expression, Operation, Program, Rule, names
 from thalweg.model.functions import CONDITIONS
@@ -39,9 +39,9 @@ def check_capacity(program: Program) -> list[Diagnostic]:
 
 
 def fit_capacity(plan: Plan) -> Plan:
-    """The plan; `Rejected` where it does not fit."""
+    """The plan; `RejectedError` where it does not fit."""
     if too_large := list(_exceeded(plan)):
-        raise Rejected(too_large)
+        raise RejectedError(too_large)
     return plan
 
 

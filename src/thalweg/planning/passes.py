@@ -45,7 +45,7 @@ def check(program: Program) -> list[Diagnostic]:
 
 
 def plan(program: Program, target: Target = Target()) -> Plan:
-    """The plan of a program that has passed the checks; `Rejected` where the engine cannot hold it.
+    """The plan of a program that has passed the checks; `RejectedError` where the engine cannot hold it.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
     >>> made = plan(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))

@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Final
 
-from thalweg.diagnostics import NOWHERE, Diagnostic, Rejected
+from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError
 from thalweg.ir.dependency import formulas, least_levels, resting_on
 from thalweg.ir.nodes import (
     Atom,
@@ -127,7 +127,7 @@ class Wiring:
 
 
 def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
-    """Splits rules into layers; `Rejected` where a part would read what rests on what it gives.
+    """Splits rules into layers; `RejectedError` where a part would read what rests on what it gives.
 
     >>> from thalweg.diagnostics import Source
     >>> from thalweg.languages.lars import read
@@ -162,7 +162,7 @@ class _Wires:
             needs = list(self._needs())
             levels = least_levels(nodes, needs)
             if levels is None:
-                raise Rejected(list(self._loops(needs)))
+                raise RejectedError(list(self._loops(needs)))
         self._levels = levels
         order: list[tuple[int, int | None]] = []
         for level in sorted({*levels.values()}):

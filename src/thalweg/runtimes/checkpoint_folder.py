@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 MANIFEST: Final = "program.json"
 
@@ -27,12 +27,12 @@ def held(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("w")
     except OSError as error:
-        raise Rejected([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")]) from None
+        raise RejectedError([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")]) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Rejected([Diagnostic("E408", f"another run is using the checkpoint `{folder}`")]) from None
+            raise RejectedError([Diagnostic("E408", f"another run is using the checkpoint `{folder}`")]) from None
         yield
 
 
@@ -70,10 +70,10 @@ class Claim:
             replace_file(manifest, json.dumps(data).encode())
 
 
-def refused(message: str) -> Rejected:
+def refused(message: str) -> RejectedError:
     """The error for a checkpoint that cannot be used."""
     help_ = "resume it with the program and options that it was made with, or name a new folder"
-    return Rejected([Diagnostic("E408", message, help=help_)])
+    return RejectedError([Diagnostic("E408", message, help=help_)])
 
 
 def complete(folder: Path) -> Diagnostic:
@@ -81,12 +81,12 @@ def complete(folder: Path) -> Diagnostic:
     return Diagnostic("W416", f"the run of checkpoint `{folder}` is complete: there is nothing to do", help=_AGAIN)
 
 
-def ended_at(folder: Path, malformed: str) -> Rejected:
+def ended_at(folder: Path, malformed: str) -> RejectedError:
     """The error for a run that is over because it came to a malformed line, whose diagnostic was written then."""
     first = malformed.splitlines()[0].partition(": ")[2]
     way_out = "correct it and run with a new checkpoint folder"
     message = f"the run of checkpoint `{folder}` ended with this error: {first}"
-    return Rejected([Diagnostic("E301", message, help=way_out)])
+    return RejectedError([Diagnostic("E301", message, help=way_out)])
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 
 def continued(name: str | None, length: int) -> Sink:
@@ -20,7 +20,7 @@ def continued(name: str | None, length: int) -> Sink:
         if not path.exists() or path.stat().st_size < length:
             message = f"`{name}` does not contain what this run has written to it"
             way_out = "restore the file, or start again with another `--checkpoint`"
-            raise Rejected([Diagnostic("E408", message, help=way_out)])
+            raise RejectedError([Diagnostic("E408", message, help=way_out)])
         file = path.open("r+b")
         file.truncate(length)
         file.seek(length)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -173,7 +173,7 @@ class Embedded(Generic[R]):
         if self._checkpoint is not None:
             self._checkpoint.finish(malformed)
         if malformed is not None:
-            raise Rejected([malformed])
+            raise RejectedError([malformed])
         # A run that was resumed has not seen all that came.
         for found in self._summary() if not self._resumed else ():
             self._report(found)

@@ -54,7 +54,7 @@ class EmbeddedCheckpoint:
         """Says that the run is over, where it is."""
 
     def __enter__(self) -> "EmbeddedCheckpoint":
-        """Holds the folder and reads it; `Rejected` where it is not this run's, or the run ended with an error."""
+        """Holds the folder and reads it; `RejectedError` where it is not this run's, or the run ended with an error."""
         with ExitStack() as stack:
             stack.enter_context(held(self._folder))
             self._claim.check(self._folder)

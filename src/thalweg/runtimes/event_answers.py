@@ -13,7 +13,7 @@ from json.encoder import encode_basestring as quoted
 from typing import NoReturn
 
 from thalweg.connectors.publish import Graph
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.pattern_semantics import Instance, Solution
 from thalweg.model.rdf import GENERATED_AT, OWN
 from thalweg.model.time import Clock
@@ -129,6 +129,6 @@ class EventAnswers:
 EventLine = AbstractEvent | ComplexEvent | RejectedEvents
 
 
-def _only_json() -> Rejected:
+def _only_json() -> RejectedError:
     message = "complex events can only be written as `--format jsonl`: leave `--format` out"
-    return Rejected([Diagnostic("E403", message)])
+    return RejectedError([Diagnostic("E403", message)])

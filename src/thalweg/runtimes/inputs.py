@@ -24,7 +24,7 @@ from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import Reader, open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
 from thalweg.connectors.transport import Positioned, Transport
-from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import Clock
@@ -41,12 +41,12 @@ def open_all(streams: Iterable[str | Path | Source]) -> list[Transport]:
     for stream in streams:
         try:
             transports.append(text_stream(stream) if isinstance(stream, Source) else open_stream(stream))
-        except Rejected as error:
+        except RejectedError as error:
             found += error.diagnostics
     if found:
         for transport in transports:
             transport.close()
-        raise Rejected(found)
+        raise RejectedError(found)
     return transports
 
 
@@ -118,7 +118,7 @@ def check_resumable(transports: Iterable[Transport]) -> None:
         inner = one.inner if isinstance(one, ReplayTransport) else one
         if isinstance(inner, InputTransport):
             message = f"`{inner.name}` cannot be read again after a crash: with `--checkpoint` use a file or a broker"
-            raise Rejected([Diagnostic("E403", message)])
+            raise RejectedError([Diagnostic("E403", message)])
 
 
 @dataclass(slots=True)

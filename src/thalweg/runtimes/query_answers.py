@@ -14,7 +14,7 @@ from json.encoder import encode_basestring as quoted
 from typing import NoReturn
 
 from thalweg.connectors.publish import Graph
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.time import Clock
 
 
@@ -121,6 +121,6 @@ def _line(tick: int, start: int, key: str, written: str) -> str:
     return f'{{"t":{tick},"window":[{start},{tick}],"{key}":{written}}}\n'
 
 
-def _only_json(what: str) -> Rejected:
+def _only_json(what: str) -> RejectedError:
     message = f"{what} can only be written as `--format jsonl`: leave `--format` out, or write a CONSTRUCT"
-    return Rejected([Diagnostic("E403", message)])
+    return RejectedError([Diagnostic("E403", message)])

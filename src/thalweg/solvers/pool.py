@@ -23,7 +23,7 @@ from threading import Thread, Timer
 from time import perf_counter, sleep
 from typing import IO, Final, NamedTuple
 
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.machine import SHARE, allowed
 from thalweg.solvers.clingo import Solved, Task, UnsolvableError, solve
 
@@ -188,8 +188,8 @@ def _here(task: Task) -> Solved:
         raise _failed(str(error)) from error
 
 
-def _failed(said: str) -> Failed:
-    return Failed(Diagnostic("E504", f"clingo has not solved a window: {said.strip()}"))
+def _failed(said: str) -> FailedError:
+    return FailedError(Diagnostic("E504", f"clingo has not solved a window: {said.strip()}"))
 
 
 def _end_with(parent: int) -> None:

@@ -25,7 +25,7 @@ from thalweg.bench.conformance import (
     verdict_of,
 )
 from thalweg.bench.refutation import Closure, follows
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import read_graph
 from thalweg.model.vocabulary import Triple
@@ -191,7 +191,7 @@ def test_the_verdict_sees_what_is_wrong() -> None:
 
 def test_without_tests_there_is_a_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THALWEG_DATA", str(tmp_path))
-    with pytest.raises(Rejected, match="THALWEG_DATA"):
+    with pytest.raises(RejectedError, match="THALWEG_DATA"):
         conformance.main(tmp_path)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from thalweg.connectors.arrivals import arrivals
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Failed
+from thalweg.diagnostics import Diagnostic, FailedError
 
 
 @dataclass
@@ -50,8 +50,8 @@ def test_blocks_come_in_the_order_of_arrival():
 
 
 def test_a_failure_of_one_transport_is_a_failure():
-    broken = Script([Failed(Diagnostic("E404", "gone"))])
-    with pytest.raises(Failed, match="gone"):
+    broken = Script([FailedError(Diagnostic("E404", "gone"))])
+    with pytest.raises(FailedError, match="gone"):
         list(arrivals([broken, Script([])], Interrupt()))
 
 

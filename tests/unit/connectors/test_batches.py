@@ -1,7 +1,7 @@
 import pytest
 
 from thalweg.connectors.batches import code_events
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
@@ -27,5 +27,5 @@ def test_events_and_pairs():
 
 
 def test_what_is_no_fact_is_rejected():
-    with pytest.raises(Rejected):
+    with pytest.raises(RejectedError):
         coded((3, "p(X)"))

@@ -8,7 +8,7 @@ from thalweg import run
 from thalweg.connectors.files import FILE_BLOCK, FileTransport, InputTransport, open_sink, read_text
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 
 
 def test_a_file_comes_in_big_blocks(tmp_path):
@@ -30,22 +30,22 @@ def test_a_packed_file_is_unpacked(tmp_path):
 def test_a_packed_file_that_is_cut_off_is_told(tmp_path):
     path = tmp_path / "readings.facts.gz"
     path.write_bytes(gzip.compress(os.urandom(1000))[:500])
-    with pytest.raises(Rejected, match="E401"):
+    with pytest.raises(RejectedError, match="E401"):
         list(FileTransport(path).blocks(Interrupt()))
 
 
 def test_what_cannot_be_opened_is_told_at_once(tmp_path):
-    with pytest.raises(Rejected, match=r"E401.*No such file"):
+    with pytest.raises(RejectedError, match=r"E401.*No such file"):
         FileTransport(tmp_path / "nowhere.facts")
-    with pytest.raises(Rejected, match="directory"):
+    with pytest.raises(RejectedError, match="directory"):
         FileTransport(tmp_path)
-    with pytest.raises(Rejected, match="cannot write"):
+    with pytest.raises(RejectedError, match="cannot write"):
         open_sink(tmp_path / "nowhere" / "answers.jsonl")
 
 
 def test_text_must_be_utf8(tmp_path):
     (tmp_path / "latin.lars").write_bytes(b"p(\xe4).")
-    with pytest.raises(Rejected, match="UTF-8"):
+    with pytest.raises(RejectedError, match="UTF-8"):
         read_text(tmp_path / "latin.lars")
 
 
@@ -135,14 +135,14 @@ def test_the_files_of_a_folder_are_opened_one_after_the_other(folder):
     assert first.name == str(folder / "1.facts")
     first.close()
     (folder / "2.csv").unlink()
-    with pytest.raises(Rejected, match="E401"):
+    with pytest.raises(RejectedError, match="E401"):
         next(parts)
 
 
 def test_a_folder_with_something_else_in_it_is_rejected(folder, tmp_path):
     (folder / "notes.txt").write_text("")
-    with pytest.raises(Rejected, match=r"E402.*notes.txt"):
+    with pytest.raises(RejectedError, match=r"E402.*notes.txt"):
         open_stream(str(folder))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(Rejected, match=r"E402.*the folder .* is empty"):
+    with pytest.raises(RejectedError, match=r"E402.*the folder .* is empty"):
         open_stream(str(tmp_path / "empty"))

@@ -13,7 +13,7 @@ from thalweg.connectors import broker
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.kafka import KafkaSink, KafkaTransport
 from thalweg.connectors.open import open_output, open_stream
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 
 RULE = "slow(S) :- speed(S,V), V < 20."
 COMMAND = [sys.executable, "-m", "thalweg", "run"]
@@ -184,16 +184,16 @@ def test_a_broker_that_stays_away_is_a_failure(monkeypatch):
         sink.flush()
         blocks = transport.blocks(Interrupt())
         assert next(blocks) == b"p at 1.\n"
-    with pytest.raises(Failed, match=r"E404.*could not be restored"):
+    with pytest.raises(FailedError, match=r"E404.*could not be restored"):
         next(blocks)
     sink.write(b"p at 2.\n")
-    with pytest.raises(Failed, match=r"E404.*timed out"):
+    with pytest.raises(FailedError, match=r"E404.*timed out"):
         sink.close()
 
 
 @pytest.mark.parametrize("opened", [open_stream, open_output])
 def test_a_topic_that_does_not_exist_is_told_with_those_that_do(kafka, topic, opened):
-    with pytest.raises(Failed, match=r"E404.*there is no topic `nowhere`") as caught:
+    with pytest.raises(FailedError, match=r"E404.*there is no topic `nowhere`") as caught:
         opened(uri(kafka, "nowhere"))
     assert "choose one of" in caught.value.diagnostic.help
 
@@ -202,7 +202,7 @@ def test_a_message_that_the_broker_refuses_is_a_failure(kafka):
     topic = make_topic(kafka, settings={"max.message.bytes": "2000"})
     sink = KafkaSink(uri(kafka, topic))
     sink.write(os.urandom(5000).hex().encode() + b"\n")
-    with pytest.raises(Failed, match=r"E404.*too large"):
+    with pytest.raises(FailedError, match=r"E404.*too large"):
         sink.close()
     sink.write(b"small\n")
     sink.close()
@@ -212,7 +212,7 @@ def test_a_message_that_the_broker_refuses_is_a_failure(kafka):
 def test_without_the_package_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     for opened in (open_stream, open_output):
-        with pytest.raises(Rejected, match=r"E402.*not installed[^$]*thalweg\[kafka\]"):
+        with pytest.raises(RejectedError, match=r"E402.*not installed[^$]*thalweg\[kafka\]"):
             opened("kafka://localhost:9092/readings")
 
 
@@ -229,5 +229,5 @@ def test_without_the_package_the_way_out_is_told(monkeypatch):
     ],
 )
 def test_an_address_that_makes_no_sense_is_rejected(written, complaint):
-    with pytest.raises(Rejected, match=complaint):
+    with pytest.raises(RejectedError, match=complaint):
         KafkaTransport(written)

@@ -15,7 +15,7 @@ from thalweg.connectors import broker
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mqtt import MqttSink, MqttTransport, host_and_port, stream_of
 from thalweg.connectors.open import open_output, open_stream
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 
 RULE = "slow(S) :- speed(S,V), V < 20."
 
@@ -151,16 +151,16 @@ def test_a_broker_that_stays_away_is_a_failure(monkeypatch):
     with run_mosquitto("allow_anonymous true") as server:
         transport = MqttTransport(uri(server, "readings"))
         sink = MqttSink(uri(server, "readings"))
-    with pytest.raises(Failed, match=r"E404.*could not be restored"):
+    with pytest.raises(FailedError, match=r"E404.*could not be restored"):
         list(transport.blocks(Interrupt()))
     sink.write(b"p at 1.\n")
-    with pytest.raises(Failed, match=r"E404.*1 messages were not acknowledged"):
+    with pytest.raises(FailedError, match=r"E404.*1 messages were not acknowledged"):
         sink.flush()
     sink.close()
 
 
 def test_a_refused_connection_is_a_failure():
-    with pytest.raises(Failed, match=r"E404.*refused"):
+    with pytest.raises(FailedError, match=r"E404.*refused"):
         MqttTransport(f"mqtt://127.0.0.1:{free_port()}/readings")
 
 
@@ -174,7 +174,7 @@ def test_only_who_has_the_password_gets_in(tmp_path):
     subprocess.run([program, "-b", passwords, "me", "a:b@c"], check=True, capture_output=True)
     with run_mosquitto("allow_anonymous false", f"password_file {passwords}") as server:
         MqttTransport(f"mqtt://me:a%3Ab%40c@{server.address}/readings").close()
-        with pytest.raises(Failed, match=r"E404.*[Nn]ot authorized") as caught:
+        with pytest.raises(FailedError, match=r"E404.*[Nn]ot authorized") as caught:
             MqttTransport(f"mqtt://me:secret@{server.address}/readings")
     assert "secret" not in str(caught.value)
 
@@ -192,7 +192,7 @@ def test_an_encrypted_connection_needs_an_authority_to_trust(tmp_path):
     )
     with run_mosquitto("allow_anonymous true", f"certfile {certificate}", f"keyfile {key}") as server:
         MqttTransport(f"mqtts://{server.address}/readings?ca={certificate}").close()
-        with pytest.raises(Failed, match=r"E404.*certificate"):
+        with pytest.raises(FailedError, match=r"E404.*certificate"):
             MqttTransport(f"mqtts://{server.address}/readings")
     # paho leaves a socket behind whose other side it does not trust; it must go while that is no offence.
     gc.collect()
@@ -218,7 +218,7 @@ def test_ctrl_c_is_the_normal_end(mosquitto, topic, tmp_path):
 
 def test_without_the_package_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "paho.mqtt.client", None)
-    with pytest.raises(Rejected, match=r"E402.*not installed[^$]*thalweg\[mqtt\]"):
+    with pytest.raises(RejectedError, match=r"E402.*not installed[^$]*thalweg\[mqtt\]"):
         open_stream("mqtt://localhost/readings")
 
 
@@ -236,12 +236,12 @@ def test_without_the_package_the_way_out_is_told(monkeypatch):
     ],
 )
 def test_an_address_that_makes_no_sense_is_rejected(written, complaint):
-    with pytest.raises(Rejected, match=complaint):
+    with pytest.raises(RejectedError, match=complaint):
         MqttTransport(written)
 
 
 def test_answers_go_to_one_topic():
-    with pytest.raises(Rejected, match="wildcard"):
+    with pytest.raises(RejectedError, match="wildcard"):
         MqttSink("mqtt://localhost/answers/#")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from thalweg.connectors.files import FileTransport, InputTransport
 from thalweg.connectors.open import open_output, open_stream
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 
 
 def test_a_file_by_its_ending(tmp_path):
@@ -34,7 +34,7 @@ def test_a_named_pipe_needs_no_ending(tmp_path):
     ("name", "help"), [("a.txt", ".facts .jsonl .ndjson"), ("readings", ".facts"), ("amqp://host/topic", "`tcp://`")]
 )
 def test_what_is_unknown_is_told_with_what_is_known(name, help):
-    with pytest.raises(Rejected, match="E402") as caught:
+    with pytest.raises(RejectedError, match="E402") as caught:
         open_stream(name)
     assert help in caught.value.diagnostics[0].help
 

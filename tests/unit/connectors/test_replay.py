@@ -6,7 +6,7 @@ from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
 from thalweg.connectors.replay import Pace, ReplayTransport
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 
 
 def test_a_replay_gives_the_answers_of_the_recording(tmp_path):
@@ -43,5 +43,5 @@ def test_the_factor_is_one_unless_told(tmp_path):
 
 @pytest.mark.parametrize("options", ["factor=0", "factor=fast", "speed=3"])
 def test_other_options_are_refused(options):
-    with pytest.raises(Rejected, match="E403"):
+    with pytest.raises(RejectedError, match="E403"):
         open_stream(f"replay://in.facts?{options}")

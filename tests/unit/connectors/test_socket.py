@@ -4,7 +4,7 @@ import pytest
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.socket import SocketTransport, address, open_sink
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 
 
 @pytest.fixture
@@ -42,11 +42,11 @@ def test_answers_can_be_sent(server):
 def test_a_refused_connection_is_a_failure(server):
     address_in_use_by_nobody = uri(server)
     server.close()
-    with pytest.raises(Failed, match=r"E404.*refused"):
+    with pytest.raises(FailedError, match=r"E404.*refused"):
         SocketTransport(address_in_use_by_nobody)
 
 
 @pytest.mark.parametrize("written", ["tcp://localhost", "tcp://:9000", "tcp://localhost:port"])
 def test_an_address_needs_host_and_port(written):
-    with pytest.raises(Rejected, match="tcp://localhost:9000"):
+    with pytest.raises(RejectedError, match="tcp://localhost:9000"):
         address(written)

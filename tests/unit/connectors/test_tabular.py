@@ -14,7 +14,7 @@ from thalweg.connectors import tabular
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
 from thalweg.connectors.readers import open_reader
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import RDF_TYPE, XSD
 from thalweg.model.time import Clock
@@ -275,9 +275,9 @@ def test_an_interrupt_ends_a_table_between_blocks(write, monkeypatch):
 
 def test_what_is_no_parquet_is_told_before_anything_runs(tmp_path):
     (tmp_path / "in.parquet").write_text("fact,t\np,1\n")
-    with pytest.raises(Rejected, match="E401"):
+    with pytest.raises(RejectedError, match="E401"):
         open_stream(str(tmp_path / "in.parquet"))
-    with pytest.raises(Rejected, match="E401"):
+    with pytest.raises(RejectedError, match="E401"):
         open_stream(str(tmp_path / "nowhere.parquet"))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg import Engine
-from thalweg.diagnostics import Failed, Source
+from thalweg.diagnostics import FailedError, Source
 from thalweg.engine import BusyError, budget, memory
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
@@ -17,7 +17,7 @@ def engine_of(text: str, memory: int | None = None) -> Engine:
 
 def test_counting_for_ever_ends_within_the_budget() -> None:
     engine = engine_of(ENDLESS, memory=16 << 20)
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(FailedError) as failed:
         engine.advance(3)
     found = failed.value.diagnostic
     assert (found.code, found.message) == (
@@ -33,7 +33,9 @@ def test_without_a_budget_it_is_the_memory_of_the_process(monkeypatch: pytest.Mo
     monkeypatch.setattr(budget, "allowed", lambda: 300 << 20)
     monkeypatch.setattr(budget, "resident", lambda: 0)
     engine = engine_of(ENDLESS)
-    with pytest.raises(Failed, match=r"the memory of this process \(300 MB, of which it may take 80 %\) is used up"):
+    with pytest.raises(
+        FailedError, match=r"the memory of this process \(300 MB, of which it may take 80 %\) is used up"
+    ):
         engine.advance(0)
     assert engine.size <= 240 << 20
 
@@ -43,7 +45,7 @@ def test_rows_that_no_name_is_left_for(monkeypatch: pytest.MonkeyPatch, most: in
     """Names are half words: an arena of 2^31 words is as large as it can be."""
     monkeypatch.setattr(memory, "MOST_WORDS", most)
     engine = engine_of(ENDLESS)
-    with pytest.raises(Failed, match="the engine cannot address more rows"):
+    with pytest.raises(FailedError, match="the engine cannot address more rows"):
         engine.advance(0)
     assert engine.arrays.rows.size <= most
 
@@ -54,7 +56,7 @@ def test_memory_that_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None
 
     engine = engine_of(ENDLESS)
     monkeypatch.setattr(memory, "_zeros", refuse)
-    with pytest.raises(Failed, match="the system has no more memory"):
+    with pytest.raises(FailedError, match="the system has no more memory"):
         engine.advance(0)
 
 
@@ -66,14 +68,14 @@ def test_the_facts_of_one_tick_may_be_more_than_the_budget() -> None:
 
 def test_a_rule_that_copies_is_traced_to_what_it_copies() -> None:
     engine = engine_of("a(0). a(X+1) :- b(X). b(X) :- a(X) at U in [3].", memory=8 << 20)
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(FailedError) as failed:
         engine.advance(0)
     assert failed.value.diagnostic.span.source.name == "count.lars"
 
 
 def test_an_engine_that_was_stopped_in_a_tick_is_not_used_again() -> None:
     engine = engine_of(ENDLESS, memory=8 << 20)
-    with pytest.raises(Failed):
+    with pytest.raises(FailedError):
         engine.advance(0)
     for use in (lambda: engine.advance(1), engine.facts, engine.snapshot, lambda: engine.why(Fact("n", ("0",)))):
         with pytest.raises(BusyError, match="in the middle of a tick"):

@@ -3,7 +3,7 @@
 import pytest
 
 from thalweg import Engine
-from thalweg.diagnostics import Rejected, Source
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 from thalweg.planning.check_capacity import MOST_COLUMNS, MOST_LOOKUPS
@@ -128,6 +128,6 @@ def test_more_ways_to_look_something_up_than_there_are_indexes() -> None:
 def test_what_is_too_large_is_refused(text: str, message: str) -> None:
     program = read(Source("large.lars", text))
     assert message in [found.message for found in check(program)]
-    with pytest.raises(Rejected) as refused:
+    with pytest.raises(RejectedError) as refused:
         Engine(program)
     assert {found.code for found in refused.value.diagnostics} == {"E209"}

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Atom, Equality, Hints, Interface, Program, Rule, TermAnnotations
 from thalweg.model.fact import Fact
@@ -75,10 +75,10 @@ def test_equality_is_merged_where_the_names_agree() -> None:
     )
     merged = merge([Program(equality=one), Program(equality=other)]).equality
     assert merged == Equality(Predicate("e", 2), Predicate("a", 3), Predicate("l", 2), frozenset({"<a>", "<b>"}))
-    with pytest.raises(Rejected, match="E411"):
+    with pytest.raises(RejectedError, match="E411"):
         merge([Program(equality=one), Program(equality=Equality(Predicate("e", 2), None, Predicate("k", 2)))])
 
 
 def test_checks_of_consistency_do_not_go_with_other_rules() -> None:
-    with pytest.raises(Rejected, match="E411"):
+    with pytest.raises(RejectedError, match="E411"):
         merge([Program((P,), hints=Hints(justification=Program())), Program((Q,))])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars import FactReader, read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -211,7 +211,7 @@ def test_one_fact(text: str, fact: Fact) -> None:
     "text", ["", "a(", "a(X)", "a(x) at 3", "a :- b", "a b", "ex:a", "a(1+1)", "a(9999999999999999999999)"]
 )
 def test_one_text_that_is_no_fact(text: str) -> None:
-    with pytest.raises(Rejected) as caught:
+    with pytest.raises(RejectedError) as caught:
         read_fact(text, "argument")
     assert [found.span.source.name for found in caught.value.diagnostics] == ["argument"]
 

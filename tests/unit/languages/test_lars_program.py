@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.diagnostics import Rejected, Source
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.ir.nodes import (
     Aggregate,
     Always,
@@ -376,7 +376,7 @@ def test_a_forgotten_dot_costs_neither_statement() -> None:
 )
 def test_rejected(text: str, code: str) -> None:
     assert codes(text) == [code]
-    with pytest.raises(Rejected):
+    with pytest.raises(RejectedError):
         program(text)
 
 

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from thalweg.diagnostics import Rejected, Source
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.registry import BUILT_IN, GROUP, Language, Options, language_of, load
 
@@ -67,7 +67,7 @@ def test_a_suffix_that_two_languages_claim_is_refused_with_both_names() -> None:
     known = load((*BUILT_IN, entry("other", f"{__name__}:LARS")))
     assert known.programs[".other"] is LARS
     compile = known.programs[".lars"].compile
-    with pytest.raises(Rejected, match=r"E402.*`lars` and `other` claim \.lars"):
+    with pytest.raises(RejectedError, match=r"E402.*`lars` and `other` claim \.lars"):
         compile([Source("jam.lars", "")], Options())
 
 

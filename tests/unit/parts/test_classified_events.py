@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.languages.owl import syntaxes
 from thalweg.languages.owl.axioms import Axiom, Ontology, SameIndividual
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
@@ -101,7 +101,7 @@ def test_without_a_reasoner_the_rest_is_undecided(page: Page) -> None:
 def rejected(text: str) -> tuple[str, set[str]]:
     """The message about a background that contradicts, and its reasons without the namespace."""
     ladder = Ladder(compile_abstraction("city.ofn", read(text)))
-    with pytest.raises(Rejected) as error:
+    with pytest.raises(RejectedError) as error:
         check_background(ladder)
     (found,) = error.value.diagnostics
     assert found.code == "E701"
@@ -134,7 +134,7 @@ def test_also_where_rules_do_not_see_it() -> None:
 def test_without_a_reasoner_a_contradiction_by_cases_has_no_reason() -> None:
     text = "SubClassOf(:A ObjectUnionOf(:B :C)) DisjointClasses(:B :D) DisjointClasses(:C :D) ClassAssertion(:A :x)"
     ladder = Ladder(compile_abstraction("city.ofn", read(f"{text} ClassAssertion(:D :x)")), "none")
-    with pytest.raises(Rejected) as error:
+    with pytest.raises(RejectedError) as error:
         check_background(ladder)
     assert [(found.code, found.notes) for found in error.value.diagnostics] == [("E701", ())]
 
@@ -186,5 +186,5 @@ def test_a_full_cache_drops_the_oldest_decisions() -> None:
 def test_the_part_is_a_value() -> None:
     program = compile_abstraction("x", read("SubClassOf(:A :B)"))
     assert Abstraction(program).size == "2 classes"
-    with pytest.raises(Rejected, match="cannot be loaded as rules"):
+    with pytest.raises(RejectedError, match="cannot be loaded as rules"):
         _ = Abstraction(program).rules

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from thalweg import Rejected, run
+from thalweg import RejectedError, run
 from thalweg.api import Timing, load_part, why_row
 from thalweg.api.jobs import start
 from thalweg.diagnostics import Source
@@ -196,7 +196,7 @@ def test_a_stream_that_is_not_there_is_refused(tmp_path):
     (tmp_path / "north.facts").write_text(f"{ex('p(a,1)')} at 1.\n")
     (tmp_path / "east.facts").write_text(f"{ex('p(a,1)')} at 1.\n")
     program = query("ASK", "WINDOW :w { ?x :p ?n } WINDOW :v { ?x :p ?n }", *TWO)
-    with pytest.raises(Rejected) as error:
+    with pytest.raises(RejectedError) as error:
         answers(program, [tmp_path / "north.facts", tmp_path / "east.facts"])
     assert [(one.code, "`south`" in one.message) for one in error.value.diagnostics] == [("E602", True)]
     assert "`east`, `north`" in error.value.diagnostics[0].help
@@ -214,7 +214,7 @@ def test_lines_that_name_no_stream_are_of_their_file(tmp_path, named):
         answers(program, files, warned)
         assert "W610" in [one.code for one in warned]
     else:
-        with pytest.raises(Rejected) as error:
+        with pytest.raises(RejectedError) as error:
             answers(program, files)
         assert [one.code for one in error.value.diagnostics] == ["E602"]
 
@@ -280,7 +280,7 @@ def test_a_pattern_outside_of_windows_sees_the_background(clauses, pattern, foun
 
 def test_a_window_cannot_have_the_name_of_a_graph():
     window = "FROM NAMED WINDOW :g ON STREAM :s [RANGE 1]"
-    with pytest.raises(Rejected) as error:
+    with pytest.raises(RejectedError) as error:
         answers(query("ASK", "WINDOW :g { ?x :p ?n }", window), STREAM, background=BACKGROUND)
     assert [one.code for one in error.value.diagnostics] == ["E603"]
 
@@ -393,6 +393,6 @@ def test_a_row_may_come_to_an_end_because_something_leaves_that_kept_another_out
 
 @pytest.mark.parametrize("row", ["?nowhere=1", "{", "", '{"x":3}', "[1]", "?x=<"])
 def test_what_is_not_a_row_of_the_query_is_refused(row):
-    with pytest.raises(Rejected) as error:
+    with pytest.raises(RejectedError) as error:
         why_row(query("SELECT ?x", "WINDOW :w { ?x :p ?n }"), row, 4, on=events(STREAM))
     assert [one.code for one in error.value.diagnostics] == ["E405"]

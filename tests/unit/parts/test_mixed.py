@@ -91,7 +91,7 @@ def test_rules_pass_over_terms_that_they_do_not_have() -> None:
 
 def test_a_loop_between_parts_is_refused() -> None:
     rules = Source("rules.lars", "busy(R) :- on(C,R).\nbusy(R) :- green(R).")
-    with pytest.raises(thalweg.Rejected) as refused:
+    with pytest.raises(thalweg.RejectedError) as refused:
         run(rules, LIGHTS)
     (found,) = refused.value.diagnostics
     assert (found.code, found.span.source.position(found.span.start)) == ("E513", (2, 1))
@@ -117,7 +117,7 @@ def test_a_loop_may_pass_through_the_tick_before() -> None:
 
 def test_the_past_must_be_recorded() -> None:
     rules = Source("rules.lars", LOOKING_BACK.text.removeprefix("#record green/1. "))
-    with pytest.raises(thalweg.Rejected, match="E210"):
+    with pytest.raises(thalweg.RejectedError, match="E210"):
         run(rules, CHOICE)
 
 
@@ -129,7 +129,7 @@ def test_why_goes_to_the_tick_before() -> None:
 
 
 def test_several_answers_cannot_feed_rules() -> None:
-    with pytest.raises(thalweg.Rejected, match="`--models all`"):
+    with pytest.raises(thalweg.RejectedError, match="`--models all`"):
         run(RULES, LIGHTS, models="all")
 
 

@@ -79,7 +79,7 @@ def test_a_query_reads_what_follows_from_an_ontology() -> None:
 
 def test_a_query_must_not_hear_what_rests_on_it() -> None:
     rules = Source("in.lars", "@prefix : <http://ex/> . :value(X,V) :- :above(X,V).")
-    with pytest.raises(thalweg.Rejected) as refused:
+    with pytest.raises(thalweg.RejectedError) as refused:
         run(MADE, rules)
     (found,) = refused.value.diagnostics
     assert (found.code, found.span.source.name) == ("E513", "in.lars")

@@ -7,7 +7,7 @@ import pytest
 
 import thalweg
 from cells import LOSSES, Cluster
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.parts.answer_sets.solve_options import SolveOptions
@@ -116,11 +116,11 @@ def test_a_piece_that_takes_too_long_leaves_the_window_incomplete() -> None:
 
 def test_what_clingo_cannot_solve_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
-        raise Failed(Diagnostic("E504", "clingo has not solved a window: it is gone"))
+        raise FailedError(Diagnostic("E504", "clingo has not solved a window: it is gone"))
 
     monkeypatch.setattr(SolverPool, "solve", broken)
     cluster = Cluster("{ a(X) } :- p(X).", SolveOptions(), 2)
-    with pytest.raises(Failed, match="it is gone"):
+    with pytest.raises(FailedError, match="it is gone"):
         cluster.take([event(0, "p(1)")])
 
 
@@ -145,7 +145,7 @@ def test_a_checkpoint_belongs_to_a_program_and_to_how_it_is_asked(
     tmp_path: Path, program: str, asking: SolveOptions, told: str | None
 ) -> None:
     claim_of(Cluster("a(X) :- p(X).", SolveOptions(window=2), 2)).make(tmp_path)
-    with nullcontext() if told is None else pytest.raises(Rejected, match=f"belongs to {told}"):
+    with nullcontext() if told is None else pytest.raises(RejectedError, match=f"belongs to {told}"):
         claim_of(Cluster(program, asking, 2)).check(tmp_path)
 
 

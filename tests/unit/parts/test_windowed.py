@@ -291,7 +291,7 @@ def test_disorder_inside_the_delay_changes_nothing_and_late_facts_are_told(ask: 
 
 def test_a_malformed_line_stops_or_is_skipped(ask: Ask) -> None:
     text = "p(a) at 1.\np(b at 2.\np(c) at 3.\n"
-    with pytest.raises(thalweg.Rejected):
+    with pytest.raises(thalweg.RejectedError):
         ask("q(X) :- p(X).", text)
     told: list[thalweg.Diagnostic] = []
     answers = ask("q(X) :- p(X).", text, on_error="skip", report=told.append)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import NaiveEngine
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.runtimes.embedded import Embedded, Settings
@@ -131,7 +131,7 @@ def test_late_facts_are_counted_where_nobody_listens():
 def test_a_malformed_line_stops_the_run_after_what_came_before_it():
     run = Run((3, "a"), Diagnostic("E301", "what?"), (4, "b"), last=9, emit="changes")
     told = []
-    with pytest.raises(Rejected, match="what"):
+    with pytest.raises(RejectedError, match="what"):
         told += (str(piece) for piece in run.runtime.answers(run.items))
     assert run.engine.now == 3
 
@@ -140,7 +140,7 @@ def test_answers_before_a_malformed_line_are_delivered():
     run = Run((3, "a"), Diagnostic("E301", "what?"), last=9, emit="intervals")
     answers = run.runtime.answers(run.items)
     assert str(next(answers)) == '{"fact":"q(a)","from":3,"until":null}'
-    with pytest.raises(Rejected):
+    with pytest.raises(RejectedError):
         next(answers)
 
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 from thalweg.runtimes.inputs import Streams, Values, open_all
@@ -76,7 +76,7 @@ def test_what_was_read_ahead_is_known():
 def test_everything_that_cannot_be_opened_is_told(tmp_path):
     good = tmp_path / "good.facts"
     good.write_text("")
-    with pytest.raises(Rejected) as caught:
+    with pytest.raises(RejectedError) as caught:
         open_all([good, tmp_path / "nowhere.facts", "a.txt"])
     assert [found.code for found in caught.value.diagnostics] == ["E401", "E402"]
 

@@ -11,7 +11,7 @@ import pytest
 from thalweg.connectors import files, tabular
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Transport
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, XSD
 from thalweg.model.time import Clock
@@ -152,12 +152,12 @@ def test_a_file_that_became_shorter_is_refused(name: str) -> None:
         from pyarrow import parquet
 
         parquet.write_table(pa.table({"s": ["a"], "p": ["p"], "o": [1], "t": [1]}), name)
-    with pytest.raises(Rejected, match=f"E408.*`{name}` is shorter than what this run has read of it"):
+    with pytest.raises(RejectedError, match=f"E408.*`{name}` is shorter than what this run has read of it"):
         list(items_of(*resumed(streams, (name,))))
 
 
 def test_what_a_process_is_handed_cannot_be_read_again() -> None:
-    with pytest.raises(Rejected, match="`-` cannot be read again after a crash"):
+    with pytest.raises(RejectedError, match="`-` cannot be read again after a crash"):
         check_resumable(open_all(["-"]))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.diagnostics import Failed
+from thalweg.diagnostics import FailedError
 from thalweg.solvers import pool
 from thalweg.solvers.clingo import Task
 from thalweg.solvers.pool import SolverPool
@@ -58,7 +58,7 @@ def test_a_process_that_has_grounded_enough_is_replaced(monkeypatch: pytest.Monk
 
 def test_what_clingo_cannot_do_is_a_failure_with_its_own_words() -> None:
     with SolverPool(1) as workers:
-        with pytest.raises(Failed, match="unsafe"):
+        with pytest.raises(FailedError, match="unsafe"):
             workers.solve([Task("a(X).")])
         assert workers.solve([Task("a.")])[0].answers == (("a",),)
 
@@ -70,7 +70,7 @@ def test_a_process_that_dies_is_a_failure() -> None:
         assert process is not None
         process.kill()
         process.wait()
-        with pytest.raises(Failed, match="has ended"):
+        with pytest.raises(FailedError, match="has ended"):
             workers.solve([Task("a.")])
         assert workers.solve([Task("a.")])[0].answers == (("a",),)
 
@@ -85,5 +85,5 @@ def test_waiting_is_part_of_the_limit(size: int) -> None:
 
 
 def test_a_pool_that_fails_does_not_wait_for_what_never_ends() -> None:
-    with pytest.raises(Failed, match="unsafe"), SolverPool(2) as workers:
+    with pytest.raises(FailedError, match="unsafe"), SolverPool(2) as workers:
         workers.solve([Task("a(X)."), Task(ENDLESS)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.diagnostics import Rejected, Source
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.testing import by_semantics, check, read_page
 from thalweg.testing.timeline import PageError
 
@@ -31,7 +31,7 @@ def test_a_row_that_cannot_be_read_says_where(row: str) -> None:
 
 
 def test_a_cell_that_is_no_fact_is_a_diagnostic() -> None:
-    with pytest.raises(Rejected, match=r"page\.md:7"):
+    with pytest.raises(RejectedError, match=r"page\.md:7"):
         cases("| 0 | p(a | |")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.registry import Language, Options
 from thalweg.model.time import Clock
 
@@ -36,7 +36,7 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[AspProgram, l
     if program.window is not None:
         try:
             own_frame(program.window, Clock(options.tick_length))
-        except Rejected as error:
+        except RejectedError as error:
             found += error.diagnostics
     if options.background and program.reckons:
         found += in_facts(options.background, replace(program.names, signatures=program.mentioned))

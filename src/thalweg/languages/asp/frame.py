@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.asp.directives import OwnWindow
 from thalweg.model.time import FOREVER, Clock, milliseconds
 
@@ -91,12 +91,12 @@ def _length(text: int | str, clock: Clock) -> tuple[int, bool]:
 
 
 def own_frame(window: OwnWindow, clock: Clock) -> Frame:
-    """The windows that a program brings; raises `Rejected` where they have no meaning."""
+    """The windows that a program brings; raises `RejectedError` where they have no meaning."""
     try:
         return read_frame(window.size, window.slide, clock)
     except ValueError as error:
         code = "E105" if isinstance(error, UnevenError) else "E206"
-        raise Rejected([Diagnostic(code, str(error), window.span, help=_OWN)]) from None
+        raise RejectedError([Diagnostic(code, str(error), window.span, help=_OWN)]) from None
 
 
 _OWN: Final = (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.asp.directives import take_out
 from thalweg.languages.asp.program import AspProgram, calls, read, unused
 from thalweg.model.nesting import TOO_DEEP, WAY_OUT, too_deep
@@ -23,7 +23,9 @@ def read_program(source: Source, inputs: Sequence[Predicate] = ()) -> tuple[AspP
         from thalweg.languages.asp.parse import parse
     except ModuleNotFoundError:
         message = "answer set programs are read by clingo, which is not installed"
-        raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[asp]'`")]) from None
+        raise RejectedError(
+            [Diagnostic("E406", message, help="install it with `pip install 'thalweg[asp]'`")]
+        ) from None
     directives = take_out(source)
     nodes, wrong = _bottomless(directives.text, source) or parse(directives.text, source)
     program = read(nodes, source, directives, inputs)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.ir.nodes import Constant, Rule, names
 from thalweg.languages.lars.lower import Lowering
 from thalweg.languages.lars.parser import BLANK, read_statement
@@ -263,7 +263,7 @@ class FactReader:
         facts = [fact for _, _, some in events for fact in some]
         try:
             return self._batches(events, facts, *self._coded(facts))
-        except (Rejected, AttributeError, TypeError):
+        except (RejectedError, AttributeError, TypeError):
             # Where JSON holds something else than a text, that has no such parts.
             return None
 
@@ -293,7 +293,7 @@ class FactReader:
             yield tick, Batch(rows, own, stream)
 
     def _coded(self, facts: list[str]) -> tuple[list[Predicate], dict[Predicate, list[int]]]:
-        """The predicate of each fact, and the words of each predicate's facts; raises `Rejected`."""
+        """The predicate of each fact, and the words of each predicate's facts; raises `RejectedError`."""
         try:
             return self._together(facts) if facts else ([], {})
         except ReadingError:
@@ -482,14 +482,14 @@ def is_unicode(text: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def read_fact(text: str, name: str = "fact", prefixes: tuple[tuple[str, str], ...] = ()) -> Fact:
-    """One fact without a time, as on the command line or in JSON; raises `Rejected`.
+    """One fact without a time, as on the command line or in JSON; raises `RejectedError`.
 
     >>> read_fact('a(x1, "b c", 007)')
     Fact('a', ('x1', 'b c', 7))
     """
     if not is_unicode(text):
         help = "write a character beyond U+FFFF as a pair of escapes: `\\ud83d\\ude00`"
-        raise Rejected([Diagnostic("E101", "this has half a surrogate pair, which is not a character", help=help)])
+        raise RejectedError([Diagnostic("E101", "this has half a surrogate pair, which is not a character", help=help)])
     found = _FACT.fullmatch(text)
     if found:
         try:
@@ -499,7 +499,7 @@ def read_fact(text: str, name: str = "fact", prefixes: tuple[tuple[str, str], ..
         except ReadingError:
             pass
     source = Source(name, text if text.rstrip().endswith(".") else f"{text}.")
-    raise Rejected([_rejection(source, dict(prefixes))])
+    raise RejectedError([_rejection(source, dict(prefixes))])
 
 
 def _rejection(source: Source, prefixes: dict[str, str]) -> Diagnostic:

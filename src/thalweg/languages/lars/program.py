@@ -1,6 +1,6 @@
 """A whole text becomes a program; or everything that is wrong with it."""
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.ir.nodes import Constant, Expression, Interface, Program, Rule, names
 from thalweg.ir.semantics import value
 from thalweg.ir.text import show
@@ -13,7 +13,7 @@ from thalweg.model.predicate import Predicate
 
 
 def read(source: Source, tick_length: int = 1_000) -> Program:
-    """The program that a text stands for; raises `Rejected` with all that is wrong with it. A tick lasts milliseconds.
+    """The program that a text stands for; raises `RejectedError` with all that is wrong. A tick lasts milliseconds.
 
     >>> from thalweg.ir.text import show
     >>> print(show(read(Source("x.lars", "slow(S) :- speed(S,V) in [1 min], V < 20. road(a)."))))
@@ -22,7 +22,7 @@ def read(source: Source, tick_length: int = 1_000) -> Program:
     """
     program, diagnostics = parse(source, tick_length)
     if diagnostics:
-        raise Rejected(diagnostics)
+        raise RejectedError(diagnostics)
     return program
 
 

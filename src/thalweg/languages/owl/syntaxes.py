@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 from xml.parsers import expat
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.owl import axioms, expressions
 from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf
 from thalweg.languages.owl.expressions import ObjectInverseOf, ObjectPropertyChain
@@ -49,7 +49,7 @@ _CONVERT: Final = "convert the ontology to Turtle or RDF/XML, for example with `
 
 
 def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ontology:
-    """The ontology in a text; `Rejected` with the place of an error. The axioms come sorted by their text.
+    """The ontology in a text; `RejectedError` with the place of an error. The axioms come sorted by their text.
 
     >>> from thalweg.languages.owl.axioms import show
     >>> found = read("Prefix(:=<http://example.org/>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)))", "ofn")
@@ -68,7 +68,7 @@ def _expanded(text: str, name: str) -> str:
     try:
         return expand_entities(text)
     except ExpansionError as error:
-        raise Rejected(
+        raise RejectedError(
             [Diagnostic("E305", str(error), Span(Source(name, text), error.offset, error.offset + 1))]
         ) from None
 
@@ -79,17 +79,17 @@ def _opened(text: str, syntax: str, name: str) -> Any:
     except ImportError:
         help_ = f"`pip install 'thalweg[owl]'`, or {_CONVERT}"
         message = f"`{name}` needs py-horned-owl, which is not installed"
-        raise Rejected([Diagnostic("E406", message, help=help_)]) from None
+        raise RejectedError([Diagnostic("E406", message, help=help_)]) from None
     _check_depth(Source(name, text), syntax)
     try:
         return pyhornedowl.open_ontology_from_string(text, syntax)  # type: ignore[arg-type]
     except ValueError as error:
-        raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
+        raise RejectedError([_diagnostic(str(error), Source(name, text))]) from None
     except BaseException as error:
         # The library panics at surprises such as a cardinality of twenty digits, and that is not an `Exception`.
         if type(error).__name__ != "PanicException":
             raise
-        raise Rejected([_diagnostic(str(error), Source(name, text))]) from None
+        raise RejectedError([_diagnostic(str(error), Source(name, text))]) from None
 
 
 def _check_depth(source: Source, syntax: str) -> None:
@@ -99,7 +99,7 @@ def _check_depth(source: Source, syntax: str) -> None:
             if syntax == "owx":
                 # The parser of XML counts bytes.
                 place = len(source.text.encode()[:place].decode(errors="ignore"))
-            raise Rejected([Diagnostic("E302", TOO_DEEP, Span(source, place, place + 1), WAY_OUT)])
+            raise RejectedError([Diagnostic("E302", TOO_DEEP, Span(source, place, place + 1), WAY_OUT)])
 
 
 def _levels(text: str, syntax: str) -> Iterator[tuple[int, int]]:
@@ -142,7 +142,7 @@ def _element_levels(source: Source) -> list[tuple[int, int]]:
     except expat.ExpatError as error:
         place = len(data[: parser.ErrorByteIndex].decode(errors="ignore"))
         message = f"this is not XML: {expat.ErrorString(error.code)}"
-        raise Rejected(
+        raise RejectedError(
             [Diagnostic("E101", message, Span(source, place, place + 1), help=f"correct it, or {_CONVERT}")]
         ) from None
     return levels
@@ -267,7 +267,7 @@ class _Converter:
         found = str(thing.literal)
         if len(found) > self.length:
             message = f"`{self.name}` has an element where a literal is expected"
-            raise Rejected([Diagnostic("E305", message, help=_CONVERT)])
+            raise RejectedError([Diagnostic("E305", message, help=_CONVERT)])
         return found
 
     def parts(self, thing: Any) -> list[Any]:

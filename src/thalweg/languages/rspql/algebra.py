@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from logging import getLogger
 from typing import Any, NamedTuple
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.rdf import XSD, literal
 from thalweg.solvers.sparql import as_row
 
@@ -24,7 +24,9 @@ def translate(text: str) -> Any:
         from rdflib.plugins.sparql.parser import parseQuery
     except ImportError:
         message = "continuous queries need the package `rdflib`, which is not installed"
-        raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[rspql]'`")]) from None
+        raise RejectedError(
+            [Diagnostic("E406", message, help="install it with `pip install 'thalweg[rspql]'`")]
+        ) from None
     # It logs what it thinks of IRIs, which pyoxigraph has judged already.
     log = getLogger("rdflib.term")
     before, log.disabled = log.disabled, True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
@@ -31,7 +31,7 @@ class Abstraction:
     @property
     def rules(self) -> Program:
         message = f"`{self.program.name}` classifies events and cannot be loaded as rules"
-        raise Rejected([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
+        raise RejectedError([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
 
     def identity(self, context: Context) -> tuple[str, str]:
         axioms = [*self.program.axioms, *self.program.background.axioms()]
@@ -42,9 +42,9 @@ class Abstraction:
         from thalweg.parts.abstraction.abstract_events import Classifier
 
         if context.settings.emit not in ("snapshot", "changes"):
-            raise Rejected([Diagnostic("E403", "`--emit` cannot be used with `--as abstraction`: leave it out")])
+            raise RejectedError([Diagnostic("E403", "`--emit` cannot be used with `--as abstraction`: leave it out")])
         if context.settings.memory is not None:
-            raise Rejected([Diagnostic("E403", "`--memory` cannot be used with `--as abstraction`: leave it out")])
+            raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with `--as abstraction`: leave it out")])
         ladder, doubts = self.ladder()
         for doubt in doubts:
             context.report(doubt)
@@ -56,7 +56,7 @@ class Abstraction:
     def ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
         """What decides events, and what could not be decided of the background.
 
-        `Rejected` where the background contradicts the ontology.
+        `RejectedError` where the background contradicts the ontology.
         """
         from thalweg.parts.abstraction.contradiction import check_background
         from thalweg.parts.abstraction.ladder import Ladder
@@ -75,9 +75,9 @@ class Abstraction:
         return ExplainedAbstraction(self.program)
 
 
-def _in_one_process() -> Rejected:
+def _in_one_process() -> RejectedError:
     message = "`--as abstraction` runs in one process: leave `--runtime spark` out"
-    return Rejected([Diagnostic("E403", message)])
+    return RejectedError([Diagnostic("E403", message)])
 
 
 class AbstractionReport:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.owl.axioms import Axiom, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.clausify import clausify
@@ -20,7 +20,7 @@ _WAY_OUT: Final = "correct one of these axioms or facts: from a contradiction ev
 
 
 def check_background(ladder: Ladder) -> list[Diagnostic]:
-    """What could not be decided about the background; `Rejected` where it contradicts the ontology."""
+    """What could not be decided about the background; `RejectedError` where it contradicts the ontology."""
     program = ladder.program
     consistent, about = is_consistent(ladder)
     if consistent is None:
@@ -31,7 +31,7 @@ def check_background(ladder: Ladder) -> list[Diagnostic]:
         asks = ladder.reasoner != "none" and hermit.is_installed()
         contradicts = _rules_contradict if by_rules else _reasoner_contradicts if asks else None
         facts = ladder.facts_about(about) if about else program.background
-        raise Rejected([_contradiction(program, facts, contradicts)])
+        raise RejectedError([_contradiction(program, facts, contradicts)])
     return []
 
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.dictionary import Dictionary
@@ -50,7 +50,7 @@ class AnswerSets:
     def rules(self) -> Program:
         message = f"`{self.program.source.name}` is an answer set program and cannot be loaded as rules"
         way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
-        raise Rejected([Diagnostic("E402", message, help=way_out)])
+        raise RejectedError([Diagnostic("E402", message, help=way_out)])
 
     def identity(self, context: Context) -> tuple[str, str]:
         from thalweg.parts.answer_sets.held import program_text
@@ -187,5 +187,7 @@ def _read_again(
     return AnswerSets(program, background, options, output)
 
 
-def _refused(option: str) -> Rejected:
-    return Rejected([Diagnostic("E403", f"`{option}` cannot be used with answer set programs (`.lp`): leave it out")])
+def _refused(option: str) -> RejectedError:
+    return RejectedError(
+        [Diagnostic("E403", f"`{option}` cannot be used with answer set programs (`.lp`): leave it out")]
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.connectors.batches import code_facts
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine import Given
 from thalweg.engine.proof import Proof
 from thalweg.languages.lars.facts import FactReader, read_fact
@@ -189,7 +189,7 @@ class Answers:
         for fact in sorted(facts):
             try:
                 code_facts([fact], self._dictionary)
-            except Rejected:
+            except RejectedError:
                 if not self._strange:
                     message = f"rules cannot read `{fact}`, which an answer set contains: they skip it"
                     self._report(Diagnostic("W514", message, help="rules have names, numbers, texts and IRIs only"))
@@ -221,7 +221,7 @@ class Selection:
             return False
         try:
             return read_fact(fact).signature in self._shown
-        except Rejected:
+        except RejectedError:
             # A term such as `f(1)`, which rules do not have.
             return True
 

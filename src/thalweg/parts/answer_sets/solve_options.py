@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from thalweg.diagnostics import Diagnostic, Rejected, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Span
 from thalweg.languages.asp.frame import Frame, own_frame, read_frame
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
@@ -107,9 +107,9 @@ def evaluator(
 
 
 def check_solver(program: "AspProgram", options: SolveOptions) -> None:
-    """`Rejected` where the engine is asked for and cannot answer."""
+    """`RejectedError` where the engine is asked for and cannot answer."""
     if options.solver == "engine" and program.obstacles:
-        raise Rejected([_obstacle(each.reason, each.span) for each in program.obstacles])
+        raise RejectedError([_obstacle(each.reason, each.span) for each in program.obstacles])
 
 
 def _obstacle(reason: str, span: Span) -> Diagnostic:

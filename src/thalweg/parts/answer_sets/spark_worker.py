@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.diagnostics import Failed, Rejected, Source
+from thalweg.diagnostics import FailedError, RejectedError, Source
 from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
@@ -63,7 +63,7 @@ class AnswerSetWorker:
         out = self._inbox.take(unwrap(payload) for payload in payloads)
         try:
             out += self._advance()
-        except (Failed, Rejected) as error:
+        except (FailedError, RejectedError) as error:
             self._given = [one for one in self._given if one[0] <= self._reached]
             answers = self._answers(self._inbox.watermark.start or 0, self._reached)
             return [*out, answers, failure(self._bucket, error, self._reached)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.languages.cascade.check_entailed import overlooked
 from thalweg.languages.cascade.event_definitions import CascadeProgram
@@ -33,7 +33,7 @@ class EventCascade:
     @property
     def rules(self) -> Program:
         help_ = "pass the name of its file to `thalweg.run`, or use `thalweg run`"
-        raise Rejected([Diagnostic("E402", "events cannot be loaded as rules", help=help_)])
+        raise RejectedError([Diagnostic("E402", "events cannot be loaded as rules", help=help_)])
 
     def identity(self, context: Context) -> tuple[str, str]:
         known = self._abstraction()
@@ -55,17 +55,17 @@ class EventCascade:
         if self.program.selections:
             span = self.program.selections[0].span
             message = "a selection cannot be run yet: events are taken as they come"
-            raise Rejected([Diagnostic("E403", message, span, "leave it out")])
+            raise RejectedError([Diagnostic("E403", message, span, "leave it out")])
         if context.settings.emit not in ("snapshot", "changes"):
-            raise Rejected([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
+            raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
         if context.settings.memory is not None:
-            raise Rejected([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])
+            raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])
 
     def _ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
         known = self._abstraction()
         if known is None:
             help_ = "name its file as well, as in `thalweg run rules.tw city.ofn`"
-            raise Rejected(
+            raise RejectedError(
                 [Diagnostic("E403", "the classes of events need an ontology, and there is none", help=help_)]
             )
         return known.ladder()
@@ -79,10 +79,10 @@ class EventCascade:
         return Abstraction(replace(self.abstraction, asked=asked))
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        raise Rejected([Diagnostic("E403", "events run in one process: leave `--runtime spark` out")])
+        raise RejectedError([Diagnostic("E403", "events run in one process: leave `--runtime spark` out")])
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
-        raise Rejected([Diagnostic("E403", "the plan of events cannot be shown yet")])
+        raise RejectedError([Diagnostic("E403", "the plan of events cannot be shown yet")])
 
 
 def cascade_part(

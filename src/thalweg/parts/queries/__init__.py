@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.model.dataset import Dataset
@@ -37,7 +37,7 @@ class ContinuousQuery:
     @property
     def rules(self) -> Program:
         message = f"`{self.query.source.name}` is a continuous query and cannot be loaded as rules"
-        raise Rejected([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
+        raise RejectedError([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
 
     def identity(self, context: Context) -> tuple[str, str]:
         known = (*self.background.default, *(fact for name, facts in self.background.named for fact in (name, *facts)))
@@ -140,6 +140,6 @@ def _is_named(subject: str, predicate: str, thing: str) -> bool:
     return predicate[0] != "?" and (predicate != RDF_TYPE or thing[0] != "?")
 
 
-def _refused(option: str) -> Rejected:
+def _refused(option: str) -> RejectedError:
     message = f"`{option}` cannot be used with continuous queries (`.rspql`): leave it out"
-    return Rejected([Diagnostic("E403", message)])
+    return RejectedError([Diagnostic("E403", message)])

@@ -7,7 +7,7 @@ line: whether those come is known only at the end.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.languages.rspql.query import Query
 from thalweg.model.event import Batch
@@ -31,7 +31,7 @@ class StreamsRead:
             return
         wrong = [self._unknown(one, self._given) for one in self._written if not self._has(one, self._given)]
         if wrong and not names_streams():
-            raise Rejected(wrong)
+            raise RejectedError(wrong)
 
     def only(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The batches that the query reads, each with the stream's name as the query writes it."""

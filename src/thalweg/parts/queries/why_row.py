@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import TERM, ReadingError, canonical
 from thalweg.languages.rspql.algebra import Path, Pattern, patterns
@@ -90,7 +90,7 @@ class RowProof:
 def read_row(text: str, query: Query, prefixes: Prefixes) -> dict[str, str]:
     """What a user asks about: terms of some or all columns; for a CONSTRUCT a fact, under the name ''; for an ASK none.
 
-    `Rejected` where it cannot be read, or has columns that the query has not.
+    `RejectedError` where it cannot be read, or has columns that the query has not.
     """
     if query.form == "ASK":
         return {}
@@ -104,7 +104,7 @@ def read_row(text: str, query: Query, prefixes: Prefixes) -> dict[str, str]:
     unknown = [name for name in known if name not in query.columns]
     if not known or unknown:
         message = f"the query has no column `{unknown[0]}`" if unknown else f"`{text}` is not a row"
-        raise Rejected([Diagnostic("E405", message, help=f"{_SHAPE}; its columns are {', '.join(query.columns)}")])
+        raise RejectedError([Diagnostic("E405", message, help=f"{_SHAPE}; its columns are {', '.join(query.columns)}")])
     return known
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from thalweg.connectors.batches import read_fact, triple
 from thalweg.connectors.readers import open_reader
 from thalweg.connectors.tabular import cell_term
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER
@@ -65,19 +65,19 @@ def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> S
     ('a', 'b')
     >>> shape_of(["when", "fact"], None, 1000)
     Traceback (most recent call last):
-    thalweg.diagnostics.Rejected: error[E402]: the column `t` is missing
+    thalweg.diagnostics.RejectedError: error[E402]: the column `t` is missing
       help: a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, ...
     """
     if TIME not in names and VALUE in names and predicate is None:
         return Shape(None, (VALUE,), False, tick_length)
     if TIME not in names:
-        raise Rejected([Diagnostic("E402", f"the column `{TIME}` is missing", help=_SHAPES)])
+        raise RejectedError([Diagnostic("E402", f"the column `{TIME}` is missing", help=_SHAPES)])
     rest = tuple(name for name in names if name not in (TIME, STREAM))
     for columns in (("fact",), ("s", "p", "o")):
         if predicate is None and set(columns) <= set(rest):
             return Shape(None, columns, STREAM in names, tick_length)
     if predicate is None:
-        raise Rejected([Diagnostic("E402", f"unknown columns: {', '.join(rest)}", help=_SHAPES)])
+        raise RejectedError([Diagnostic("E402", f"unknown columns: {', '.join(rest)}", help=_SHAPES)])
     return Shape(predicate, rest, STREAM in names, tick_length)
 
 
@@ -100,7 +100,7 @@ def _messages(column: Any, words: Dictionary, clock: Clock) -> Iterator[tuple[in
         block = value if isinstance(value, bytes) else str(value).encode()
         for item in chain(reader.feed(block), reader.finish()):
             if isinstance(item, Diagnostic):
-                raise Rejected([item])
+                raise RejectedError([item])
             yield item
 
 

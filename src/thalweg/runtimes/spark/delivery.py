@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from thalweg.connectors.transport import Sink
-from thalweg.diagnostics import NOWHERE, Diagnostic, Failed, Rejected
+from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
 from thalweg.model.time import FOREVER
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Formatter, Run, as_jsonl
@@ -109,7 +109,7 @@ class Delivery:
         self.shedding = Shedding(report)
         self._report = report
         self._warned: set[object] = set()
-        self.error: Failed | Rejected | None = None
+        self.error: FailedError | RejectedError | None = None
         self._ended = False
         self._writing = Lock()
         self.rows = 0
@@ -125,7 +125,7 @@ class Delivery:
             try:
                 self._check_end()
                 self._deliver(batch, _Sent.read(answers))
-            except (Failed, Rejected) as error:
+            except (FailedError, RejectedError) as error:
                 self.error = error
                 raise
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 # Tried: 17, 21 and 25. What comes after them may have dropped something that Spark uses.
 OLDEST: Final = 17
@@ -57,7 +57,7 @@ def find_java() -> Java:
         if java is not None and java.suitable:
             return java if java.complete else wrapped(java)
         refused.append(f"{place} is " + (f"Java {java.version}" if java else f"`{executable}`, which does not run"))
-    raise Rejected([_missing(refused)])
+    raise RejectedError([_missing(refused)])
 
 
 def probe(executable: Path) -> Java | None:

@@ -26,7 +26,7 @@ from pyspark.sql.types import BinaryType, Row, StringType, StructField, StructTy
 
 from thalweg.connectors.broker import Address, read_address
 from thalweg.connectors.mqtt import HELD, Link, Message, MqttSink, checked_pattern
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.model.arrow import frame, unframe
 
 OPTIONS: Final = ("session", "ca")
@@ -51,7 +51,7 @@ class MqttSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> "MqttWriter":  # noqa: N802
         if "value" not in schema.fieldNames():
-            raise Rejected([Diagnostic("E402", "messages for a broker need a column `value`, which is missing")])
+            raise RejectedError([Diagnostic("E402", "messages for a broker need a column `value`, which is missing")])
         return MqttWriter(self._address)
 
     @property
@@ -59,7 +59,7 @@ class MqttSource(DataSource):
         address = self.options.get("path")
         if not address:
             way_out = 'write `.load("mqtt://localhost/readings")`'
-            raise Rejected([Diagnostic("E402", "no broker and topic are given", help=way_out)])
+            raise RejectedError([Diagnostic("E402", "no broker and topic are given", help=way_out)])
         return address
 
 
@@ -106,7 +106,7 @@ class Listener:
         """Begins a new file, where the last one has something; gives its number."""
         self._link.check()
         if self._wrong is not None:
-            raise Failed(Diagnostic("E401", f"messages cannot be kept: {self._wrong.strerror}"))
+            raise FailedError(Diagnostic("E401", f"messages cannot be kept: {self._wrong.strerror}"))
         with self._writing:
             return self.kept.cut()
 
@@ -142,7 +142,7 @@ class Kept:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Rejected([Diagnostic("E401", f"cannot keep messages in `{folder}`: {error.strerror}")]) from None
+            raise RejectedError([Diagnostic("E401", f"cannot keep messages in `{folder}`: {error.strerror}")]) from None
         # What a process that died had written stays as it is.
         self._current = max([least, *(number + 1 for number in self._numbers())])
 
@@ -184,9 +184,9 @@ class Kept:
         return self._folder / f"{number:010}{_ENDING}"
 
 
-def _gone(why: str) -> Failed:
+def _gone(why: str) -> FailedError:
     way_out = "give the source the option `keep` with a folder that outlives the process"
-    return Failed(Diagnostic("E404", f"messages that a batch must read again are gone: {why}", help=way_out))
+    return FailedError(Diagnostic("E404", f"messages that a batch must read again are gone: {why}", help=way_out))
 
 
 def _complete(data: bytes) -> Iterator[bytes]:

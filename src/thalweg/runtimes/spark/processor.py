@@ -13,7 +13,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Parcel, failure
@@ -92,7 +92,7 @@ class _Stage:
         task = Task(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         try:
             done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket), task)
-        except (Failed, Rejected) as error:
+        except (FailedError, RejectedError) as error:
             # It came while the worker was rebuilt: nothing of this batch has been answered.
             return [failure(bucket, error, reached=-1)]
         if done.failed:

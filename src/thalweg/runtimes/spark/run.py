@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
@@ -140,7 +140,7 @@ def check_path(folder: Path) -> None:
     """Refuses a folder of which Spark would read every file of a batch as often as the batch has files."""
     if pattern := re.search(r"[][{}*?\\]", str(folder.absolute())):
         message = f"cannot use `{folder}` for checkpoints: Spark takes `{pattern[0]}` in a path for a pattern"
-        raise Rejected([Diagnostic("E401", message, help="name a folder without such a character")])
+        raise RejectedError([Diagnostic("E401", message, help="name a folder without such a character")])
 
 
 def compile_kernels() -> None:
@@ -196,7 +196,7 @@ def _follow(
         if feeder.error is not None or must_stop():
             return
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
-            raise Failed(Diagnostic("E407", "Spark stopped the run"))
+            raise FailedError(Diagnostic("E407", "Spark stopped the run"))
 
 
 def _must_stop(interrupt: Interrupt, guard: Guard, feeder: Feeder, target: SparkTarget) -> bool:
@@ -219,12 +219,12 @@ def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
         # The signal may have ended Java, too.
         if interrupt.asked:
             return
-        if isinstance(error, Failed | Rejected):
+        if isinstance(error, FailedError | RejectedError):
             raise
         raise failure(error) from error
 
 
-def failure(error: Exception) -> Failed:
+def failure(error: Exception) -> FailedError:
     """What went wrong in Spark, in a sentence."""
     try:
         text = str(getattr(error, "desc", None) or error)
@@ -235,4 +235,4 @@ def failure(error: Exception) -> Failed:
     errors = [line for line in lines if "Error" in line or "Exception" in line]
     reason = [*lines[:1], *errors][-1] if lines else ""
     help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
-    return Failed(Diagnostic("E407", f"the run failed in Spark: {reason}", help=help_))
+    return FailedError(Diagnostic("E407", f"the run failed in Spark: {reason}", help=help_))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import thalweg
-from thalweg.diagnostics import Diagnostic, Failed, Rejected
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.java import cache_directory, find_java
 from thalweg.runtimes.spark.startup import SHORT, ClassArchive, linked_home
 
@@ -106,7 +106,7 @@ def open_session(
 
     >>> open_session("nonsense", 2)
     Traceback (most recent call last):
-    thalweg.diagnostics.Rejected: error[E403]: `nonsense` is not the address of a Spark master
+    thalweg.diagnostics.RejectedError: error[E403]: `nonsense` is not the address of a Spark master
       help: write `local[2]` for this machine, or `spark://host:7077`
     """
     place = master or LOCAL
@@ -219,10 +219,10 @@ def check_master(master: str) -> None:
     if master.startswith("spark://"):
         if not any(_answers(address) for address in master.removeprefix("spark://").split(",")):
             message = f"no response from a Spark master at `{master}`"
-            raise Failed(Diagnostic("E404", message, help="check the address, and that the master is running"))
+            raise FailedError(Diagnostic("E404", message, help="check the address, and that the master is running"))
     elif not re.match(r"local$|local(-cluster)?\[|yarn$|k8s://", master):
         way_out = "write `local[2]` for this machine, or `spark://host:7077`"
-        raise Rejected([Diagnostic("E403", f"`{master}` is not the address of a Spark master", help=way_out)])
+        raise RejectedError([Diagnostic("E403", f"`{master}` is not the address of a Spark master", help=way_out)])
 
 
 def need_spark() -> None:
@@ -230,7 +230,7 @@ def need_spark() -> None:
     absent = [name for name in ("pyspark", "pandas", "google.protobuf") if not _installed(name)]
     if absent:
         message = f"the Spark runtime is not installed: there is no {', no '.join(absent)}"
-        raise Rejected([Diagnostic("E406", message, help="install it with `pip install 'thalweg[spark]'`")])
+        raise RejectedError([Diagnostic("E406", message, help="install it with `pip install 'thalweg[spark]'`")])
 
 
 @cache
@@ -249,7 +249,7 @@ def _start(chosen: dict[str, str], verbose: bool, **places: str) -> "SparkSessio
 
     if SparkContext._active_spark_context is not None:
         way_out = "pass its data to `thalweg.spark.reason`, or stop it first"
-        raise Rejected([Diagnostic("E403", "a Spark session is already open in this process", help=way_out)])
+        raise RejectedError([Diagnostic("E403", "a Spark session is already open in this process", help=way_out)])
     conf = SparkConf(loadDefaults=False)
     for key, value in chosen.items():
         conf.set(key, value)
@@ -376,11 +376,11 @@ def _installed(name: str) -> bool:
         return False
 
 
-def _failed(error: Exception, complaint: str = "") -> Failed:
+def _failed(error: Exception, complaint: str = "") -> FailedError:
     java = getattr(error, "java_exception", None)
     reason = complaint or (java.getMessage() if java is not None else None) or str(error)
     help_ = f"the log is `{log_file()}`; `--verbose` shows it"
-    return Failed(Diagnostic("E407", f"Spark did not start: {reason.strip().splitlines()[0]}", help=help_))
+    return FailedError(Diagnostic("E407", f"Spark did not start: {reason.strip().splitlines()[0]}", help=help_))
 
 
 def _complaint(start: int) -> str:

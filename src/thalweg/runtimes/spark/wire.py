@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.diagnostics import NOWHERE, Diagnostic, Failed, Rejected, Source, Span
+from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.model.arrow import Lists, decode, encode
 from thalweg.model.dictionary import Dictionary
 
@@ -70,26 +70,26 @@ def unwrap(payload: bytes) -> Content:
     return Content(*decode(payload))
 
 
-def failure(bucket: int, error: Failed | Rejected, reached: int) -> Parcel:
+def failure(bucket: int, error: FailedError | RejectedError, reached: int) -> Parcel:
     """The diagnostics of an error, and the last tick that was answered before it.
 
     An exception in a task would make Spark try the task again, several times, and report a stack trace.
 
-    >>> sent = failure(0, Failed(Diagnostic("E407", "no memory is left")), reached=41)
+    >>> sent = failure(0, FailedError(Diagnostic("E407", "no memory is left")), reached=41)
     >>> header = unwrap(sent.payload).header
     >>> header["reached"], str(error_of(header["error"]))
     (41, 'error[E407]: no memory is left')
     """
-    found = error.diagnostics if isinstance(error, Rejected) else (error.diagnostic,)
-    text = json.dumps({"rejected": isinstance(error, Rejected), "diagnostics": [_as_data(one) for one in found]})
+    found = error.diagnostics if isinstance(error, RejectedError) else (error.diagnostic,)
+    text = json.dumps({"rejected": isinstance(error, RejectedError), "diagnostics": [_as_data(one) for one in found]})
     return wrap(FAILURE, bucket, {"kind": FAILED, "reached": reached, "error": text}, {})
 
 
-def error_of(text: str) -> Failed | Rejected:
+def error_of(text: str) -> FailedError | RejectedError:
     """The error that a worker could not go on after."""
     data = json.loads(text)
     found = [_diagnostic(one) for one in data["diagnostics"]]
-    return Rejected(found) if data["rejected"] else Failed(found[0])
+    return RejectedError(found) if data["rejected"] else FailedError(found[0])
 
 
 def warning_text(found: Diagnostic) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.engine import Delta, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
@@ -98,7 +98,7 @@ class Worker:
         if error is not None:
             raise error
 
-    def _process(self, payloads: Iterable[bytes]) -> tuple[list[Parcel], Failed | Rejected | None]:
+    def _process(self, payloads: Iterable[bytes]) -> tuple[list[Parcel], FailedError | RejectedError | None]:
         contents = [unwrap(payload) for payload in payloads]
         out = self.inbox.take(content for content in contents if content.kind == FACTS)
         given = self._given(content for content in contents if content.kind == CHANGES)
@@ -126,7 +126,9 @@ class Worker:
 
     # Going on -------------------------------------------------------------------------------------------------------
 
-    def _advance(self, given: dict[int, list[Given]], turns: Turns, out: list[Parcel]) -> Failed | Rejected | None:
+    def _advance(
+        self, given: dict[int, list[Given]], turns: Turns, out: list[Parcel]
+    ) -> FailedError | RejectedError | None:
         time, engine = self.inbox.watermark, self.engine
         if time.decided is None or time.start is None:
             # Streams that end without an event have answers too: none.
@@ -137,13 +139,13 @@ class Worker:
         if engine.now is None:
             engine.first = time.start
         self._reached = begin - 1
-        error: Failed | Rejected | None = None
+        error: FailedError | RejectedError | None = None
         if time.decided >= begin:
             counts = bool(engine.plan.tuples or engine.plan.keyed)
             batches = self.inbox.up_to(time.decided, in_order=counts, across=self.stage.counts_everything)
             try:
                 self._go_through(batches, given, turns, time.decided)
-            except (Failed, Rejected) as found:
+            except (FailedError, RejectedError) as found:
                 error = found
         reached = time.decided if error is None else self._reached
         over = error is None and time.is_over and not self._finished

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from thalweg.diagnostics import Diagnostic, Rejected
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.rdf import XSD
 
 _INSTALL: Final = "`pip install 'thalweg[dl]'`, or use `--reasoner none`, which reports what only a reasoner can decide"
@@ -54,8 +54,8 @@ def types(
 ) -> dict[str, frozenset[str]] | None:
     """The named classes of individuals by axioms in functional syntax with whole IRIs; None if these contradict.
 
-    The `known` classes of an individual are not confirmed. `Rejected` where HermiT is not installed, `UndecidedError`
-    where it fails.
+    The `known` classes of an individual are not confirmed. `RejectedError` where HermiT is not installed,
+    `UndecidedError` where it fails.
     """
     lines = [_FLOATING.sub(_with_facets, axiom) for axiom in axioms]
     hermit = _Hermit.running()
@@ -93,7 +93,7 @@ class _Hermit:
 
         jar, machine = _jar(), _machine()
         if jar is None or machine is None:
-            raise Rejected([Diagnostic("E406", "HermiT, or a Java to run it, is not installed", help=_INSTALL)])
+            raise RejectedError([Diagnostic("E406", "HermiT, or a Java to run it, is not installed", help=_INSTALL)])
         if not jpype.isJVMStarted():
             jpype.startJVM(machine, *_OPTIONS, classpath=[str(jar)], convertStrings=True)
         else:
@@ -110,7 +110,7 @@ class _Hermit:
     @cache
     def running() -> "_Hermit":
         if find_spec("jpype") is None:
-            raise Rejected([Diagnostic("E406", "HermiT needs JPype, which is not installed", help=_INSTALL)])
+            raise RejectedError([Diagnostic("E406", "HermiT needs JPype, which is not installed", help=_INSTALL)])
         return _Hermit()
 
     def types(self, text: str, individuals: Collection[str]) -> dict[str, frozenset[str]] | None:

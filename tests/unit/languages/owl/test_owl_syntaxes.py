@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.languages.owl import syntaxes
 from thalweg.languages.owl.axioms import show
 
@@ -123,7 +123,7 @@ def test_what_owl_does_not_have_is_not_lost() -> None:
     ],
 )
 def test_wrong_syntax_is_rejected_with_its_place(text: str, syntax: str, place: tuple[int, int]) -> None:
-    with pytest.raises(Rejected) as rejected:
+    with pytest.raises(RejectedError) as rejected:
         syntaxes.read(text, syntax, "onto.ofn")
     (found,) = rejected.value.diagnostics
     assert found.code == "E101"
@@ -133,13 +133,13 @@ def test_wrong_syntax_is_rejected_with_its_place(text: str, syntax: str, place: 
 
 
 def test_wrong_xml_is_rejected() -> None:
-    with pytest.raises(Rejected, match=r"onto\.owx"):
+    with pytest.raises(RejectedError, match=r"onto\.owx"):
         syntaxes.read(OWL_XML.replace("</SubClassOf>", ""), "owx", "onto.owx")
 
 
 def test_without_the_library_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyhornedowl", None)
-    with pytest.raises(Rejected) as rejected:
+    with pytest.raises(RejectedError) as rejected:
         syntaxes.read(FUNCTIONAL, "ofn", "onto.ofn")
     (found,) = rejected.value.diagnostics
     assert found.code == "E406"
@@ -169,7 +169,7 @@ def test_owl_xml_may_use_entities_for_namespaces():
 def test_owl_xml_with_a_flood_of_entities_is_refused():
     flood = '<!ENTITY a0 "lol">' + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
     for declarations in (flood, '<!ENTITY a9 SYSTEM "file:///etc/passwd">'):
-        with pytest.raises(Rejected) as error:
+        with pytest.raises(RejectedError) as error:
             syntaxes.read(with_entities(declarations, "&a9;"), "owx", "onto.owx")
         assert [(one.code, one.as_data()["line"]) for one in error.value.diagnostics] == [("E305", 2)]
 
@@ -187,14 +187,14 @@ PREFIX = "Prefix(:=<http://example.org/>) Ontology("
     ],
 )
 def test_nesting_has_an_end(text: str, syntax: str) -> None:
-    with pytest.raises(Rejected) as rejected:
+    with pytest.raises(RejectedError) as rejected:
         syntaxes.read(text, syntax)
     assert [found.code for found in rejected.value.diagnostics] == ["E302"]
 
 
 def test_the_place_of_what_is_nested_is_counted_in_characters() -> None:
     text = f"<Ontology><!-- {'ä' * 500} -->{'<a>' * 300}{'</a>' * 300}</Ontology>"
-    with pytest.raises(Rejected) as rejected:
+    with pytest.raises(RejectedError) as rejected:
         syntaxes.read(text, "owx")
     span = rejected.value.diagnostics[0].span
     assert text[span.start : span.start + 3] == "<a>"
@@ -214,12 +214,12 @@ def test_brackets_in_texts_and_comments_are_not_nested() -> None:
 def test_an_element_without_end_is_told() -> None:
     """The library would wait for it for ever."""
     text = '<Ontology xmlns="http://www.w3.org/2002/07/owl#">\n<Annotation><Literal>3'
-    with pytest.raises(Rejected, match="not XML: ") as rejected:
+    with pytest.raises(RejectedError, match="not XML: ") as rejected:
         syntaxes.read(text, "owx")
     (found,) = rejected.value.diagnostics
     assert found.span.source.position(found.span.start)[0] == 2
 
 
 def test_a_panic_of_the_library_is_told() -> None:
-    with pytest.raises(Rejected, match="E101"):
+    with pytest.raises(RejectedError, match="E101"):
         syntaxes.read(f"{PREFIX}SubClassOf(:A DataMinCardinality(99999999999999 :d)))", "ofn")

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.model.time import Clock
 from thalweg.runtimes.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
@@ -83,7 +83,7 @@ def test_a_file_that_lost_answers_is_not_written_on(tmp_path, left):
     delivery.close()
     assert out.stat().st_size > 1
     out.unlink() if left is None else out.write_text(left)
-    with pytest.raises(Rejected, match="does not contain what this run has written"):
+    with pytest.raises(RejectedError, match="does not contain what this run has written"):
         Delivery(tmp_path / "delivered.json", str(out), None, "changes")
 
 

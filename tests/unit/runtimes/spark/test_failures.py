@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from thalweg import Engine, api
-from thalweg.diagnostics import Diagnostic, Failed, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.engine import Delta
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
@@ -30,7 +30,7 @@ from thalweg.testing.evaluators import arrived
 
 PROGRAM = "q(X) :- p(X) in [1]."
 LAST_GOOD = 3
-ERROR = Failed(Diagnostic("E407", "there is no room for more rows", help="give it more"))
+ERROR = FailedError(Diagnostic("E407", "there is no room for more rows", help="give it more"))
 
 
 class Exhausted(Engine):
@@ -71,7 +71,7 @@ def test_what_comes_before_is_delivered_and_the_rest_when_the_run_is_resumed(tmp
     undisturbed = delivery("undisturbed")
     undisturbed.deliver(0, rows(Worker(job, 0, 0)))
     failing = delivery("failing")
-    with pytest.raises(Failed, match="no room for more rows"):
+    with pytest.raises(FailedError, match="no room for more rows"):
         failing.deliver(0, rows(exhausted(job, 0, 0)))
     assert str(failing.error) == str(ERROR)
     failing.close()
@@ -81,7 +81,7 @@ def test_what_comes_before_is_delivered_and_the_rest_when_the_run_is_resumed(tmp
     assert "x4" not in part
     # Again, as long as it cannot go on; nothing is delivered twice.
     again = delivery("failing")
-    with pytest.raises(Failed, match="no room for more rows"):
+    with pytest.raises(FailedError, match="no room for more rows"):
         again.deliver(0, rows(exhausted(job, 0, 0)))
     again.close()
     assert (tmp_path / "failing").read_text() == part
@@ -94,7 +94,7 @@ def test_what_comes_before_is_delivered_and_the_rest_when_the_run_is_resumed(tmp
 
 def test_of_several_workers_the_first_that_failed_ends_the_answers(tmp_path):
     def failed(reached: int, message: str) -> dict[str, Any]:
-        content = unwrap(failure(0, Failed(Diagnostic("E407", message)), reached).payload)
+        content = unwrap(failure(0, FailedError(Diagnostic("E407", message)), reached).payload)
         return {"kind": FAILED, "t": reached, "until": None, "stream": "", "fact": content.header["error"]}
 
     def begun(tick: int) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def test_of_several_workers_the_first_that_failed_ends_the_answers(tmp_path):
     over = {"kind": OVER, "t": 9, "until": 0, "stream": None, "fact": ""}
     delivery = Delivery(tmp_path / "ledger.json", str(tmp_path / "out"), None, "changes")
     rows = [failed(5, "the later one"), failed(2, "the earlier one"), begun(2), begun(3), over]
-    with pytest.raises(Failed, match="the earlier one"):
+    with pytest.raises(FailedError, match="the earlier one"):
         delivery.deliver(0, pa.Table.from_pylist(rows))
     delivery.close()
     assert (tmp_path / "out").read_text() == '{"t":2,"begin":["q(2)"],"end":[]}\n'
@@ -153,11 +153,11 @@ def test_a_worker_that_cannot_be_rebuilt_says_so():
     assert told.stage == FAILURE
 
 
-@pytest.mark.parametrize("kind", [Failed, Rejected])
+@pytest.mark.parametrize("kind", [FailedError, RejectedError])
 def test_diagnostics_come_back_as_they_were(kind):
     source = Source("rules.lars", "a.\nn(X+1) :- n(X).\n", first_line=3)
     found = Diagnostic("E407", "it counts for ever", Span(source, 3, 9), "say how far", ("a note",))
-    error = Rejected([found, found]) if kind is Rejected else Failed(found)
+    error = RejectedError([found, found]) if kind is RejectedError else FailedError(found)
     back = error_of(unwrap(failure(0, error, 4).payload).header["error"])
     assert type(back) is kind
     assert str(back) == str(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.runtimes.spark import java
 from thalweg.runtimes.spark.java import find_java, probe
 
@@ -97,7 +97,7 @@ def test_a_trimmed_java_gets_every_argument_but_one(tmp_path: Path, monkeypatch:
 def test_what_is_no_java_is_told_with_a_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     monkeypatch.setenv("PATH", str(install(tmp_path / "old", "11") / "bin"))
-    with pytest.raises(Rejected) as rejected:
+    with pytest.raises(RejectedError) as rejected:
         find_java()
     (found,) = rejected.value.diagnostics
     assert found.code == "E406"

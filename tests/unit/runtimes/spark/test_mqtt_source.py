@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from thalweg.connectors.mqtt import MqttSink, MqttTransport
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.runtimes.spark.mqtt_source import Kept, MqttReader, MqttSource
 
 
@@ -47,9 +47,9 @@ def test_what_was_not_done_with_comes_again_and_what_came_in_between_too(mosquit
 
 
 def test_what_is_gone_is_told_with_a_way_out(tmp_path):
-    with pytest.raises(Failed, match="are gone"):
+    with pytest.raises(FailedError, match="are gone"):
         Kept(tmp_path, least=3).between(1, 2)
-    with pytest.raises(Failed, match="`keep`"):
+    with pytest.raises(FailedError, match="`keep`"):
         MqttReader("mqtt://localhost/in", None).readBetweenOffsets({"file": 0}, {"file": 1})
 
 
@@ -63,7 +63,7 @@ def test_numbers_are_not_used_again_when_all_files_are_gone(tmp_path):
 def test_a_source_without_an_address_and_a_sink_without_a_value_are_refused():
     from pyspark.sql.types import LongType, StructField, StructType
 
-    with pytest.raises(Rejected, match="no broker"):
+    with pytest.raises(RejectedError, match="no broker"):
         MqttSource({}).simpleStreamReader(MqttSource({}).schema())
-    with pytest.raises(Rejected, match="column `value`"):
+    with pytest.raises(RejectedError, match="column `value`"):
         MqttSource({"path": "mqtt://localhost/out"}).streamWriter(StructType([StructField("t", LongType())]), False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.diagnostics import Failed, Rejected
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.runtimes.spark import java, session
 from thalweg.runtimes.spark.session import check_master, need_spark, open_session, settings
 
@@ -110,11 +110,11 @@ def wait_for_the_end_of(process: int) -> None:
 
 def test_what_java_refuses_is_told_in_a_sentence(tmp_path: Path) -> None:
     refused = """
-from thalweg.diagnostics import Failed
+from thalweg.diagnostics import FailedError
 from thalweg.runtimes.spark.session import open_session
 try:
     open_session("local[1]", 1, conf={"spark.driver.extraJavaOptions": "-Xmx1g"})
-except Failed as failed:
+except FailedError as failed:
     print(failed)
 """
     variables = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
@@ -139,7 +139,7 @@ def test_a_master_that_is_not_there_is_told_at_once() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         master = f"spark://127.0.0.1:{nobody.getsockname()[1]}"
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(FailedError) as failed:
             open_session(master, 2)
     assert failed.value.diagnostic.code == "E404"
     assert failed.value.diagnostic.message == f"no response from a Spark master at `{master}`"
@@ -157,13 +157,13 @@ def test_what_is_a_master(master: str) -> None:
 
 @pytest.mark.parametrize("master", ["", "localhost", "locally", "yarns", "mesos://host", "http://host:7077"])
 def test_what_is_none(master: str) -> None:
-    with pytest.raises(Rejected, match="is not the address of a Spark master"):
+    with pytest.raises(RejectedError, match="is not the address of a Spark master"):
         check_master(master)
 
 
 def test_without_the_extra_the_way_out_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "find_spec", lambda name: None)
-    with pytest.raises(Rejected) as rejected:
+    with pytest.raises(RejectedError) as rejected:
         need_spark()
     (found,) = rejected.value.diagnostics
     assert found.message == "the Spark runtime is not installed: there is no pyspark, no pandas, no google.protobuf"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg.diagnostics import Rejected
+from thalweg.diagnostics import RejectedError
 from thalweg.runtimes.spark import spool as spooling
 from thalweg.runtimes.spark.run import check_path
 from thalweg.runtimes.spark.spool import Segment, Spool
@@ -104,6 +104,6 @@ def test_old_entries_leave_the_log_with_their_checksum(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("name", ["run [1]", "{a,b}", "st*r", "what?", "back\\slash"])
 def test_a_folder_that_spark_would_take_for_a_pattern_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(Rejected, match="in a path for a pattern"):
+    with pytest.raises(RejectedError, match="in a path for a pattern"):
         check_path(tmp_path / name)
     assert not (tmp_path / name).exists()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic, Rejected, Source, Span
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl import syntaxes
@@ -74,7 +74,7 @@ class Vocabulary:
                         self.kinds[frame].add(name)
 
     def read(self, text: str, prefixes: Mapping[str, str], source: str = "--classes") -> ClassExpression:
-        """The class that an expression stands for; `Rejected` with its place where it is none.
+        """The class that an expression stands for; `RejectedError` with its place where it is none.
 
         >>> known = Vocabulary(Ontology((ax.DataPropertyDomain("<http://a/w>", "<http://a/C>"),)))
         >>> ax.show(known.read(":w some xsd:integer[> 3] and :C", {"": "http://a/", "xsd": XSD}))
@@ -89,12 +89,12 @@ class Vocabulary:
         head += f"Class: {_NAME}\n EquivalentTo:\n"
         try:
             found = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
-        except Rejected as error:
-            raise Rejected([_moved(one, text, len(head) + 1, source) for one in error.diagnostics]) from None
+        except RejectedError as error:
+            raise RejectedError([_moved(one, text, len(head) + 1, source) for one in error.diagnostics]) from None
         for axiom in found.axioms:
             if isinstance(axiom, ax.EquivalentClasses) and _NAME in axiom.classes:
                 return self._checked(next(one for one in axiom.classes if one != _NAME), text, source)
-        raise Rejected([_wrong(f"`{text}` is not a class", text, source)])
+        raise RejectedError([_wrong(f"`{text}` is not a class", text, source)])
 
     def _checked(self, found: ClassExpression, text: str, source: str) -> ClassExpression:
         known = {name for names in self.kinds.values() for name in names} | {THING, NOTHING}
@@ -103,7 +103,9 @@ class Vocabulary:
         if unknown:
             message = f"the ontology does not have the name `{unknown[0]}`"
             meant = nearest(Predicate(unknown[0], 1), (Predicate(name, 1) for name in sorted(known)))
-            raise Rejected([_wrong(message, text, source, "E702", f"there is `{meant.name}`" if meant else _WAY_OUT)])
+            raise RejectedError(
+                [_wrong(message, text, source, "E702", f"there is `{meant.name}`" if meant else _WAY_OUT)]
+            )
         return found
 
 
@@ -186,16 +188,16 @@ def read_classes(
 ) -> list[tuple[str, ClassExpression]]:
     """The classes of some expressions, each with its label: the IRI of a name, else the expression as it was written.
 
-    All that is wrong with them is in one `Rejected`.
+    All that is wrong with them is in one `RejectedError`.
     """
     known, found, wrong = Vocabulary(ontology), list[tuple[str, ClassExpression]](), list[Diagnostic]()
     for text in texts:
         try:
             expression = known.read(text, prefixes)
-        except Rejected as error:
+        except RejectedError as error:
             wrong += error.diagnostics
         else:
             found.append((expression if isinstance(expression, str) else text, expression))
     if wrong:
-        raise Rejected(wrong)
+        raise RejectedError(wrong)
     return found
