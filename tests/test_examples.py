@@ -28,7 +28,7 @@ def parse(command: list[str]) -> argparse.Namespace:
     parser.add_argument("run", choices=["run"])
     parser.add_argument("program")
     parser.add_argument("--stream")
-    parser.add_argument("--emit", choices=["snapshot", "changes", "intervals"], default="snapshot")
+    parser.add_argument("--emit", choices=["changes", "snapshot", "intervals"], default="changes")
     parser.add_argument("--from", dest="first")
     parser.add_argument("--to", dest="last")
     parser.add_argument("--delay", default=0)

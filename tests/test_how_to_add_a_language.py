@@ -73,7 +73,7 @@ def test_it_runs_beside_programs_of_all_kinds(installed: Path) -> None:
     answers = thalweg.run(["city.limit", repair, city, rules], on="temperature(s1,35) at 1.")
     assert list(map(str, answers)) == [
         '{"t":1,"window":[1,1],"answers":[["repair(s1)"]]}',
-        '{"t":1,"facts":["<Alarm>(s1)","<hot>(s1)","hot(s1)","send(s1)"]}',
+        '{"t":1,"begin":["<Alarm>(s1)","<hot>(s1)","hot(s1)","send(s1)"],"end":[]}',
     ]
 
 

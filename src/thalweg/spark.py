@@ -22,7 +22,7 @@ def reason(
     *,
     predicate: str | None = None,
     background: Background = (),
-    emit: Literal["snapshot", "changes", "intervals"] = "changes",
+    emit: Literal["changes", "snapshot", "intervals"] = "changes",
     first: int | str | None = None,
     last: int | str | None = None,
     delay: int | str = 0,

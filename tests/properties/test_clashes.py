@@ -72,7 +72,7 @@ def cases() -> st.SearchStrategy[Case]:
 
 
 def snapshots(program: Program, stream: Stream) -> Iterator[Inconsistent]:
-    for answer in api.run(program, on=stream, first=0, last=LAST):
+    for answer in api.run(program, on=stream, first=0, last=LAST, emit="snapshot"):
         assert isinstance(answer, Inconsistent)
         yield answer
 

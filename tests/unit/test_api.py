@@ -66,20 +66,20 @@ def test_a_background_holds_facts_only():
     ],
 )
 def test_streams_of_all_kinds(on):
-    assert list(thalweg.run(RECENT, on=on)) == [Snapshot(3, ("q(a)",)), Snapshot(4, ("q(a)", "q(b)"))]
+    assert list(thalweg.run(RECENT, on=on, emit="snapshot")) == [Snapshot(3, ("q(a)",)), Snapshot(4, ("q(a)", "q(b)"))]
 
 
 def test_streams_from_files(tmp_path):
     (tmp_path / "a.facts").write_text("p(a) at 3.")
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"t":4,"facts":["p(b)"]}'))
     files = [tmp_path / "a.facts", tmp_path / "b.jsonl.gz"]
-    assert list(thalweg.run(RECENT, on=files))[-1] == Snapshot(4, ("q(a)", "q(b)"))
-    assert list(thalweg.run(RECENT, on=Path(files[0]))) == [Snapshot(3, ("q(a)",))]
+    assert list(thalweg.run(RECENT, on=files, emit="snapshot"))[-1] == Snapshot(4, ("q(a)", "q(b)"))
+    assert list(thalweg.run(RECENT, on=Path(files[0]))) == [Change(3, ("q(a)",), ())]
 
 
 def test_changes_and_intervals():
     on = [(3, "p(a)"), (4, "p(b)")]
-    assert list(thalweg.run(RECENT, on=on, emit="changes", last=6)) == [
+    assert list(thalweg.run(RECENT, on=on, last=6)) == [
         Change(3, ("q(a)",), ()),
         Change(4, ("q(b)",), ()),
         Change(6, (), ("q(a)",)),
@@ -175,7 +175,7 @@ def test_facts_take_values_of_python():
     assert sorted(fact.args for fact in change.begin) == [("a b", 3), ("c", 4)]
     assert engine.why(Fact("q", ("a b", 3))) is not None
     (answer,) = thalweg.run("q(X) :- p(X).", on=[(1, Fact("p", (True,)))], background=Fact("p", ("b 7",)))
-    assert answer.facts == ('q("b 7")', "q(true)")
+    assert answer.begin == ('q("b 7")', "q(true)")
 
 
 def test_what_could_not_be_read_back_is_refused():

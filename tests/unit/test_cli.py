@@ -53,7 +53,7 @@ def test_every_verb_has_help_with_an_example(verb):
 
 
 def test_help_says_what_is_emitted_unless_told_otherwise():
-    assert "[default: snapshot]" in thalweg("run", "--help").output
+    assert "[default: changes]" in thalweg("run", "--help").output
 
 
 # Run -----------------------------------------------------------------------------------------------------------------
@@ -75,16 +75,17 @@ def test_run(emit, format, expected):
 
 
 def test_run_emits_snapshots_of_every_tick():
-    result = thalweg("run", "slow.lars", "--stream", "readings.facts", "--from", "3", "--to", "5")
+    result = thalweg("run", "slow.lars", "--stream", "readings.facts", "--from", "3", "--to", "5", "--emit", "snapshot")
     assert result.stdout == '{"t":3,"facts":[]}\n{"t":4,"facts":["slow(b)"]}\n{"t":5,"facts":["slow(b)"]}\n'
     result = thalweg("run", "slow.lars", "--stream", "readings.facts", "--from", "3", "--format", "atoms")
-    assert result.stdout == "slow(b) at 4.\n"
+    assert result.stdout == "+ slow(b) at 4.\n"
 
 
 def test_snapshots_can_be_read_again(folder):
     (folder / "alarm.lars").write_text("alarm :- slow(a), slow(b).")
     for format, name in (("jsonl", "mid.jsonl"), ("atoms", "mid.facts")):
-        thalweg("run", "slow.lars", "--stream", "readings.facts", "--to", "12", "--out", name, "--format", format)
+        how = ("--emit", "snapshot", "--out", name, "--format", format)
+        thalweg("run", "slow.lars", "--stream", "readings.facts", "--to", "12", *how)
         result = thalweg("run", "alarm.lars", "--stream", name, "--emit", "intervals")
         assert result.stdout == '{"fact":"alarm","from":4,"until":10}\n'
 
@@ -112,7 +113,7 @@ def test_disorder_inside_the_delay_changes_no_answer(folder):
 def test_late_facts_are_counted_or_kept(folder):
     (folder / "mixed.facts").write_text("speed(b,15) at 4. speed(c,1) at 3. speed(a,12) at 0.")
     result = thalweg("run", "slow.lars", "--stream", "mixed.facts")
-    assert (result.exit_code, result.stdout) == (0, '{"t":4,"facts":["slow(b)"]}\n')
+    assert (result.exit_code, result.stdout) == (0, '{"t":4,"begin":["slow(b)"],"end":[]}\n')
     assert "2 facts" in result.stderr
     assert "speed(c,1) at 3" in result.stderr
     result = thalweg("run", "slow.lars", "--stream", "mixed.facts", "--late", "late.jsonl")
@@ -125,7 +126,7 @@ def test_late_facts_are_counted_or_kept(folder):
     out, err = run.communicate(timeout=60)
     assert (run.returncode, err) == (0, b"")
     assert b'"watermark":4' in out
-    assert out.endswith(b'{"t":4,"facts":["slow(b)"]}\n')
+    assert out.endswith(b'{"t":4,"begin":["slow(b)"],"end":[]}\n')
 
 
 def test_a_malformed_line_stops_after_what_came_before_it(folder):
@@ -242,7 +243,7 @@ def test_two_live_streams_are_taken_as_they_arrive():
 
 
 def test_a_reader_that_has_seen_enough_ends_the_run_quietly():
-    run = process("run", "slow.lars", "--stream", "readings.facts", "--to", "1000000")
+    run = process("run", "slow.lars", "--stream", "readings.facts", "--emit", "snapshot", "--to", "1000000")
     assert run.stdout.readline() == b'{"t":0,"facts":["slow(a)"]}\n'
     run.stdout.close()
     assert run.stderr.read() == b""

@@ -133,6 +133,7 @@ def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
         (("--classes", ":Hihg"), "help: there is `<http://ex.org/High>`"),
         (("--classes", ":High and"), "expected"),
         (("--emit", "intervals"), "`--emit` cannot be used"),
+        (("--emit", "snapshot"), "`--emit` cannot be used"),
         (("--window", "5"), "one event at a time"),
         (("--runtime", "spark"), "runs in one process"),
         (("--show", "p/1"), "use `--classes`"),

@@ -226,7 +226,7 @@ def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
     why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
     assert (why.exit_code, "`thalweg explain`" in why.stderr) == (2, True)
     with pytest.raises(thalweg.RejectedError, match="`emit` cannot be used"):
-        list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="changes"))
+        list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="snapshot"))
 
 
 def test_scripts_are_not_run(folder: Path) -> None:
@@ -333,7 +333,7 @@ def wait_for(holds: Callable[[], object]) -> None:
     ("arguments", "sentence"),
     [
         (["--models", "all", "--format", "atoms"], "several answer sets can only be written as `--format jsonl`"),
-        (["--emit", "changes"], "`--emit` cannot be used with answer set programs"),
+        (["--emit", "snapshot"], "`--emit` cannot be used with answer set programs"),
         (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` cannot be used"),
         (["--slide", "2"], "`--slide` needs `--window`"),
         (["--window", "0"], "`0` is not a window's length"),

@@ -155,6 +155,7 @@ def test_a_run_with_a_checkpoint_gives_the_same() -> None:
     ("arguments", "code", "said"),
     [
         (("--emit", "intervals"), 2, "`--emit` cannot be used with events"),
+        (("--emit", "snapshot"), 2, "`--emit` cannot be used with events"),
         (("--profile", "ql"), 2, "OWL 2 DL"),
         (("--window", "5s"), 2, "`--window` cannot be used with events"),
         (("--event", ":Warm"), 1, "`<http://ex.org/Warm>` is not defined"),

@@ -180,7 +180,7 @@ def crashed(crash: Crash, monkeypatch: pytest.MonkeyPatch, *more: str) -> None:
     ("changed", "more", "said"),
     [
         (RULES.replace("[5]", "[6]"), (), "belongs to another program"),
-        (RULES, ("--emit", "changes"), "belongs to the same program with other settings"),
+        (RULES, ("--emit", "snapshot"), "belongs to the same program with other settings"),
         (RULES, ("--delay", "4"), "belongs to the same program with other settings"),
         (RULES, ("--stream", "lights.jsonl"), "belongs to a run with another `--stream`"),
         (RULES, ("--format", "atoms"), "belongs to a run with another `--format`"),

@@ -34,7 +34,9 @@ def thalweg(*arguments: str):
 
 def answers(*programs: str, show: str | None = None, on: str = FACTS, **options) -> tuple[list[str], list[str]]:
     found: list[Diagnostic] = []
-    lines = [str(one) for one in api.run(list(programs), on, show=show, report=found.append, **options)]
+    lines = [
+        str(one) for one in api.run(list(programs), on, show=show, report=found.append, emit="snapshot", **options)
+    ]
     return lines, [f"{one.code} {one.message}" for one in found if one.code != "W409"]
 
 

@@ -104,7 +104,7 @@ def test_programs_and_backgrounds_are_not_read_from_uris(uri: str) -> None:
 def test_a_source_is_read_as_its_name_says() -> None:
     rules = Source("mine.lars", "q(X) :- p(X).")
     facts = Source("in.jsonl", '{"t": 3, "facts": ["p(a)"]}')
-    assert [str(answer) for answer in thalweg.run(rules, on=facts)] == ['{"t":3,"facts":["q(a)"]}']
+    assert [str(answer) for answer in thalweg.run(rules, on=facts)] == ['{"t":3,"begin":["q(a)"],"end":[]}']
     assert [one.render().splitlines()[1] for one in thalweg.check(Source("mine.lars", "q("))] == ["  mine.lars:1:3"]
     roads = Source("roads.ttl", "<http://a/r> <http://a/p> 3 .")
     (fact,) = thalweg.load("q :- <http://a/p>(X,Y).", background=roads).background

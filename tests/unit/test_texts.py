@@ -29,14 +29,14 @@ def test_a_text_of_a_stream_meets_a_name_in_a_rule(name: str, tmp_path: Path) ->
     stream = tmp_path / name
     stream.write_text(STREAMS[name], encoding="utf-8")
     (answer,) = thalweg.run(RULE, on=stream)
-    assert str(answer) == '{"t":3,"facts":["met(a1)"]}'
+    assert str(answer) == '{"t":3,"begin":["met(a1)"],"end":[]}'
 
 
 def test_a_text_of_the_background_meets_a_name_in_a_rule(tmp_path: Path) -> None:
     background = tmp_path / "sites.ttl"
     background.write_text('<http://ex.org/r> <http://ex.org/state> "on", "off" .', encoding="utf-8")
     (answer,) = thalweg.run(RULE, on=[(1, "go")], background=background)
-    assert answer.facts == ("met(<http://ex.org/r>)",)
+    assert answer.begin == ("met(<http://ex.org/r>)",)
 
 
 @pytest.mark.parametrize("rest", ["", " {x}."])
@@ -68,7 +68,7 @@ def concluded(tmp_path: Path, *facts: str) -> set[str]:
     path = tmp_path / "people.ttl"
     path.write_text(ONTOLOGY, encoding="utf-8")
     answers = list(thalweg.run(path, on=[(1, list(facts))], ontology=OntologyOptions(profile="rl")))
-    return {fact.replace("http://ex.org/", "") for answer in answers for fact in answer.facts}
+    return {fact.replace("http://ex.org/", "") for answer in answers for fact in answer.begin}
 
 
 def test_a_text_is_a_literal_of_an_ontology_where_an_object_stands(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_a_text_that_is_written_as_rdf_comes_back(tmp_path: Path) -> None:
     out = tmp_path / "out.nq"
     (first,) = thalweg.run(rules, on=[(1, facts)])
     time = (GENERATED_AT, f'"1"^^<{XSD}integer>')
-    text = Graph("<urn:x:e>", tuple(map(str, first.facts)), (time,)).nquads()
+    text = Graph("<urn:x:e>", tuple(map(str, first.begin)), (time,)).nquads()
     out.write_text(text, encoding="utf-8")
     assert '<urn:thalweg:bob> <urn:thalweg:told> "ann"' in text
     assert f"<urn:thalweg:text:Ann%20B> {RDF_TYPE} <urn:thalweg:said>" in text
     (again,) = thalweg.run("a(X) :- said(X). b(X,Y) :- told(X,Y).", on=out)
-    assert set(again.facts) == {'a("Ann B")', "b(bob,ann)", 'b("Ann B","B 7")'}
+    assert set(again.begin) == {'a("Ann B")', "b(bob,ann)", 'b("Ann B","B 7")'}

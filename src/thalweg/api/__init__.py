@@ -72,7 +72,7 @@ def run(
     on: On = (),
     *,
     background: Background = (),
-    emit: Literal["snapshot", "changes", "intervals"] = "snapshot",
+    emit: Literal["changes", "snapshot", "intervals"] = "changes",
     first: int | str | None = None,
     last: int | str | None = None,
     delay: int | str = 0,
@@ -86,7 +86,7 @@ def run(
     memory: int | None = None,
     show: str | Iterable[str] | None = None,
 ) -> "Iterator[Answer]":
-    """Answers as they follow: `Snapshot`, `Change` or `Interval` values, which print as lines of JSON.
+    """Answers as they follow: `Change`, `Snapshot` or `Interval` values, which print as lines of JSON.
 
     Several programs of different kinds are parts of one plan. Answer set programs (`.lp`) answer window by window,
     with `Solution` values. What deserves a warning goes to `report`, and is given as a `ThalwegWarning` without one.
@@ -94,9 +94,8 @@ def run(
 
     >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
     ...     print(answer)
-    {"t":3,"facts":["q(a)"]}
-    {"t":4,"facts":["q(a)"]}
-    {"t":5,"facts":[]}
+    {"t":3,"begin":["q(a)"],"end":[]}
+    {"t":5,"begin":[],"end":["q(a)"]}
     """
     programs: list[Program | Text] = as_list(program)
     timing, ontology = default_timing(programs, on, Timing(tick, first, last, delay), ontology)

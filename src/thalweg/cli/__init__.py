@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command(epilog="Example: `thalweg run slow.lars --stream readings.facts --emit changes`")(run)
+app.command(epilog="Example: `thalweg run slow.lars --stream readings.facts`")(run)
 app.command(epilog="Example: `thalweg check slow.lars`")(check)
 app.command(epilog="Example: `thalweg explain slow.lars --format svg > plan.svg`")(explain)
 app.command(epilog="Example: `thalweg why slow.lars 'slow(a)' --at 12 --stream readings.facts`")(why)

@@ -104,9 +104,9 @@ Witnesses = Annotated[
     typer.Option("--witnesses", help="For `pd`: add blank nodes for the values that restrictions require (pD*sv)."),
 ]
 Emit = Annotated[
-    Literal["snapshot", "changes", "intervals"],
+    Literal["changes", "snapshot", "intervals"],
     typer.Option(
-        help="`snapshot`: everything that holds, at every tick; `changes`: what begins and ends; "
+        help="`changes`: what begins and ends; `snapshot`: everything that holds, at every tick; "
         "`intervals`: each fact with its first and last tick, when it ends."
     ),
 ]

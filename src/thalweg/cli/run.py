@@ -38,7 +38,7 @@ def run(
     programs: options.Programs,
     stream: options.Stream = None,
     background: options.Background = None,
-    emit: options.Emit = "snapshot",
+    emit: options.Emit = "changes",
     from_: options.From = None,
     to: options.To = None,
     tick: options.Tick = "1s",
@@ -90,7 +90,7 @@ def run(
         known = understood(programs)
         profile = profile_of_events(known, profile)
         given = {
-            "--emit": emit != "snapshot",
+            "--emit": emit != "changes",
             "--memory": memory,
             "--profile": profile != "rl",
             "--keep": keep,
@@ -113,10 +113,8 @@ def run(
             "--report": report if as_ != "abstraction" else None,
         }
         _refuse_misfits(known, given, solving, window)
-        _refuse_for_queries(known, {**given, "--emit": emit not in ("snapshot", "changes"), "--show": show})
-        _refuse_for_events(
-            known, {**given, "--emit": emit not in ("snapshot", "changes"), "--show": show}, window, event
-        )
+        _refuse_for_queries(known, {**given, "--show": show})
+        _refuse_for_events(known, {**given, "--show": show}, window, event)
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and keep is None and stream:
             complain(same_tick())
@@ -154,7 +152,7 @@ def run(
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
-        if as_ == "abstraction" and emit == "intervals":
+        if as_ == "abstraction" and emit != "changes":
             refuse("an event is a point of the output: `--emit` cannot be used with `--as abstraction`")
         _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)

@@ -49,7 +49,7 @@ class Settings:
     first: int | None = None
     last: int | None = None
     delay: int = 0
-    emit: str = "snapshot"
+    emit: str = "changes"
     on_error: Literal["stop", "skip"] = "stop"
     memory: int | None = None
 

@@ -124,9 +124,9 @@ def test_a_program_runs_on_either_format_and_its_answers_are_messages(kafka, top
         sink.write(f"{answer}\n".encode())
     sink.close()
     assert read(uri(kafka, answers, "?until=end")).splitlines() == [
-        b'{"t":3,"facts":["slow(a)"]}',
-        b'{"t":4,"facts":[]}',
-        b'{"t":5,"facts":["slow(a)"]}',
+        b'{"t":3,"begin":["slow(a)"],"end":[]}',
+        b'{"t":4,"begin":[],"end":["slow(a)"]}',
+        b'{"t":5,"begin":["slow(a)"],"end":[]}',
     ]
 
 
@@ -158,7 +158,10 @@ def test_ctrl_c_is_the_normal_end_and_nothing_else_is_said(kafka, topic, tmp_pat
         finally:
             running.kill()
     assert (running.returncode, errors) == (0, b"")
-    assert out.read_text().splitlines() == ['{"t":3,"facts":["slow(a)"]}', '{"t":4,"facts":[]}']
+    assert out.read_text().splitlines() == [
+        '{"t":3,"begin":["slow(a)"],"end":[]}',
+        '{"t":4,"begin":[],"end":["slow(a)"]}',
+    ]
 
 
 def test_a_missing_broker_is_one_sentence_and_a_failure(tmp_path):

@@ -82,9 +82,9 @@ def test_a_program_runs_on_either_format_and_its_answers_are_messages(mosquitto,
         sink.write(f"{answer}\n".encode())
     sink.close()
     assert read_all(answers).splitlines() == [
-        b'{"t":3,"facts":["slow(a)"]}',
-        b'{"t":4,"facts":[]}',
-        b'{"t":5,"facts":["slow(a)"]}',
+        b'{"t":3,"begin":["slow(a)"],"end":[]}',
+        b'{"t":4,"begin":[],"end":["slow(a)"]}',
+        b'{"t":5,"begin":["slow(a)"],"end":[]}',
     ]
 
 
@@ -213,7 +213,10 @@ def test_ctrl_c_is_the_normal_end(mosquitto, topic, tmp_path):
         finally:
             running.kill()
     assert running.returncode == 0, errors
-    assert out.read_text().splitlines() == ['{"t":3,"facts":["slow(a)"]}', '{"t":4,"facts":[]}']
+    assert out.read_text().splitlines() == [
+        '{"t":3,"begin":["slow(a)"],"end":[]}',
+        '{"t":4,"begin":[],"end":["slow(a)"]}',
+    ]
 
 
 def test_without_the_package_the_way_out_is_told(monkeypatch):

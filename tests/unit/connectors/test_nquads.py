@@ -140,7 +140,7 @@ def test_a_program_with_prefixes_meets_the_facts(tmp_path):
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     rules = "@prefix ex: <http://ex.org/> .\nex:slow(S) :- ex:speed(S,V), V < 20."
     assert [str(answer) for answer in run(rules, on=path)] == [
-        '{"t":3,"facts":["<http://ex.org/slow>(<http://ex.org/a>)"]}'
+        '{"t":3,"begin":["<http://ex.org/slow>(<http://ex.org/a>)"],"end":[]}'
     ]
 
 

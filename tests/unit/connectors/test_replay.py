@@ -16,7 +16,7 @@ def test_a_replay_gives_the_answers_of_the_recording(tmp_path):
         for scheme, factor in (("", ""), ("replay://", "?factor=100"))
     )
     assert replayed == recorded
-    assert len(recorded) == 4
+    assert len(recorded) == 3
 
 
 def test_an_event_waits_for_its_time():

@@ -287,5 +287,5 @@ def test_a_program_runs_on_tables(write, tmp_path):
     for stream in (path, tmp_path / "in.csv"):
         found = []
         answers = run("slow(S) :- speed(S,V), V < 20.", on=stream, on_error="skip", report=found.append)
-        assert [str(answer) for answer in answers] == ['{"t":3,"facts":["slow(a)"]}']
+        assert [str(answer) for answer in answers] == ['{"t":3,"begin":["slow(a)"],"end":[]}']
         assert [one.code for one in found] == ["E301"]

@@ -69,7 +69,7 @@ def test_an_ontology_feeds_both() -> None:
     answers = thalweg.run([city, solved, rules], on=[(1, "<http://x/Bus>(b)")], solving=SolveOptions(workers=0))
     assert [str(one) for one in answers] == [
         '{"t":1,"window":[1,1],"answers":[["seen(b)"]]}',
-        '{"t":1,"facts":["<http://x/Car>(b)","both(b)"]}',
+        '{"t":1,"begin":["<http://x/Car>(b)","both(b)"],"end":[]}',
     ]
 
 

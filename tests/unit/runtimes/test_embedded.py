@@ -19,9 +19,9 @@ class Listed(list):
 class Run:
     """The runtime over the naive engine; an item is a tick with names for `p`, a diagnostic, or None for a wait."""
 
-    def __init__(self, *items, late=None, **settings):
+    def __init__(self, *items, late=None, emit="snapshot", **settings):
         self.reports = []
-        self.settings = Settings(**settings)
+        self.settings = Settings(emit=emit, **settings)
         self.engine = NaiveEngine(first=self.settings.first)
         self.runtime = Embedded(self.engine, self.settings, write_late=late, report=self.reports.append)
         self.items = Listed(self._coded(item) for item in items)

@@ -41,7 +41,7 @@ class Abstraction:
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.abstraction.abstract_events import Classifier
 
-        if context.settings.emit not in ("snapshot", "changes"):
+        if context.settings.emit != "changes":
             raise RejectedError([Diagnostic("E403", "`--emit` cannot be used with `--as abstraction`: leave it out")])
         if context.settings.memory is not None:
             raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with `--as abstraction`: leave it out")])

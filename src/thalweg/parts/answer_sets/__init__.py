@@ -71,7 +71,7 @@ class AnswerSets:
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.answer_sets.held import HeldWindows
 
-        if context.settings.emit != "snapshot":
+        if context.settings.emit != "changes":
             raise _refused("emit")
         windowed, _ = self._windowed(context)
         state = HeldWindows(windowed) if context.saves else None

@@ -56,7 +56,7 @@ class EventCascade:
             span = self.program.selections[0].span
             message = "a selection cannot be run yet: events are taken as they come"
             raise RejectedError([Diagnostic("E403", message, span, "leave it out")])
-        if context.settings.emit not in ("snapshot", "changes"):
+        if context.settings.emit != "changes":
             raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
         if context.settings.memory is not None:
             raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])

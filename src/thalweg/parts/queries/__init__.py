@@ -45,7 +45,7 @@ class ContinuousQuery:
         return text, sha256(repr((text, self.query)).encode()).hexdigest()
 
     def start(self, context: Context) -> Evaluation:
-        if context.settings.emit == "intervals":
+        if context.settings.emit != "changes":
             raise _refused("emit")
         continuous, streams = self._continuous(context)
         return Evaluation(continuous, continuous, state=continuous, summary=streams.summary)
