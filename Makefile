@@ -20,7 +20,7 @@ demo: setup
 
 # All that needs neither Java nor a broker, with fewer examples of each property.
 quick: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile quick -m "not slow and not spark and not broker"
+	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile quick -m "not slow and not spark and not hermit and not broker"
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -9,6 +9,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from thalweg.solvers.dl import hermit
+
 pytest_plugins = ["brokers"]
 
 # Random programs are large as examples go; what is slow here is the naive interpreter, and it is meant to be.
@@ -51,3 +53,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
         if {"kafka", "mosquitto"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.broker)
+        if item.get_closest_marker("hermit") and not hermit.is_installed():
+            item.add_marker(pytest.mark.skip(reason="needs HermiT"))

@@ -15,7 +15,7 @@ from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder
 from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit
 
-pytestmark = pytest.mark.skipif(not hermit.is_installed(), reason="needs HermiT")
+pytestmark = pytest.mark.hermit
 
 Classes = dict[str, set[str]] | None
 """The classes of each subject; None for an event that contradicts."""

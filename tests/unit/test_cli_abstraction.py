@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from thalweg import api
 from thalweg.cli import app
-from thalweg.solvers.dl import hermit
 
 CITY = """
 Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
@@ -162,7 +161,7 @@ def test_other_verbs_refuse_what_has_no_meaning(arguments: tuple[str, ...], word
     assert (result.exit_code, words in result.stderr) == (2, True), result.output
 
 
-@pytest.mark.skipif(not hermit.is_installed(), reason="needs HermiT")
+@pytest.mark.hermit
 def test_each_reason_has_its_own_count_and_way_out() -> None:
     """HermiT refuses to count values of a property that follows from a chain."""
     not_simple = "FunctionalObjectProperty(:feature) SubClassOf(:MainRoad :Road)"

@@ -3,7 +3,6 @@
 import pytest
 
 from thalweg.bench.abstraction import compare, decided, measure, verdict
-from thalweg.solvers.dl import hermit
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -16,7 +15,7 @@ def test_every_event_of_a_small_city_is_decided(full: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hermit.is_installed(), reason="needs HermiT")
+@pytest.mark.hermit
 def test_hermit_agrees_on_a_small_city() -> None:
     both = [measure(name, full, 300, roads=5) for name, full in (("rules", False), ("full", True))]
     compared = [compare(*one, full, 5, 6) for one, full in zip(both, (False, True), strict=True)]

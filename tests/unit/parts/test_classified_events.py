@@ -15,7 +15,6 @@ from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.abstraction.contradiction import check_background
 from thalweg.parts.abstraction.ladder import REASONER, UNDECIDED, Ladder
 from thalweg.parts.abstraction.signatures import MOST_CODES, Decisions, Given, Signatures
-from thalweg.solvers.dl import hermit
 
 PAGE = Path(__file__).parents[2] / "cases_of_events.md"
 SPACE = "<http://ex.org/"
@@ -82,10 +81,12 @@ def classify(page: Page, reasoner: str = "auto") -> tuple[dict[str, str] | None,
     return {one: " ".join(classes) or "-" for one, classes in found.items()}, decision.by
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.title)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.hermit if page.by == REASONER else ()) for page in pages()],
+    ids=lambda page: page.title,
+)
 def test_a_page_is_right(page: Page) -> None:
-    if page.by == REASONER and not hermit.is_installed():
-        pytest.skip("needs HermiT")
     assert classify(page) == (page.classes, page.by)
 
 
@@ -122,7 +123,7 @@ def test_a_background_that_contradicts_is_rejected_with_a_minimal_reason() -> No
     }
 
 
-@pytest.mark.skipif(not hermit.is_installed(), reason="needs HermiT")
+@pytest.mark.hermit
 def test_also_where_rules_do_not_see_it() -> None:
     _, reasons = rejected(
         "FunctionalObjectProperty(:r) DisjointClasses(:A :B) ObjectPropertyAssertion(:r :x :a)"
