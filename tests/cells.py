@@ -1,11 +1,12 @@
 """The cells of a cluster in one process: to be fed batch by batch, and lost in between."""
 
 import pickle
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.reader import read_program
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
@@ -17,7 +18,7 @@ from thalweg.parts.answer_sets.windowed import Answered
 from thalweg.parts.part import Context, Part
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
@@ -84,7 +85,31 @@ class Cluster:
                     cell.replay(payloads)
 
 
-def in_buckets(part: Part, settings: Settings, batches: list[list[Event]], loss: str, partitions: int = 2) -> list[str]:
+Graphs = tuple[int, Sequence[tuple[str, Sequence[Fact]]]]
+"""What comes at a tick: graphs, each with its name, and the facts in it."""
+
+
+def with_graphs(arriving: Iterable[Graphs], words: Dictionary, watermark: Watermark) -> list[Arrived]:
+    """Graphs as a packer takes them."""
+    found = []
+    for tick, graphs in arriving:
+        batch = Batch(stream="events")
+        for name, facts in graphs:
+            for fact in facts:
+                batch.add(fact.signature, [words.code(term) for term in fact.terms])
+            batch.graphs.append((name, len(facts)))
+        found.append((tick, batch, watermark.meet(tick)))
+    return found
+
+
+def in_buckets(
+    part: Part,
+    settings: Settings,
+    batches: Sequence[Sequence[Any]],
+    loss: str,
+    partitions: int = 2,
+    arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived,
+) -> list[str]:
     """What a part answers in buckets that are fed batch by batch, and lost in between."""
     work = part.spread(Context(settings, Clock(), lambda found: None), partitions)
     job = pickle.loads(pickle.dumps(work.job))
@@ -100,10 +125,12 @@ def in_buckets(part: Part, settings: Settings, batches: list[list[Event]], loss:
         for key, worker in workers.items():
             taken[key].append([parcel.payload for parcel in parcels if (parcel.stage, parcel.bucket) == key])
             for parcel in worker.process(taken[key][-1]):
-                if parcel.stage != OUT:
+                if parcel.stage >= 0:
                     parcels.append(parcel)
                     continue
-                lists = unwrap(parcel.payload).lists
+                content = unwrap(parcel.payload)
+                assert parcel.stage == OUT, content.header
+                lists = content.lists
                 columns = lists["numbers"].tolist(), lists["facts"].to_pylist()
                 rows += ({"until": place, "fact": fact} for place, fact in zip(*columns, strict=True))
         found += (str(one) for block in work.combine(rows) for one in block.answers())

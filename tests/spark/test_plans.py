@@ -9,6 +9,7 @@ import pytest
 from spark.processes import run, thalweg
 from thalweg import api
 
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 CSRBENCH = Path(__file__).parents[3] / "shared" / "data" / "csrbench"
 RULES = """
 @prefix : <http://ex/> .
@@ -67,6 +68,45 @@ def test_a_query_that_is_split(tmp_path: Path) -> None:
     alone, spread = both([tmp_path / "pairs.rspql"], tmp_path / "readings.facts")
     assert spread == alone
     assert len(alone) > 10
+
+
+SITE = """Prefix(:=<http://ex/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(
+  Declaration(DataProperty(:celsius)) DisjointClasses(:Reading :Room) ClassAssertion(:Room :r1)
+  EquivalentClasses(:HotReading ObjectIntersectionOf(:Reading
+    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:minInclusive "20"^^xsd:integer))))
+)"""
+COOLING = """PREFIX : <http://ex/>
+NAMED EVENT :Hot  AS :HotReading
+NAMED EVENT :Cold AS :Reading and (:celsius some xsd:decimal[< 20])
+NAMED EVENT :Cooling { MATCH EVERY :Hot SEQ :Cold WITHIN (10 s)
+  IF { EVENT :Hot { ?h :in ?room } EVENT :Cold { ?c :in ?room } } }
+NAMED EVENT :Stays { MATCH EVERY :Cooling SEQ NOT :Hot WITHIN (12 s)
+  IF { EVENT :Cooling { ?x :in ?room } EVENT :Hot { ?h :in ?room } } }"""
+
+
+def test_classes_of_events_and_patterns_over_them(tmp_path: Path) -> None:
+    random = Random(3)
+    (tmp_path / "site.ofn").write_text(SITE)
+    (tmp_path / "cooling.tw").write_text(COOLING)
+    with (tmp_path / "events.nq").open("w") as file:
+        for number in range(200):
+            graph, one = f"<http://ex/g{number}>", f"<http://ex/o{number}>"
+            when = number // 3 + random.choice((0, 0, 0, 2))
+            # Some contradict what is known: a room is not a reading.
+            kind = random.choice(("<http://ex/r1>", one, one, one, one, one))
+            file.write(f"{graph} <http://www.w3.org/ns/prov#generatedAtTime> {_integer(when)} .\n")
+            file.write(f"{kind} <{RDF_TYPE}> <http://ex/Reading> {graph} .\n")
+            file.write(f"{one} <http://ex/in> <http://ex/r{random.randrange(9)}> {graph} .\n")
+            file.write(f"{one} <http://ex/celsius> {_integer(random.randrange(40))} {graph} .\n")
+    programs = [tmp_path / "cooling.tw", tmp_path / "site.ofn"]
+    alone, spread = both(programs, tmp_path / "events.nq", "--delay", "2", "--event", ":Stays", "--event", ":Cooling")
+    assert spread == alone
+    assert len(alone) > 50
+
+
+def _integer(number: int) -> str:
+    return f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
 
 
 @pytest.mark.slow

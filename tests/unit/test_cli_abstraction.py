@@ -134,7 +134,6 @@ def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
         (("--emit", "intervals"), "`--emit` cannot be used"),
         (("--emit", "snapshot"), "`--emit` cannot be used"),
         (("--window", "5"), "one event at a time"),
-        (("--runtime", "spark"), "runs in one process"),
         (("--show", "p/1"), "use `--classes`"),
         (("--memory", "32M"), "`--memory` cannot be used"),
     ],

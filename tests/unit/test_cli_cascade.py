@@ -159,7 +159,6 @@ def test_a_run_with_a_checkpoint_gives_the_same() -> None:
         (("--profile", "ql"), 2, "OWL 2 DL"),
         (("--window", "5s"), 2, "`--window` cannot be used with events"),
         (("--event", ":Warm"), 1, "`<http://ex.org/Warm>` is not defined"),
-        (("--runtime", "spark"), 2, "leave `--runtime spark` out"),
         (("--format", "nquads", "--to", "28"), 2, "complex events can only be written as"),
     ],
 )

@@ -46,6 +46,11 @@ class PlanJob(Job):
     def plan(self) -> Partitioning:
         return Partitioning((Stage(0, Program(), (), (), False, (), (), (), frozenset()),))
 
+    @property
+    def keeps_events(self) -> bool:
+        """Parts may classify events, each of which is a graph with a name."""
+        return True
+
     def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
         yield 0, 0, None
 

@@ -65,7 +65,9 @@ class Abstraction:
         return ladder, check_background(ladder)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        raise _in_one_process()
+        from thalweg.parts.spark_plan import in_one_bucket
+
+        return in_one_bucket(self, context, partitions)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
         from thalweg.explain.event_classes import ExplainedAbstraction

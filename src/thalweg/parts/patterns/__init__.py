@@ -79,7 +79,9 @@ class EventCascade:
         return Abstraction(replace(self.abstraction, asked=asked))
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        raise RejectedError([Diagnostic("E403", "events run in one process: leave `--runtime spark` out")])
+        from thalweg.parts.spark_plan import in_one_bucket
+
+        return in_one_bucket(self, context, partitions)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         raise RejectedError([Diagnostic("E403", "the plan of events cannot be shown yet")])

@@ -114,6 +114,10 @@ class QueryJob(PlanJob):
         last = Stage(1, Program(), (), (), False, (counted,), (), (), frozenset())
         return Partitioning((replace(self.split.stage, number=0), last))
 
+    @property
+    def keeps_events(self) -> bool:
+        return False
+
     def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
         """To each part of a join that takes facts of a signature; what none takes is counted as having come."""
         found = [(number, *each) for number, each in enumerate(self.split.routes) if _takes(each[1], signature)]

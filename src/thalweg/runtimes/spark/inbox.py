@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -14,10 +15,15 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, wrap
 from thalweg.runtimes.watermark import Watermark
 
+_NO_EVENTS: Final = np.zeros(0, dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Facts of one route on one stream, in the order of arrival, each with its tick."""
+    """Facts of one route on one stream, in the order of arrival, each with its tick.
+
+    `events` has the number of the event that each came with, where the job keeps events.
+    """
 
     route: int
     signature: Predicate
@@ -26,11 +32,13 @@ class Run:
     ticks: Words
     rows: Words
     places: Words
+    events: Words | None = None
 
     def where(self, which: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "Run":
         if which.all():
             return self
-        return replace(self, ticks=self.ticks[which], rows=self.rows[which], places=self.places[which])
+        events = None if self.events is None else self.events[which]
+        return replace(self, ticks=self.ticks[which], rows=self.rows[which], places=self.places[which], events=events)
 
 
 class Inbox:
@@ -48,6 +56,9 @@ class Inbox:
         self._name = name
         self._waiting: list[Run] = []
         self._arrived = 0
+        # The names of graphs that wait, by the numbers of their events.
+        self._graphs: dict[int, str] = {}
+        self._events = 0
 
     def take(self, contents: Iterable[Content]) -> list[Parcel]:
         """Takes in the facts of a batch, and settles how far time has come; gives the reports of late ones."""
@@ -83,6 +94,7 @@ class Inbox:
         wanted = (ticks >= first) & (ticks <= last)
         late = wanted & (ticks < watermarks)
         on_time = wanted & (ticks >= watermarks)
+        events = self._numbered(lists, on_time) if "events" in lists else None
         place = 0
         for route, signature, stream, count in zip(
             lists["routes"].tolist(),
@@ -96,13 +108,24 @@ class Inbox:
             rows = words[: count * arity].reshape(count, arity)
             words = words[count * arity :]
             name = None if stream < 0 else header["names"][stream]
-            run = Run(route, signature, header["group"], name, ticks[part], rows, lists["places"][part] + self._arrived)
+            places = lists["places"][part] + self._arrived
+            known = None if events is None else events[part]
+            run = Run(route, signature, header["group"], name, ticks[part], rows, places, known)
             if late[part].any():
                 self._tell_late(run.where(late[part]), watermarks[part][late[part]], out)
             if on_time[part].any():
                 self._waiting.append(run.where(on_time[part]))
             place += count
         self._arrived += int(lists["places"].max()) + 1
+
+    def _numbered(self, lists: Lists, wanted: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Words:
+        """The events of a parcel's facts, numbered on; the names of the graphs of those that are wanted are noted."""
+        first, names = self._events, lists["graphs"].to_pylist()
+        self._events += len(names)
+        some = np.unique(lists["events"][wanted]).tolist()
+        self._graphs.update((first + number, names[number]) for number in some if names[number])
+        found: Words = lists["events"] + first
+        return found
 
     def recoded(self, lists: Lists) -> Words:
         """The words of a parcel as the bucket's own dictionary has them."""
@@ -131,6 +154,8 @@ class Inbox:
         decided = [run.where(run.ticks <= last) for run in self._waiting]
         waiting = (run.where(run.ticks > last) for run in self._waiting)
         self._waiting = [run for run in waiting if len(run.ticks)]
+        if self._job.keeps_events:
+            return self._by_event([run for run in decided if len(run.ticks)])
         if in_order:
             return self._in_order(decided, across)
         found: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
@@ -163,6 +188,27 @@ class Inbox:
             batches[-1].order.extend([name] * len(part) if run.signature not in self._job.supplied else ())
         return found
 
+    def _by_event(self, runs: list[Run]) -> dict[int, list[Batch]]:
+        """The facts of each event together, in the order of arrival, with the name of its graph."""
+        found: dict[int, list[Batch]] = {}
+        if not runs:
+            return found
+        names, rows = [self._name(run) for run in runs], [run.rows.tolist() for run in runs]
+        numbers, inside, ticks, order = _ordered(runs, [0] * len(runs))
+        events = np.concatenate([_NO_EVENTS, *(run.events for run in runs if run.events is not None)])[order]
+        before, batch = -1, Batch()
+        for number, place, tick, event in zip(*map(np.ndarray.tolist, (numbers, inside, ticks, events)), strict=True):
+            if event != before:
+                before, batches = event, found.setdefault(tick, [])
+                if not batches or batches[-1].stream != runs[number].stream:
+                    batches.append(Batch(stream=runs[number].stream))
+                batch = batches[-1]
+                batch.graphs.append((self._graphs.pop(event, ""), 0))
+            batch.add(names[number], rows[number][place])
+            graph, size = batch.graphs[-1]
+            batch.graphs[-1] = graph, size + 1
+        return found
+
     def save(self) -> tuple[dict[str, object], list[bytes]]:
         """What is known of time, and what waits."""
         runs = [
@@ -173,37 +219,48 @@ class Inbox:
                     "places": run.places,
                     "words": run.rows.reshape(-1),
                     **terms_of(run.rows.reshape(-1), self.words),
+                    **({} if run.events is None else {"events": run.events}),
                 },
             )
             for run in self._waiting
         ]
-        return {"watermark": self.watermark.save(), "arrived": self._arrived}, runs
+        about = {"watermark": self.watermark.save(), "arrived": self._arrived}
+        if self._job.keeps_events:
+            about |= {"graphs": list(self._graphs.items()), "events": self._events}
+        return about, runs
 
     def load(self, header: dict[str, object], runs: Iterable[bytes]) -> None:
         """Brings a new inbox to where another one was."""
         self.watermark.load(header["watermark"])  # type: ignore[arg-type]
         self._arrived = header["arrived"]  # type: ignore[assignment]
+        self._graphs, self._events = dict(header.get("graphs", ())), header.get("events", 0)  # type: ignore[assignment,call-overload]
         for data in runs:
             about, columns = decode(data)
             about["signature"] = signature = Predicate.read(about["signature"])
             rows = self.recoded(columns).reshape(len(columns["ticks"]), signature.arity)
-            self._waiting.append(Run(**about, ticks=columns["ticks"], rows=rows, places=columns["places"]))
+            known = {"ticks": columns["ticks"], "places": columns["places"], "events": columns.get("events")}
+            self._waiting.append(Run(**about, rows=rows, **known))
 
 
 def _stretches(runs: list[Run], ranks: list[int]) -> Iterator[tuple[int, int, Words]]:
     """Facts by tick, rank of their run and arrival: the number of a run, the tick, the places of facts in the run."""
     if not runs:
         return
+    numbers, inside, ticks, _ = _ordered(runs, ranks)
+    starts = np.flatnonzero((np.diff(ticks) != 0) | (np.diff(numbers) != 0)) + 1
+    for part in np.split(np.arange(len(ticks)), starts) if len(ticks) else ():
+        yield int(numbers[part[0]]), int(ticks[part[0]]), inside[part]
+
+
+def _ordered(runs: list[Run], ranks: list[int]) -> tuple[Words, Words, Words, Words]:
+    """All facts by tick, rank of their run and arrival: numbers of their runs, places there, ticks; and this order."""
     lengths = [len(run.ticks) for run in runs]
     numbers = np.repeat(np.arange(len(runs)), lengths)
     inside = np.concatenate([np.arange(length) for length in lengths])
     ticks, places = (np.concatenate(parts) for parts in zip(*((run.ticks, run.places) for run in runs), strict=True))
     groups = np.array([run.group for run in runs])[numbers]
     order = np.lexsort((places, groups, np.array(ranks)[numbers], ticks))
-    numbers, inside, ticks = numbers[order], inside[order], ticks[order]
-    starts = np.flatnonzero((np.diff(ticks) != 0) | (np.diff(numbers) != 0)) + 1
-    for part in np.split(np.arange(len(order)), starts) if len(order) else ():
-        yield int(numbers[part[0]]), int(ticks[part[0]]), inside[part]
+    return numbers[order], inside[order], ticks[order], order
 
 
 def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:

@@ -17,7 +17,7 @@ from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 
@@ -54,6 +54,16 @@ class Job:
         """The bucket of each stage that has but one; those that can run at the same time are in different ones."""
         together = ([stage for stage in level if not stage.split] for level in self.plan.levels)
         return {stage.number: place % self.partitions for some in together for place, stage in enumerate(some)}
+
+    @property
+    def keeps_events(self) -> bool:
+        """Whether it matters which facts came together as one event, and the name of its graph."""
+        return False
+
+    @property
+    def spreads_events(self) -> bool:
+        """Whether the buckets of the first stage take whole events in turn, wherever facts else would go."""
+        return False
 
     @cached_property
     def labels(self) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from thalweg.model.arrow import terms_of
+from thalweg.model.arrow import Lists, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -34,6 +34,27 @@ class _Box:
     runs: list[tuple[Words, Words, Words]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """The event of each place, counted over all batches, and the names of the graphs of these events."""
+
+    events: Words
+    graphs: list[str]
+    first: int
+
+    @classmethod
+    def of(cls, batches: Iterable[Batch], first: int) -> "_Origins":
+        """The events of batches; one without graphs is an event without a name."""
+        known = [one for batch in batches for one in batch.graphs or [("", sum(_counts(batch).values()))]]
+        sizes = [size for _, size in known]
+        return cls(first + np.repeat(np.arange(len(known)), sizes), [name for name, _ in known], first)
+
+    def columns(self, places: Words) -> Lists:
+        """The events of some places, by their numbers among those that are there, and their names."""
+        used, numbers = np.unique(self.events[places], return_inverse=True)
+        return {"events": numbers, "graphs": [self.graphs[event - self.first] for event in used.tolist()]}
+
+
 class Packer:
     """Packs what one partition of the input brings in one batch; `part` tells partitions apart."""
 
@@ -43,6 +64,7 @@ class Packer:
         self.part = part
         self.words = Dictionary()
         self._number = 0
+        self._events = 0
 
     def pack(self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False) -> Iterator[Parcel]:
         """The parcels of events in the order of arrival; those without facts count, too, unless they are late."""
@@ -51,7 +73,11 @@ class Packer:
         late = ticks < watermarks
         known = gather((tick, batch) for tick, batch, _ in events)
         met = np.repeat(watermarks, sizes) if late.any() else _EMPTY
-        return self._pack(known, ticks[~late], met, ended, cut_short)
+        origins = None
+        if self.job.keeps_events:
+            origins = _Origins.of((batch for _, batch, _ in events), self._events)
+            self._events += len(origins.graphs)
+        return self._pack(known, ticks[~late], met, ended, cut_short, origins)
 
     def pack_unordered(self, arrivals: Iterable[Arrivals]) -> Iterator[Parcel]:
         """The parcels of facts whose order of arrival is not known: none is late because of another."""
@@ -59,7 +85,13 @@ class Packer:
         return self._pack(known, _joined([each.ticks for each in known]), _EMPTY)
 
     def _pack(
-        self, known: list[Arrivals], seen: Words, watermarks: Words, ended: bool = False, cut_short: bool = False
+        self,
+        known: list[Arrivals],
+        seen: Words,
+        watermarks: Words,
+        ended: bool = False,
+        cut_short: bool = False,
+        origins: _Origins | None = None,
     ) -> Iterator[Parcel]:
         """One parcel for every bucket of every stage, if only with the ticks that were seen.
 
@@ -69,7 +101,7 @@ class Packer:
         for each in admitted(known, self.job, self.words):
             routes = list(self.job.routes(each.signature))
             for stage, number, key in routes:
-                self._address(each, stage, number, key, boxes)
+                self._address(each, stage, number, key, boxes, origins)
             if not routes and len(watermarks):
                 # What no rule reads goes nowhere; but where it is late, it must be reported.
                 self._address(_late(each, watermarks), 0, UNKNOWN, None, boxes)
@@ -87,13 +119,23 @@ class Packer:
         self._number += 1
         for stage in range(len(self.job.stages)):
             for bucket in self.job.buckets(stage):
-                yield self._seal(stage, bucket, boxes.get((stage, bucket), _Box()), dict(header), seen, watermarks)
+                box = boxes.get((stage, bucket), _Box())
+                yield self._seal(stage, bucket, box, dict(header), seen, watermarks, origins)
 
     def _address(
-        self, arrivals: Arrivals, stage: int, number: int, key: int | None, boxes: dict[tuple[int, int], _Box]
+        self,
+        arrivals: Arrivals,
+        stage: int,
+        number: int,
+        key: int | None,
+        boxes: dict[tuple[int, int], _Box],
+        origins: _Origins | None = None,
     ) -> None:
         buckets = self.job.buckets(stage)
-        where = self.job.where(stage, number, key, arrivals.rows, self.words)
+        if origins is not None and self.job.spreads_events:
+            where: Words | None = buckets[0] + origins.events[arrivals.places] % len(buckets)
+        else:
+            where = self.job.where(stage, number, key, arrivals.rows, self.words)
         for bucket in buckets:
             chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
             run = arrivals.ticks[chosen], arrivals.rows[chosen], arrivals.places[chosen]
@@ -105,7 +147,14 @@ class Packer:
                 box.runs.append(run)
 
     def _seal(
-        self, stage: int, bucket: int, box: _Box, header: dict[str, object], seen: Words, watermarks: Words
+        self,
+        stage: int,
+        bucket: int,
+        box: _Box,
+        header: dict[str, object],
+        seen: Words,
+        watermarks: Words,
+        origins: _Origins | None,
     ) -> Parcel:
         names = sorted({name for name in box.streams if name is not None})
         words = _joined([rows.reshape(-1) for _, rows, _ in box.runs])
@@ -120,6 +169,7 @@ class Packer:
             "watermarks": watermarks[places] if len(watermarks) else _EMPTY,
             "words": words,
             **terms_of(words, self.words),
+            **({} if origins is None else origins.columns(places)),
         }
         return wrap(stage, bucket, header | {"names": names, "signatures": box.signatures}, lists)
 

@@ -6,7 +6,7 @@ classes       names, or expressions, each of which gets a name: `C` becomes `Sub
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -86,6 +86,15 @@ class AbstractionProgram:
     reasoner: str = "auto"
     chosen: bool = True
     triples: tuple[Triple, ...] = field(default=(), repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What other processes find out for themselves stays here: some of it is functions."""
+        known = {one.name: getattr(self, one.name) for one in fields(self)}
+        return known | {"form": replace(self.form, ranges=[])}
+
+    def __setstate__(self, known: dict[str, Any]) -> None:
+        self.__dict__.update(known)
+        self.form.ranges = self.ranges.tests
 
     @cached_property
     def cuts(self) -> bool:

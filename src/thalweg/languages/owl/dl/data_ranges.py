@@ -90,6 +90,10 @@ class Ranges:
     known: dict[DataRange, int] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
 
+    def __reduce__(self) -> "tuple[Any, ...]":
+        """Tests are functions, which another process makes for itself."""
+        return _made_again, (self.definitions, tuple(self.known), self.literals, self.unreadable)
+
     def number(self, found: DataRange) -> int:
         """The number of a range's test."""
         if found not in self.known:
@@ -191,6 +195,16 @@ _LENGTHS: Final[dict[str, Callable[[int, int], bool]]] = {
     "minLength": lambda found, limit: found >= limit,
     "maxLength": lambda found, limit: found <= limit,
 }
+
+
+def _made_again(
+    definitions: Mapping[str, DataRange], known: Iterable[DataRange], literals: list[Value], unreadable: list[str]
+) -> Ranges:
+    ranges = Ranges(definitions)
+    for one in known:
+        ranges.number(one)
+    ranges.literals, ranges.unreadable = literals, unreadable
+    return ranges
 
 
 def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str], object]:

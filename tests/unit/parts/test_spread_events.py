@@ -1,0 +1,101 @@
+"""Events in buckets: classes and complex events are what they are in one process, whichever buckets are lost."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from cells import LOSSES, Graphs, in_buckets, with_graphs
+from thalweg import api
+from thalweg.diagnostics import Source
+from thalweg.languages.compile_options import OntologyOptions
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.model.time import Clock
+from thalweg.parts.part import Context, Part
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.watermark import Watermark
+
+LAST = 30
+EX = "http://ex.org/"
+SITE = f"""
+Prefix(:=<{EX}>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(
+  Declaration(Class(:Reading)) Declaration(DataProperty(:celsius)) Declaration(ObjectProperty(:in))
+  EquivalentClasses(:Hot ObjectIntersectionOf(:Reading
+    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:minInclusive "12"^^xsd:integer))))
+  EquivalentClasses(:Cold ObjectIntersectionOf(:Reading
+    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:maxExclusive "12"^^xsd:integer))))
+  DisjointClasses(:Reading :Room)
+  ClassAssertion(:Room :room1) ObjectPropertyAssertion(:on :room1 :ground)
+)
+"""
+RULES = f"""
+PREFIX : <{EX}>
+NAMED EVENT :HotNow  AS :Hot
+NAMED EVENT :ColdNow AS :Cold
+NAMED EVENT :Cooling {{
+  MATCH EVERY :HotNow SEQ :ColdNow WITHIN (10 s)
+  IF {{ EVENT :HotNow {{ ?h :in ?room }} EVENT :ColdNow {{ ?c :in ?room }} }}
+}}
+NAMED EVENT :Stays {{
+  MATCH EVERY :Cooling SEQ NOT :HotNow WITHIN (3 s)
+  IF {{ EVENT :Cooling {{ ?x :in ?room }} EVENT :HotNow {{ ?h :in ?room }} }}
+}}
+"""
+
+
+def reading(number: int, room: int, value: int) -> Sequence[Fact]:
+    name = f"<{EX}o{number}>"
+    facts = Fact(f"<{EX}in>", (name, f"<{EX}room{room}>")), Fact(f"<{EX}celsius>", (name, str(value)))
+    return (*facts, Fact(f"<{EX}Reading>", (name,)))
+
+
+def stream() -> list[Graphs]:
+    """Several graphs at a tick, some without a name, and one that contradicts the background."""
+    found: list[Graphs] = []
+    for tick in range(0, 22, 2):
+        graphs = [
+            (f"<{EX}g{tick}-{room}>" if room else "", reading(10 * tick + room, room, (7 * tick + 11 * room) % 24))
+            for room in range(3)
+        ]
+        found.append((tick, graphs))
+    found.append((22, [(f"<{EX}wrong>", (Fact(f"<{EX}Reading>", (f"<{EX}room1>",)),))]))
+    return found
+
+
+def events_part() -> Part:
+    sources = [Source("rules.tw", RULES), Source("site.ofn", SITE)]
+    return api.load_part(sources, report=lambda _: None)
+
+
+def classes_part() -> Part:
+    return api.load_part(
+        [Source("site.ofn", SITE)], ontology=OntologyOptions(profile="dl", task="abstraction"), report=lambda _: None
+    )
+
+
+def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
+    """What a part answers in one process."""
+    work = part.start(Context(settings, Clock(), lambda _: None))
+    words: Dictionary = work.reasoner.dictionary
+    batches = {tick: batch for tick, batch, _ in with_graphs(events, words, Watermark(99))}
+    found: list[str] = []
+    for tick in range(LAST + 1):
+        given = [batches[tick]] if tick in batches else []
+        for block in work.emitter.step(work.reasoner.advance(tick, given), tick, tick, ()):
+            found += map(str, block.answers())
+    return found
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("make", [classes_part, events_part])
+def test_buckets_answer_as_one_process(make: object, loss: str) -> None:
+    part = make()  # type: ignore[operator]
+    events = stream()
+    settings = Settings(first=0, last=LAST, delay=4, emit="changes")
+    expected = alone(part, settings, events)
+    swapped = [events[number ^ 1] for number in range(len(events))]
+    batches = [swapped[start : start + 3] for start in range(0, len(swapped), 3)]
+    assert in_buckets(part, settings, batches, loss, arrived=with_graphs) == expected
+    assert sum("wrong" in line for line in expected) == 1
+    assert len(expected) > 5
