@@ -16,6 +16,8 @@ _ROLES: Final = tuple(f"<http://example.org/r{n}>" for n in range(4))
 _DATA: Final = tuple(f"<http://example.org/w{n}>" for n in range(2))
 _KNOWN: Final = tuple(f"<http://example.org/a{n}>" for n in range(5))
 _OWN: Final = tuple(f"<http://example.org/own{n}>" for n in range(3))
+# As a subject a text is an individual.
+_TEXTS: Final = ("word", '"two words"')
 _DOUBLE: Final = f"<{XSD}double>"
 
 
@@ -37,7 +39,7 @@ def random_case(seed: int, kind: str, events: int = 3) -> Case:
     return Case(
         schema,
         background,
-        tuple(tuple(random.fact(own) for _ in range(random.choose.randint(1, 4))) for _ in range(events)),
+        tuple(tuple(random.event_fact(own) for _ in range(random.choose.randint(1, 4))) for _ in range(events)),
     )
 
 
@@ -196,9 +198,21 @@ class _Knowledge:
         ]
         return choose.choice(made)
 
-    def fact(self, individuals: tuple[str, ...]) -> Axiom:
+    def event_fact(self, individuals: tuple[str, ...]) -> Axiom:
+        """A fact that an event may have: also that individuals are equal or different, and of a text."""
         choose = self.choose
-        one, other = choose.choice(individuals), choose.choice(individuals)
+        which = choose.random()
+        subject = choose.choice(_TEXTS) if choose.random() < 0.08 else choose.choice(individuals)
+        # That something differs from itself does not reach HermiT: the OWL API makes a set of the two.
+        other = choose.choice([one for one in individuals if one != subject])
+        if which < 0.12:
+            kind = ax.SameIndividual if which < 0.06 else ax.DifferentIndividuals
+            return kind((subject, other))
+        return self.fact(individuals, subject)
+
+    def fact(self, individuals: tuple[str, ...], subject: str = "") -> Axiom:
+        choose = self.choose
+        one, other = subject or choose.choice(individuals), choose.choice(individuals)
         which = choose.random()
         if which < 0.4:
             return ax.ClassAssertion(self.name(), one)

@@ -8,9 +8,9 @@ import pytest
 
 from thalweg.diagnostics import RejectedError
 from thalweg.languages.owl import syntaxes
-from thalweg.languages.owl.axioms import Axiom, Ontology, SameIndividual
+from thalweg.languages.owl.axioms import Axiom, DifferentIndividuals, Ontology, SameIndividual
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
-from thalweg.model.vocabulary import SAME_AS
+from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.abstraction.contradiction import check_background
 from thalweg.parts.abstraction.ladder import REASONER, UNDECIDED, Ladder
@@ -61,6 +61,7 @@ def given(event: tuple[Axiom, ...]) -> list[Given]:
     facts = Facts.of(event)
     return [
         *((SAME_AS, axiom.individuals) for axiom in event if isinstance(axiom, SameIndividual)),
+        *((DIFFERENT_FROM, axiom.individuals) for axiom in event if isinstance(axiom, DifferentIndividuals)),
         *((of, (one,)) for of, one in facts.classes),
         *((name, (one, other)) for name, one, other in (*facts.edges, *facts.literals)),
     ]

@@ -16,7 +16,7 @@ from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.literals import parts
-from thalweg.parts.abstraction.ladder import UNDECIDED, Ladder, way_out
+from thalweg.parts.abstraction.ladder import SELECTION, UNDECIDED, Ladder, way_out
 from thalweg.parts.abstraction.signatures import Decisions, Signatures
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, EventAnswers, RejectedEvents
@@ -86,6 +86,9 @@ class Classifier:
         if decision.classes is None:
             self.counts[INCONSISTENT] += 1
             return ClassifiedEvent(graph, facts, INCONSISTENT)
+        if decision.by == SELECTION:
+            self.counts["dropped"] += 1
+            return ClassifiedEvent(graph, facts)
         if decision.by == UNDECIDED:
             self.counts[UNDECIDED] += 1
             self.examples.setdefault(decision.reason, graph)
@@ -136,6 +139,7 @@ class Classifier:
         ladder = self.decisions.ladder
         return {
             "events": self.counts["events"],
+            "dropped": self.counts["dropped"],
             "inconsistent": self.counts[INCONSISTENT],
             "undecided": self.counts[UNDECIDED],
             "hits": self.decisions.hits,

@@ -1,5 +1,6 @@
 """Which classes the individuals of an event are in: exact, by the cheapest means that decides it.
 
+    selection   a model of event and summary has no class asked for (`event_selection.py`, which asks this ladder)
     rules       the least model keeps to all guards: it is a model, so nothing else is entailed
     repair      a model was found in which no individual is in more classes than rules derive
     cases       what is left was decided by trying all cases: each is entailed, or a model without it was found
@@ -25,6 +26,7 @@ from thalweg.solvers.dl.classify import with_subsumptions
 from thalweg.solvers.dl.least_model import Individual, Model, Rules
 from thalweg.solvers.dl.model_search import Membership, Outcome, find_model
 
+SELECTION: Final = "selection"
 RULES: Final = "rules"
 REPAIR: Final = "repair"
 CASES: Final = "cases"
@@ -73,10 +75,14 @@ def way_out(reason: str) -> str:
 
 @dataclass(slots=True)
 class Ladder:
-    """A program with its background closed, ready for events; `reasoner` is `auto`, `hermit` or `none`."""
+    """A program with its background closed, ready for events; `reasoner` is `auto`, `hermit` or `none`.
+
+    `rules` are those of the program, where they have been made before.
+    """
 
     program: AbstractionProgram
     reasoner: str = "auto"
+    rules: Rules | None = field(default=None, repr=False)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     least: Model = field(init=False, repr=False)
     repaired: Model = field(init=False, repr=False)
@@ -93,7 +99,7 @@ class Ladder:
         numbers = program.form.classes
         self._wanted = {numbers[one.name]: place for place, one in enumerate(program.asked) if one.name in numbers}
         self._connect()
-        rules = Rules(with_subsumptions(program.form))
+        rules = self.rules or Rules(with_subsumptions(program.form))
         self.least = self.repaired = Model(rules)
         fill(self.least, program)
         if not self.least.close():
@@ -157,7 +163,7 @@ class Ladder:
     def decide(self, event: EventFacts) -> Decision:
         """The classes of an event's subjects."""
         before = perf_counter()
-        decision = self._decide(event)
+        decision = self._decide(self._merged(event))
         self.seconds[decision.by] += perf_counter() - before
         return decision
 
@@ -179,6 +185,28 @@ class Ladder:
         finally:
             model.undo(mark)
         return searched if isinstance(searched, Decision) else self._ask(event, searched)
+
+    def _merged(self, event: EventFacts) -> EventFacts:
+        """An event with one name for equal individuals, where all but one of these are its own."""
+        if not event.equal or self.program.has_keys:
+            return event
+        stands_for: dict[str, str] = {}
+        fixed, same = self.program.fixed, self.program.same
+
+        def find(one: str) -> str:
+            one = same.get(one, one)
+            while one in stands_for:
+                one = stands_for[one]
+            return one
+
+        for pair in event.equal:
+            one, other = sorted(map(find, pair), key=lambda one: (one not in fixed, one))
+            if one != other:
+                if other in fixed:
+                    return event
+                stands_for[other] = one
+        different = tuple((find(one), find(other)) for one, other in event.different)
+        return EventFacts(tuple(map(find, event.subjects)), event.facts.renamed(find), (), different)
 
     def _search(
         self, event: EventFacts, parts: set[int], clean: bool, mark: tuple[int, int], lower: set[Membership]
@@ -302,13 +330,7 @@ class Ladder:
         def rename(one: str) -> str:
             return names.get(one, one)
 
-        facts = event.facts
-        named = Facts(
-            tuple((of, rename(one)) for of, one in facts.classes),
-            tuple((role, rename(one), rename(other)) for role, one, other in facts.edges),
-            tuple((name, rename(one), literal) for name, one, literal in facts.literals),
-        )
-        yield from map(show, named.axioms())
+        yield from map(show, event.facts.renamed(rename).axioms())
         yield from (f"ClassAssertion(<http://www.w3.org/2002/07/owl#Thing> {one})" for one in names.values())
         yield from (f"SameIndividual({rename(one)} {rename(other)})" for one, other in event.equal)
         yield from (f"DifferentIndividuals({rename(one)} {rename(other)})" for one, other in event.different)

@@ -9,13 +9,16 @@ two events that could be decided differently share one; that two which look alik
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property, partial
+from time import perf_counter
 from typing import Any, Final
 
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS
-from thalweg.parts.abstraction.ladder import Decision, EventFacts, Ladder
+from thalweg.parts.abstraction.event_selection import EventSelection
+from thalweg.parts.abstraction.ladder import SELECTION, Decision, EventFacts, Ladder
 
 Handle = Hashable
 """What stands for a term in a stream: the term, or a word for it."""
@@ -62,7 +65,7 @@ class Signatures:
         self.kinds = (*[CLASS] * len(form.classes), *pairs.values())
         self._classes = {name: place for place, name in enumerate(form.classes)}
         self._pairs = {name: place for place, name in enumerate(pairs, len(form.classes))}
-        self._fixed = {one: number for number, one in enumerate(sorted(program.fixed))}
+        self.numbers = {one: number for number, one in enumerate(sorted(program.fixed))}
         self._cells: dict[object, int] = {}
         # Individuals of the background by handle, None for others; literals by predicate and handle.
         self._individuals: dict[Handle, int | None] = {}
@@ -207,7 +210,7 @@ class Signatures:
     def _code(self, handle: Handle) -> int | None:
         """The number of an individual of the background; None for another one, `_NOTHING` for a literal."""
         term = self._spell(handle)
-        code = self._fixed.get(term, _NOTHING if is_literal(term) else None)
+        code = self.numbers.get(term, _NOTHING if is_literal(term) else None)
         self._individuals[handle] = code
         return code
 
@@ -252,6 +255,8 @@ def _value(handle: Handle | None, names: dict[Handle, int], individuals: dict[Ha
 class Decisions:
     """Decides events, those with one signature once; the oldest decisions are dropped where there are too many.
 
+    `selects`: events that have no class asked for are found before the ladder; by default where classes were chosen.
+
     >>> from thalweg.languages.owl import axioms as ax
     >>> from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
     >>> program = compile_abstraction("x", ax.Ontology((ax.SubClassOf("<B>", "<A>"),)))
@@ -265,7 +270,9 @@ class Decisions:
     (1, 1)
     """
 
-    def __init__(self, ladder: Ladder, signatures: Signatures, most: int = MOST_KEPT) -> None:
+    def __init__(
+        self, ladder: Ladder, signatures: Signatures, most: int = MOST_KEPT, selects: bool | None = None
+    ) -> None:
         self.ladder = ladder
         self.signatures = signatures
         self.hits = 0
@@ -273,6 +280,12 @@ class Decisions:
         self.by: dict[str, int] = {}
         self._most = most
         self._known: dict[Hashable, Decision] = {}
+        self._selects = ladder.program.chosen if selects is None else selects
+
+    @cached_property
+    def selection(self) -> EventSelection | None:
+        """What drops events before the ladder; made when the first event needs it."""
+        return EventSelection(self.ladder, self.signatures.numbers) if self._selects else None
 
     def decide(self, facts: Sequence[Given]) -> tuple[Decision, Sequence[Handle]]:
         """The decision about an event, and its subjects in the order of the decision."""
@@ -282,9 +295,16 @@ class Decisions:
             self.hits += 1
             return found, subjects
         self.misses += 1
-        found = self.ladder.decide(self.signatures.event(subjects, facts))
+        found = self._decide(key, subjects, facts)
         self.by[found.by] = self.by.get(found.by, 0) + 1
         if len(self._known) >= self._most:
             del self._known[next(iter(self._known))]
         self._known[key] = found
         return found, subjects
+
+    def _decide(self, key: Key, subjects: Sequence[Handle], facts: Sequence[Given]) -> Decision:
+        before = perf_counter()
+        if self.selection and self.selection.drops(key, partial(self.signatures.event, subjects, facts)):
+            self.ladder.seconds[SELECTION] += perf_counter() - before
+            return Decision(((),) * len(subjects), SELECTION)
+        return self.ladder.decide(self.signatures.event(subjects, facts))

@@ -57,6 +57,14 @@ class Facts:
                     literals[name, one, literal] = None
         return cls(tuple(classes), tuple(edges), tuple(literals))
 
+    def renamed(self, name: Callable[[str], str]) -> "Facts":
+        """The same with other names for the individuals, each fact once."""
+        return Facts(
+            tuple(dict.fromkeys((of, name(one)) for of, one in self.classes)),
+            tuple(dict.fromkeys((role, name(one), name(other)) for role, one, other in self.edges)),
+            tuple(dict.fromkeys((property, name(one), literal) for property, one, literal in self.literals)),
+        )
+
     def axioms(self) -> list[Axiom]:
         """The assertions that they are."""
         return [
@@ -118,8 +126,12 @@ class AbstractionProgram:
         data = self.background
         found = {one for _, one in data.classes} | {one for _, *pair in data.edges for one in pair}
         found |= {one for _, one, _ in data.literals}
-        named = {part for axiom in self.axioms for part in _individuals(axiom)}
-        return frozenset(found | named | set(self.same))
+        return frozenset(found | self.named | set(self.same))
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The individuals that axioms name."""
+        return frozenset(one for axiom in self.axioms for one in _individuals(axiom))
 
     @cached_property
     def cell(self) -> Callable[[str], object]:
