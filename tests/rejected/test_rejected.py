@@ -21,7 +21,8 @@ PROGRAMS = sorted((*HERE.glob("*.lars"), *HERE.glob("*.rspql"), *HERE.glob("*.tw
 def diagnostics(path: Path) -> list[Diagnostic]:
     source = Source(path.name, path.read_text(encoding="utf-8"))
     if path.suffix == ".tw":
-        return cascade.compile([source], Options())[1]
+        program, found = cascade.compile([source], Options())
+        return [*found, *(one for _, one in program.undefined)]
     if path.suffix == ".rspql":
         return read_query(source)[1]
     program, found = parse(source)

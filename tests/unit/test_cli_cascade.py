@@ -170,11 +170,100 @@ def test_what_is_refused(arguments: tuple[str, ...], code: int, said: str) -> No
 def test_what_cannot_stand_beside_events_is_refused() -> None:
     assert "need an ontology" in run(programs=("rules.tw",)).output
     Path("more.lars").write_text("q(X) :- p(X).")
-    assert "beside ontologies only" in run(programs=("rules.tw", "site.ofn", "more.lars")).output
     selection = "FROM NAMED WINDOW :w ON STREAM :s [RANGE 5s, SLIDE 1s] WHERE { WINDOW :w { ?o :celsius ?v } }"
     Path("rules.tw").write_text(RULES + selection)
     assert "a selection cannot be run yet" in run().output
     assert "`--event` is only for events" in invoke("run", "more.lars", "--event", ":E").output
+
+
+# Beside rules, answer sets and queries -------------------------------------------------------------------------------
+
+BESIDE = """
+@prefix : <http://ex.org/> .
+:cooled(R) :- :Cooling_room(E,R), :Cooling(E).
+:crowded(R) :- enter(P,R) in [3], enter(Q,R) in [3], P != Q.
+"""
+CROWDS = """
+PREFIX : <http://ex.org/>
+NAMED EVENT :Stuffy {
+  MATCH EVERY :crowded SEQ :Hot WITHIN (5 s)
+  IF { EVENT :crowded { ?r :on ?f } EVENT :Hot { ?h :in ?r } }
+}
+"""
+
+
+def beside(*programs: str, to: int = 12, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    Path("site.lars").write_text(BESIDE)
+    Path("doors.facts").write_text("enter(a,<http://ex.org/room1>) at 3. enter(b,<http://ex.org/room1>) at 4.")
+    named = ("rules.tw", "site.ofn", *programs)
+    return answers(run("--stream", "doors.facts", "--to", str(to), "--emit", "changes", *options, programs=named))
+
+
+def test_rules_read_events_and_their_bindings() -> None:
+    lines = [one for one in beside("site.lars") if "begin" in one]
+    assert [(one["t"], one["begin"], one["end"]) for one in lines] == [
+        (3, ["<:cooled>(<:room1>)"], []),
+        (4, ["<:crowded>(<:room1>)"], ["<:cooled>(<:room1>)"]),
+        (7, [], ["<:crowded>(<:room1>)"]),
+        (9, ["<:cooled>(<:room1>)"], []),
+        (10, [], ["<:cooled>(<:room1>)"]),
+    ]
+
+
+def test_a_conclusion_is_an_event_when_it_begins() -> None:
+    Path("crowds.tw").write_text(CROWDS)
+    (found,) = (one for one in beside("crowds.tw", "site.lars") if one.get("event") == "<:Stuffy>")
+    assert (found["from"], found["to"]) == (4, 5)
+    assert found["bindings"] == {"f": "<:ground>", "h": "<:o5>", "r": "<:room1>"}
+    assert found["events"][0] == {"event": "<:crowded>", "individual": "<:room1>", "from": 4, "to": 4}
+
+
+def test_a_class_that_rules_conclude_needs_no_ontology() -> None:
+    Path("rules.tw").write_text("PREFIX : <http://ex.org/> NAMED EVENT :Crowd AS :crowded")
+    Path("site.lars").write_text(BESIDE)
+    Path("doors.facts").write_text("enter(a,r) at 3. enter(b,r) at 4.")
+    result = invoke("run", "rules.tw", "site.lars", "--stream", "doors.facts", "--show", "<http://ex.org/cooled>/1")
+    assert answers(result)[0] == {"t": 4, "event": "<:Crowd>", "from": 4, "to": 4, "individual": "r"}
+
+
+def test_answer_sets_and_queries_read_events() -> None:
+    Path("doors.lp").write_text("#prefix ex: <http://ex.org/>. open(R) :- ex_Cooling_room(E,R), ex_Cooling(E).")
+    Path("cooled.rspql").write_text(
+        "PREFIX : <http://ex.org/> SELECT ?room FROM NAMED WINDOW :w ON STREAM :rules [RANGE 4s, SLIDE 4s] "
+        "WHERE { WINDOW :w { ?e a :Cooling ; :Cooling_room ?room } }"
+    )
+    lines = beside("site.lars", "doors.lp", "cooled.rspql")
+    assert [one["t"] for one in lines if "answers" in one and one["answers"] != [[]]] == [3, 9]
+    assert [(one["t"], one["bindings"]) for one in lines if "window" in one and "bindings" in one] == [
+        (4, [{"room": "<:room1>"}]),
+        (8, []),
+        (12, [{"room": "<:room1>"}]),
+    ]
+
+
+def test_events_are_made_of_what_a_query_constructs() -> None:
+    Path("warm.rspql").write_text(
+        "PREFIX : <http://ex.org/> REGISTER ISTREAM :warm AS CONSTRUCT { ?room a :Reading ; :celsius ?mean } "
+        "FROM NAMED WINDOW :w ON STREAM :events [RANGE 9s, SLIDE 9s] "
+        "WHERE { SELECT ?room (MAX(?v) AS ?mean) WHERE { WINDOW :w { ?o :in ?room ; :celsius ?v } } GROUP BY ?room }"
+    )
+    Path("site.ttl").write_text("")
+    lines = answers(run("--event", ":Hot", programs=("rules.tw", "site.ofn", "warm.rspql")))
+    assert {"t": 9, "event": "<:Hot>", "from": 9, "to": 9, "individual": "<:room1>"} in lines
+
+
+def test_events_that_rest_on_themselves_by_way_of_rules_are_refused() -> None:
+    Path("crowds.tw").write_text(CROWDS)
+    Path("site.lars").write_text("@prefix : <http://ex.org/> . :crowded(R) :- :Stuffy_r(E,R).")
+    result = run(programs=("rules.tw", "crowds.tw", "site.ofn", "site.lars"))
+    assert (result.exit_code, "E513" in result.output) == (1, True)
+
+
+def test_ids_are_the_same_in_every_run() -> None:
+    Path("site.lars").write_text("@prefix : <http://ex.org/> . :seen(E) :- :Cooling(E).")
+    found = [run("--emit", "changes", programs=("rules.tw", "site.ofn", "site.lars")).stdout for _ in range(2)]
+    assert found[0] == found[1]
+    assert found[0].count('"begin":["<http://ex.org/seen>(<urn:thalweg:event:') == 2
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,8 @@ def test_the_pages_events_are_wrong_as_it_says_and_its_ways_out_are_not(code: st
 
 def diagnose_events(text: str) -> list[Diagnostic]:
     known = "PREFIX : <http://example.org/> NAMED EVENT :A AS :C NAMED EVENT :B AS :D NAMED EVENT :N AS :E\n"
-    return cascade.compile([Source("page.tw", known + text)], Options())[1]
+    program, found = cascade.compile([Source("page.tw", known + text)], Options())
+    return [*found, *(one for _, one in program.undefined)]
 
 
 def diagnose(text: str) -> list[Diagnostic]:

@@ -180,9 +180,12 @@ def _compile(
     special = {one: some for one, some in read.sources.items() if one.specialised}
     made = list(_compiled(plain, options, found))
     asking = None
+    # What stands beside events may need any of them.
+    alone = len(made) == 1 and not read.programs
     for number, one in enumerate(made):
         if hasattr(one, "asking"):
-            made[number] = asking = one if chosen is None else one.needed({each.name for each in chosen.predicates})
+            wanted = None if chosen is None or not alone else {each.name for each in chosen.predicates}
+            made[number] = asking = one if wanted is None else one.needed(wanted)
             options = replace(options, ontology=asking.asking(options.ontology))
     said = [one.interface.outputs for one in made if isinstance(one, Program)]
     named = [outputs for outputs in said if outputs is not None]

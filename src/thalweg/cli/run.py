@@ -1,9 +1,10 @@
 """The verb `run`."""
 
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
@@ -114,7 +115,7 @@ def run(
         }
         _refuse_misfits(known, given, solving, window)
         _refuse_for_queries(known, {**given, "--show": show})
-        _refuse_for_events(known, {**given, "--show": show}, window, event)
+        _refuse_for_events(known, {**given, "--show": show}, window, event, _has_rules(programs))
         need_ontologies(programs, as_)
         if as_ == "consistency" and window is None and keep is None and stream:
             complain(same_tick())
@@ -147,7 +148,8 @@ def run(
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
             shown = None if show is None else api.predicates_of(show, prefixes)
             if event:
-                shown = api.predicates_of([Predicate(name, 1) for name in event], prefixes)
+                asked_events = api.predicates_of([Predicate(name, 1) for name in event], prefixes)
+                shown = (*(shown or ()), *asked_events)
             budget = None if memory is None else size_in_bytes(memory)
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
@@ -185,14 +187,27 @@ def _refuse_for_queries(known: Collection[str], given: Mapping[str, object]) -> 
 
 
 def _refuse_for_events(
-    known: Collection[str], given: Mapping[str, object], window: str | None, event: list[str] | None
+    known: Collection[str], given: Mapping[str, object], window: str | None, event: list[str] | None, beside: bool
 ) -> None:
-    """Refuses what has no meaning for events, and what has a meaning for them only."""
+    """Refuses what has no meaning for events, and what has a meaning for them only; rules may stand `beside` them."""
     if "--event" not in known:
         misfits({"--event": event}, "events (`.tw`)")
     else:
-        foreign = {name: value for name, value in given.items() if name != "--reasoner"}
-        misfits({**foreign, "--window": window}, "events (`.tw`)", only=False)
+        others = _BESIDE_EVENTS if beside else ("--reasoner",)
+        foreign = {name: value for name, value in given.items() if name not in others}
+        misfits({**foreign, "--window": None if beside else window}, "events (`.tw`)", only=False)
+
+
+def _has_rules(programs: Sequence[Path]) -> bool:
+    """Whether there are rules or answer sets that are not an ontology's."""
+    from thalweg.api import language_of_program
+
+    languages = map(language_of_program, programs)
+    return any(not one.specialised and one.understands & {"--emit", "--slide"} for one in languages)
+
+
+# What shapes the answers of rules and answer sets has a meaning where they stand beside events.
+_BESIDE_EVENTS: Final = ("--reasoner", "--emit", "--show")
 
 
 def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:

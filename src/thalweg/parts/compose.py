@@ -27,6 +27,7 @@ from thalweg.parts.rule_part import Rules
 from thalweg.planning.passes import check
 
 if TYPE_CHECKING:
+    from thalweg.languages.cascade.event_definitions import CascadeProgram
     from thalweg.languages.owl.checking import Checked
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.parts.member import Member
@@ -60,11 +61,8 @@ def compose(
 
     for one in compiled:
         if isinstance(one, CascadeProgram):
-            from thalweg.parts.patterns import cascade_part
-
-            return cascade_part(one, compiled, None if shown is None else {each.name for each in shown.predicates})
-    for one in compiled:
-        if isinstance(one, AbstractionProgram):
+            return _with_events(one, compiled, background, options, shown)
+        if isinstance(one, AbstractionProgram) and not any(isinstance(each, CascadeProgram) for each in compiled):
             return _abstraction(one, compiled, shown)
     checked = next((one for one in compiled if isinstance(one, Checked)), None)
     programs += [] if checked is None else [checked.program]
@@ -86,6 +84,43 @@ def compose(
     if solved is not None:
         found += [*_several_answers(options), *(solved.unknown(shown, outputs_of(rules.rules)) if shown else ())]
     plan = Mixed(rules, members)
+    return plan, [*found, *_loops(plan, found)]
+
+
+def _with_events(
+    program: "CascadeProgram",
+    compiled: Sequence[object],
+    background: tuple[Fact, ...],
+    options: SolveOptions,
+    shown: Shown | None,
+) -> tuple[Part, list[Diagnostic]]:
+    """Events alone, or beside what the other programs are; names of events among what is `shown` are theirs."""
+    from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+    from thalweg.parts.mixed import Mixed
+    from thalweg.parts.patterns import cascade_part, undefined, unknown
+    from thalweg.parts.queries import ContinuousQuery
+
+    others = [one for one in compiled if one is not program and not isinstance(one, AbstractionProgram)]
+    names = frozenset(one.name for one in program.events)
+    asked = frozenset() if shown is None else frozenset(one.name for one in shown.predicates)
+    events, found = cascade_part(program, compiled, background, asked & names)
+    if all(isinstance(one, Program) and not one.rules for one in others):
+        return events, [*found, *undefined(program), *unknown(program, asked)]
+    rest = frozenset() if shown is None else frozenset(one for one in shown.predicates if one.name not in names)
+    # With empty rules, answer sets are a member of a plan.
+    beside, wrong = compose(
+        [*others, Program()], background, options, replace(shown, predicates=rest) if shown and rest else None
+    )
+    if isinstance(beside, Mixed):
+        around, members = beside.around, beside.members
+    elif isinstance(beside, Rules):
+        around, members = beside, ()
+    else:
+        assert isinstance(beside, ContinuousQuery)
+        around, members = Rules(merge([one for one in others if isinstance(one, Program)])), (beside,)
+    events = events.surrounded(around.rules, [member.ports for member in members])
+    found += [*wrong, *undefined(program, events.beside.classes)]
+    plan = Mixed(around, (*members, events))
     return plan, [*found, *_loops(plan, found)]
 
 

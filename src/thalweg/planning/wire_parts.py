@@ -145,6 +145,11 @@ def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
     return _Wires(program, parts).wiring()
 
 
+def resting_on_part(program: Program, parts: Sequence[Ports], number: int) -> frozenset[Needed]:
+    """A part, and the predicates and parts that rest on what it gives."""
+    return resting_on([number], list(_Wires(program, parts)._needs()))
+
+
 @dataclass
 class _Wires:
     program: Program

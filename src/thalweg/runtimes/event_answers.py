@@ -104,6 +104,10 @@ class EventAnswers:
 
     lines: "tuple[EventLine, ...]"
 
+    @property
+    def t(self) -> int:
+        return self.lines[0].t
+
     def answers(self) -> "Iterator[EventLine]":
         return iter(self.lines)
 

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgram, list[Diagnostic]]":
     """The events of all texts, each behind those that it uses, and every diagnostic."""
-    from thalweg.languages.cascade.check_events import in_order
+    from thalweg.languages.cascade.check_events import in_order, undefined
     from thalweg.languages.cascade.event_definitions import CascadeProgram
     from thalweg.languages.cascade.read_events import read_events
 
     read = [read_events(source, options.tick_length) for source in sources]
-    events, wrong = in_order([one for some, _, _ in read for one in some])
+    written = [one for some, _, _ in read for one in some]
+    events, wrong = in_order(written)
     selections = tuple(one for _, some, _ in read for one in some)
     found = [one for *_, some in read for one in some]
     # A definition that could not be read is not unknown to those that use it.
-    if any(one.code == "E101" for one in found):
-        wrong = [one for one in wrong if one.code != "E801"]
-    return CascadeProgram(tuple(events), selections), [*found, *wrong]
+    unknown = () if any(one.code == "E101" for one in found) else tuple(undefined(written))
+    return CascadeProgram(tuple(events), selections, unknown), [*found, *wrong]
 
 
 def includes(source: Source) -> Sequence[tuple[str, Span]]:

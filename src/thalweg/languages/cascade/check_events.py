@@ -1,10 +1,10 @@
 """What is wrong with definitions as a whole: names that are unknown or defined twice, and circles.
 
-NAMED EVENT :A { MATCH EVERY :B }       what a definition uses must be defined, by some file of the run
+NAMED EVENT :A { MATCH EVERY :B }       what a definition uses must be defined, or concluded, by some file of the run
 NAMED EVENT :B { MATCH EVERY :A }       and never by way of itself
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.patterns import Pattern, occurrences
@@ -26,7 +26,6 @@ def in_order(events: Sequence[NamedEvent]) -> tuple[list[NamedEvent], list[Diagn
             message = f"`{written(one.span)}` is defined twice"
             found.append(Diagnostic("E807", message, one.span, "give one of them another name", (note,)))
         known.setdefault(one.name, one)
-    found += [each for one in known.values() for each in _unknown(one, known)]
     order: list[NamedEvent] = []
     rest = dict(known)
     while ready := [one for one in rest.values() if not any(name in rest for name in one.uses)]:
@@ -36,17 +35,18 @@ def in_order(events: Sequence[NamedEvent]) -> tuple[list[NamedEvent], list[Diagn
     return order, [*found, *(_circle(one, rest) for one in _in_circles(rest))]
 
 
-def _unknown(one: NamedEvent, known: dict[str, NamedEvent]) -> Iterable[Diagnostic]:
-    if not isinstance(one.definition, Pattern):
-        return
-    for used in occurrences(one.definition.operand):
-        if used.event not in known:
-            close = nearest(Predicate(used.event, 1), (Predicate(name, 1) for name in known))
-            name = written(used.span)
-            help_ = f"define it: `NAMED EVENT {name} AS …`"
-            if close is not None:
-                help_ = f"did you mean `{written(known[close.name].span)}`?"
-            yield Diagnostic("E801", f"the event `{name}` is not defined", used.span, help_)
+def undefined(events: Sequence[NamedEvent]) -> Iterator[tuple[str, Diagnostic]]:
+    """The names that patterns use and no text defines: what is wrong where nothing else of the run concludes them."""
+    known = {one.name: one for one in events}
+    for one in events:
+        for used in occurrences(one.definition.operand) if isinstance(one.definition, Pattern) else ():
+            if used.event not in known:
+                close = nearest(Predicate(used.event, 1), (Predicate(name, 1) for name in known))
+                name = written(used.span)
+                help_ = f"define it: `NAMED EVENT {name} AS …`"
+                if close is not None:
+                    help_ = f"did you mean `{written(known[close.name].span)}`?"
+                yield used.event, Diagnostic("E801", f"the event `{name}` is not defined", used.span, help_)
 
 
 def _in_circles(rest: dict[str, NamedEvent]) -> list[NamedEvent]:

@@ -1,12 +1,19 @@
 """The definitions of events, as values."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.ir.nodes import Program
 from thalweg.ir.patterns import Pattern, occurrences
 from thalweg.languages.compile_options import OntologyOptions
+from thalweg.model.predicate import Predicate
+from thalweg.model.rdf import RDF_TYPE
+
+_IRI: Final = re.compile(r"<[^<>\s]+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,13 @@ class CascadeProgram:
 
     events: tuple[NamedEvent, ...] = ()
     selections: tuple[Selection, ...] = ()
+    undefined: tuple[tuple[str, Diagnostic], ...] = ()
+    """The names that patterns use and no text defines, with what is wrong unless rules conclude them."""
+
+    @property
+    def name(self) -> str:
+        """What others call the stream of its events: the name of the first file, without its ending."""
+        return PurePath(self.events[0].span.source.name).stem if self.events else ""
 
     @property
     def top(self) -> frozenset[str]:
@@ -63,6 +77,22 @@ class CascadeProgram:
     def classes(self) -> "list[tuple[str, ClassText]]":
         """The events that are classes."""
         return [(one.name, one.definition) for one in self.events if isinstance(one.definition, ClassText)]
+
+    @property
+    def named_classes(self) -> frozenset[str]:
+        """The names that the classes of its events are written with, those of properties among them."""
+        return frozenset(name for _, one in self.classes for name in _IRI.findall(one.text))
+
+    @property
+    def looked_up(self) -> frozenset[Predicate] | None:
+        """The predicates, as rules have them, of the triples that clauses look up; None where that is any."""
+        patterns = [one.definition for one in self.events if isinstance(one.definition, Pattern)]
+        triples = [one for pattern in patterns for clause in pattern.clauses for one in clause.triples]
+        if any((one.object if one.predicate == RDF_TYPE else one.predicate)[0] == "?" for one in triples):
+            return None
+        return frozenset(
+            Predicate(one.object, 1) if one.predicate == RDF_TYPE else Predicate(one.predicate, 2) for one in triples
+        )
 
     def needed(self, names: Collection[str]) -> "CascadeProgram":
         """The program with what some events are made of, and nothing else."""

@@ -41,11 +41,16 @@ class Classifier:
     unsure: tuple[str, ...] = ()
 
     def __init__(
-        self, ladder: Ladder, hidden: frozenset[int], first: int | None, report: Callable[[Diagnostic], None]
+        self,
+        ladder: Ladder,
+        hidden: frozenset[int],
+        first: int | None,
+        report: Callable[[Diagnostic], None],
+        dictionary: Dictionary | None = None,
     ) -> None:
         self.first = first
         self.now: int | None = None
-        self.dictionary = Dictionary()
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         self._datatypes = Datatypes(expected_kinds(ladder.program.axioms), report)
         self._signatures = Signatures(ladder.program, self.dictionary.spell, self._datatypes.look)
         self.decisions = Decisions(ladder, self._signatures)
@@ -78,9 +83,10 @@ class Classifier:
             for graph, given in batch.events():
                 facts = [(signature.name, words) for signature, words in given if 0 < signature.arity < 3]
                 if facts:
-                    yield self._classify(graph, facts)
+                    yield self.classify(graph, facts)
 
-    def _classify(self, graph: str, facts: list[tuple[str, tuple[int, ...]]]) -> ClassifiedEvent:
+    def classify(self, graph: str, facts: list[tuple[str, tuple[int, ...]]]) -> ClassifiedEvent:
+        """An event of a graph with its classes."""
         self.counts["events"] += 1
         decision, subjects = self.decisions.decide(facts)
         if decision.classes is None:
@@ -107,6 +113,10 @@ class Classifier:
         """Forgets the terms that waiting batches do not use."""
         words = [np.asarray(row, dtype=np.int64).reshape(-1) for batch in waiting for row in batch.rows.values()]
         self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *words]))
+        self.forget()
+
+    def forget(self) -> None:
+        """The words of terms may get another meaning."""
         self._signatures.forget()
 
     def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:

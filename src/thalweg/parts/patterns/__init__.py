@@ -1,20 +1,45 @@
 """The events of a `.tw`: classes of the events of a stream, and patterns over them, in one process."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
+from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.languages.cascade.check_entailed import overlooked
 from thalweg.languages.cascade.event_definitions import CascadeProgram
-from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked
+from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
+from thalweg.languages.owl.dl.subscribe import triples_of
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.parts.abstraction import Abstraction
+from thalweg.parts.member import Beside
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.parts.patterns.event_facts import predicates_given
+from thalweg.planning.wire_parts import Ports, resting_on_part
 
 if TYPE_CHECKING:
+    from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.parts.abstraction.ladder import Ladder
+    from thalweg.parts.patterns.event_run import EventRun
+    from thalweg.parts.patterns.event_stream import EventStream
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What events read of the parts beside them.
+
+    A conclusion of one of the `classes` is an event, `known` are the predicates of its graph. What queries make are the
+    events of `streams`.
+    """
+
+    classes: frozenset[Predicate] = frozenset()
+    known: frozenset[Predicate] = frozenset()
+    streams: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -24,6 +49,9 @@ class EventCascade:
     program: CascadeProgram
     abstraction: AbstractionProgram | None = None
     output: frozenset[str] = frozenset()
+    triples: tuple[TripleTerms, ...] = field(default=(), repr=False)
+    """The background."""
+    beside: Surroundings = Surroundings()
 
     @property
     def size(self) -> str:
@@ -42,24 +70,93 @@ class EventCascade:
         return f"{events}\n{text}", sha256(repr((events, fingerprint, sorted(self.output))).encode()).hexdigest()
 
     def start(self, context: Context) -> Evaluation:
-        from thalweg.parts.patterns.event_run import EventRun
+        if context.settings.emit != "changes":
+            raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
+        self._check(context)
+        run = self._run(context, self.output)
+        return Evaluation(run, run, state=run, summary=run.summary)
+
+    # Beside other parts ---------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> Ports:
+        """Its events are a stream of facts; it reads conclusions, and hears the streams that queries make."""
+        given, reads = predicates_given(self.program), self.beside.classes | self.beside.known
+        return Ports(
+            "the text of events",
+            self.program.name,
+            reads=reads.__contains__,
+            writes=given.__contains__,
+            hears=self.beside.streams.__contains__,
+            streams=True,
+            mentions=given | reads,
+        )
+
+    def readers(self) -> Program:
+        """It reads graphs, and not predicates."""
+        return Program()
+
+    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "EventStream":
+        from thalweg.parts.patterns.concluded_events import ConcludedEvents
+        from thalweg.parts.patterns.event_stream import EventStream
 
         self._check(context)
-        ladder, doubts = self._ladder()
-        for doubt in doubts:
-            context.report(doubt)
-        run = EventRun(self.program, ladder, self.output, context.settings.first, context.report)
-        return Evaluation(run, run, state=run, summary=run.summary)
+        names = frozenset(one.name for one in self.program.events)
+        run = self._run(context, names, dictionary)
+        concluded = ConcludedEvents(self.beside.classes)
+        return EventStream(run, self.program.name, self.output, concluded, context.report)
+
+    def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.wired_parts import ExplainedMember
+
+        outputs = tuple(sorted(predicates_given(self.program)))
+        name, streams = self.program.name, tuple(sorted(self.beside.streams))
+        return ExplainedMember(f"events {name}", name, (), outputs, (), self.explain(), streams)
+
+    def surrounded(self, rules: Program, others: Sequence[Ports]) -> "EventCascade":
+        """The same beside rules and other parts: it reads what they conclude, and what queries make of streams.
+
+        What rests on its own events is not among what it looks up or hears; where it needs that, the plan is refused.
+        """
+        above = resting_on_part(rules, [*others, self.ports], len(others))
+        held = [(number, one) for number, one in enumerate(others) if not one.streams]
+        named = {name for name, _ in self.program.undefined} | self.program.named_classes
+        classes = {Predicate(name, 1) for name in named}
+        classes &= rules.derived | {name for name in classes for _, one in held if one.writes(name)}
+        concluded = rules.derived.union(*(one.mentions for number, one in held if number not in above))
+        looked_up, related = self.program.looked_up, self._related()
+        known = {
+            name
+            for name in (concluded | (looked_up or set())) - above
+            if 0 < name.arity < 3 and (looked_up is None or name in looked_up or name.name in related)
+        }
+        streams = (one.name for number, one in enumerate(others) if one.streams and number not in above)
+        found = Surroundings(frozenset(classes), frozenset(known if classes else ()), frozenset(streams))
+        return replace(self, beside=found)
+
+    def _related(self) -> Collection[str]:
+        """The names that the axioms about its classes have."""
+        if self.abstraction is None:
+            return ()
+        form = self.abstraction.form
+        return {*form.classes, *form.roles, *form.data}
 
     def _check(self, context: Context) -> None:
         if self.program.selections:
             span = self.program.selections[0].span
             message = "a selection cannot be run yet: events are taken as they come"
             raise RejectedError([Diagnostic("E403", message, span, "leave it out")])
-        if context.settings.emit != "changes":
-            raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
         if context.settings.memory is not None:
             raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])
+
+    def _run(self, context: Context, output: frozenset[str], dictionary: Dictionary | None = None) -> "EventRun":
+        from thalweg.parts.patterns.event_run import EventRun
+
+        ladder, doubts = self._ladder()
+        for doubt in doubts:
+            context.report(doubt)
+        settings = context.settings
+        return EventRun(self.program, ladder, output, settings.first, context.report, dictionary)
 
     def _ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
         known = self._abstraction()
@@ -73,10 +170,17 @@ class EventCascade:
     def _abstraction(self) -> Abstraction | None:
         """What decides the classes of events, by the names of these events."""
         if self.abstraction is None:
-            return None
+            return self._without_axioms()
         classes = zip(self.program.classes, self.abstraction.asked, strict=True)
         asked = tuple(Asked(name, one.name) for (name, _), one in classes)
         return Abstraction(replace(self.abstraction, asked=asked))
+
+    def _without_axioms(self) -> Abstraction | None:
+        """What decides the classes that rules conclude, where there is no ontology; None where there are others."""
+        names = [(name, one.text) for name, one in self.program.classes]
+        if any(Predicate(text, 1) not in self.beside.classes for _, text in names):
+            return None
+        return Abstraction(replace(compile_abstraction("", Ontology(), names), triples=self.triples))
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.parts.spark_plan import in_one_bucket
@@ -88,22 +192,30 @@ class EventCascade:
 
 
 def cascade_part(
-    program: CascadeProgram, compiled: Collection[object], names: Collection[str] | None
+    program: CascadeProgram,
+    compiled: Collection[object],
+    background: Iterable[Fact],
+    names: Collection[str] | None,
 ) -> tuple[EventCascade, list[Diagnostic]]:
-    """The part of definitions, and what is wrong with what stands beside them; `names` are the events asked for."""
+    """The part of definitions, and what is wrong with the ontology beside them; `names` are the events asked for."""
+    found: list[Diagnostic] = []
     abstraction = next((one for one in compiled if isinstance(one, AbstractionProgram)), None)
-    others = [
-        one
-        for one in compiled
-        if one is not program and one is not abstraction and not (isinstance(one, Program) and not one.rules)
-    ]
-    found = [Diagnostic("E403", "events stand beside ontologies only: leave the other programs out")] if others else []
-    known = {one.name for one in program.events}
-    found += [
-        Diagnostic("E801", f"the event `{name}` is not defined", help="write the name of a `NAMED EVENT`")
-        for name in sorted(names or ())
-        if name not in known
-    ]
     if abstraction is not None:
         found += overlooked(program, abstraction.triples)
-    return EventCascade(program, abstraction, frozenset(names) if names else program.top), found
+    triples = tuple(triples_of(background)) if abstraction is None else abstraction.triples
+    return EventCascade(program, abstraction, frozenset(names) if names else program.top, triples), found
+
+
+def undefined(program: CascadeProgram, concluded: Collection[Predicate] = ()) -> list[Diagnostic]:
+    """What is wrong with the names that no text defines, unless others conclude them."""
+    return [found for name, found in program.undefined if Predicate(name, 1) not in concluded]
+
+
+def unknown(program: CascadeProgram, names: Iterable[str]) -> list[Diagnostic]:
+    """What is wrong with names of events that are asked for."""
+    known = {one.name for one in program.events}
+    return [
+        Diagnostic("E801", f"the event `{name}` is not defined", help="write the name of a `NAMED EVENT`")
+        for name in sorted(names)
+        if name not in known
+    ]

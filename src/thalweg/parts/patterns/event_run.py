@@ -5,6 +5,8 @@ It is taken through time like an engine, and is its own emitter. What it keeps i
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic
@@ -15,6 +17,7 @@ from thalweg.model.event import Batch
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.parts.abstraction.abstract_events import ClassifiedEvent, Classifier
 from thalweg.parts.abstraction.ladder import Ladder
+from thalweg.parts.patterns.concluded_events import Conclusion
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
@@ -33,15 +36,21 @@ class EventRun:
         output: frozenset[str],
         first: int | None,
         report: Callable[[Diagnostic], None],
+        dictionary: Dictionary | None = None,
     ) -> None:
-        self._classifier = Classifier(ladder, frozenset(), first, report)
+        self._classifier = Classifier(ladder, frozenset(), first, report, dictionary)
         self._layers = EventLayers(program, ladder.program.triples)
         self._output = output
+        self._undefined = frozenset(name for name, _ in program.undefined)
         self.summary = self._classifier.summary
 
     @property
     def first(self) -> int | None:
         return self._classifier.first
+
+    @first.setter
+    def first(self, tick: int | None) -> None:
+        self._classifier.first = tick
 
     @property
     def now(self) -> int | None:
@@ -51,13 +60,18 @@ class EventRun:
     def dictionary(self) -> Dictionary:
         return self._classifier.dictionary
 
-    def advance(self, to: int, batches: Sequence[Batch]) -> list[EventAnswers]:
-        """What is known at a tick, and at those before it since the last one."""
+    def advance(
+        self, to: int, batches: Sequence[Batch], concluded: Sequence[list[Conclusion]] = ()
+    ) -> list[EventAnswers]:
+        """What is known at a tick, and at those before it since the last one.
+
+        What rules beside it have `concluded` of an individual is an event without a name.
+        """
         self._classifier.begin(to)
         events: dict[str, list[Instance]] = {}
         lines: list[AbstractEvent | ComplexEvent | RejectedEvents] = []
         rejected: dict[str, list[str]] = {}
-        for event in self._classifier.classified(batches):
+        for event in chain(self._classifier.classified(batches), map(self._concluded, concluded)):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
             for one in self._instances(to, event):
@@ -70,6 +84,15 @@ class EventRun:
                 lines.append(ComplexEvent(tick, made, bindings))
         found = sorted(lines, key=lambda line: (line.t, str(line)))
         return [EventAnswers(tuple(found))] if found else []
+
+    def _concluded(self, graph: list[Conclusion]) -> ClassifiedEvent:
+        """An event of conclusions; patterns may use the classes that they name without a definition."""
+        event = self._classifier.classify("", [(name.name, words) for name, words in graph])
+        used = [name for name, words in event.facts if len(words) == 1 and name in self._undefined]
+        if not used or event.rejected:
+            return event
+        individual = self.dictionary.spell(event.facts[0][1][0])
+        return replace(event, classes=[*event.classes, *((name, individual) for name in used)])
 
     def _instances(self, tick: int, event: ClassifiedEvent) -> Iterator[Instance]:
         triples = tuple(self._triples(event)) if event.classes and self._layers.looks else ()
@@ -85,6 +108,10 @@ class EventRun:
     def collect(self, waiting: Iterable[Batch]) -> None:
         """Forgets the terms that waiting batches do not use; patterns keep theirs as text."""
         self._classifier.collect(waiting)
+
+    def forget(self) -> None:
+        """The words of terms may get another meaning."""
+        self._classifier.forget()
 
     def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
         """What `advance` gives is the output."""

@@ -1,0 +1,97 @@
+"""Events beside other parts of a plan: what rules conclude comes in as events, and events go out as facts."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.engine import Given
+from thalweg.engine.proof import Proof
+from thalweg.model.arrow import frame, unframe
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.parts.member import Output
+from thalweg.parts.patterns.concluded_events import ConcludedEvents
+from thalweg.parts.patterns.event_facts import batch_of, facts_of
+from thalweg.parts.patterns.event_run import EventRun
+from thalweg.runtimes.event_answers import EventAnswers, EventLine, RejectedEvents
+
+
+class EventStream:
+    """Events as a member of a plan at work: those named in `output` are answers, and all are facts of the stream."""
+
+    is_settled = True
+
+    def __init__(
+        self,
+        run: EventRun,
+        name: str,
+        output: frozenset[str],
+        concluded: ConcludedEvents,
+        report: Callable[[Diagnostic], None],
+    ) -> None:
+        self._run = run
+        self._name = name
+        self._output = output
+        self._concluded = concluded
+        self._report = report
+        self._last: tuple[int, frozenset[Fact]] = (-1, frozenset())
+
+    @property
+    def first(self) -> int | None:
+        return self._run.first
+
+    @first.setter
+    def first(self, tick: int | None) -> None:
+        self._run.first = tick
+
+    def advance(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Iterator[Output]:
+        graphs = list(self._concluded.take(given))
+        for block in self._run.advance(tick, batches, graphs):
+            for at, lines in groupby(block.lines, key=lambda line: line.t):
+                yield self._outputs(at, list(lines))
+
+    def _outputs(self, tick: int, lines: Sequence[EventLine]) -> Output:
+        shown = tuple(one for one in lines if isinstance(one, RejectedEvents) or one.event in self._output)
+        facts = dict.fromkeys(fact for line in lines for fact in facts_of(line))
+        self._last = tick, frozenset(facts)
+        events = (batch_of(facts, self._run.dictionary, self._name),) if facts else ()
+        return Output(tick, EventAnswers(shown) if shown else None, events=events)
+
+    def finish(self) -> Iterator[Output]:
+        """What could not be decided is reported; every event was answered at its tick."""
+        for one in self._run.summary():
+            self._report(one)
+        return iter(())
+
+    def looks(self, after: int, before: int) -> Iterable[int]:
+        """It hears no streams of what holds: it reads conclusions themselves."""
+        return ()
+
+    def words_in_use(self) -> NDArray[np.int64]:
+        """Those of conclusions; patterns keep terms as text."""
+        self._run.forget()
+        return self._concluded.words()
+
+    def why(self, fact: Fact) -> Proof | None:
+        """The event that a fact is, at its tick."""
+        tick, facts = self._last
+        if tick != self._run.now or fact not in facts:
+            return None
+        return Proof(str(fact), tick, "event", rule=f"an event of `{self._name}`")
+
+    def lacking(self, fact: Fact) -> str:
+        return f"there is no event `{fact}` at this tick"
+
+    def snapshot(self) -> bytes:
+        return frame([self._run.snapshot(), self._concluded.save(self._run.dictionary)])
+
+    def resume(self, data: bytes) -> None:
+        run, concluded = unframe(data)
+        self._run.resume(run)
+        self._concluded.load(concluded, self._run.dictionary)
+
+    def close(self) -> None:
+        """Nothing has to be closed."""
