@@ -210,6 +210,11 @@ def test_rules_read_events_and_their_bindings() -> None:
     ]
 
 
+def test_rules_beside_events_know_the_background_of_the_ontology() -> None:
+    Path("floors.lars").write_text("@prefix : <http://ex.org/> . :cooled(F) :- :Cooling_room(E,R), :on(R,F).")
+    assert {"t": 3, "begin": ["<:cooled>(<:ground>)"], "end": []} in beside("floors.lars")
+
+
 def test_a_conclusion_is_an_event_when_it_begins() -> None:
     Path("crowds.tw").write_text(CROWDS)
     (found,) = (one for one in beside("crowds.tw", "site.lars") if one.get("event") == "<:Stuffy>")

@@ -107,9 +107,10 @@ def _with_events(
     if all(isinstance(one, Program) and not one.rules for one in others):
         return events, [*found, *undefined(program), *unknown(program, asked)]
     rest = frozenset() if shown is None else frozenset(one for one in shown.predicates if one.name not in names)
-    # With empty rules, answer sets are a member of a plan.
+    # Rules know what the ontology took of the background; beside rules, even none, answer sets are a member of a plan.
+    known = Program(background=background)
     beside, wrong = compose(
-        [*others, Program()], background, options, replace(shown, predicates=rest) if shown and rest else None
+        [*others, known], background, options, replace(shown, predicates=rest) if shown and rest else None
     )
     if isinstance(beside, Mixed):
         around, members = beside.around, beside.members
