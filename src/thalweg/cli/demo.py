@@ -18,12 +18,22 @@ def demo(
     runtime: Annotated[
         Literal["spark", "embedded"], typer.Option(help="Run on Apache Spark on this machine, or in this process.")
     ] = "spark",
+    files: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the programs and the data to this folder, and run nothing: to try them by hand.",
+        ),
+    ] = None,
 ) -> None:
-    """Run half an hour of a city's traffic on Spark, in about a minute; the data is included."""
+    """Run half an hour of a city, from its sensors to its traffic lights, on Spark; the data is included."""
     with outcome():
         from rich.console import Console
 
-        from thalweg.demo import main as show
+        from thalweg import demo
 
+        if files is not None:
+            demo.leave_files(Console(), files)
+            return
         announce_compilation()
-        show(Console(), out, runtime)
+        demo.main(Console(), out, runtime)

@@ -1,0 +1,159 @@
+"""The demo: half an hour of a city, from what its sensors measure to settings for its traffic lights.
+
+    traffic.nq parking.nq weather.nq air.nq    observations, each a graph, from a seeded generator (`smart_city`)
+    particles.rspql                            a query: the mean of the last minutes, by district
+    city.ofn, map.ttl                          what the words mean (OWL 2 DL), and what is known of the city
+    events.tw                                  patterns of observations, and patterns of patterns
+    control.lars                               rules with memory: when a state begins, and when it ends
+    lights.lp, settings.lars                   answer sets: which road gets the long green phase; what to keep of it
+
+All of it is one plan, in one process or on Spark.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Final, Literal
+
+from rich.console import Console, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+
+from thalweg import api
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.demo.city_log import CityLog, layer_of, minutes
+from thalweg.demo.live_view import COLOURS, LiveView, svg
+from thalweg.demo.smart_city import MINUTES, SENSORS, background, observed_at, write
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.runtimes.spark.shutdown import leaving_in_time
+
+if TYPE_CHECKING:
+    from thalweg.api import Part
+
+PROGRAMS: Final = {
+    "particles.rspql": "a continuous query: the mean of five minutes, by district",
+    "city.ofn": "an ontology in OWL 2 DL: what an observation is",
+    "events.tw": "patterns of events, and patterns of patterns",
+    "control.lars": "rules with memory: from when until when",
+    "lights.lp": "answer sets: which road of a junction gets the long green phase",
+    "settings.lars": "rules that remember what was proposed",
+}
+SECONDS: Final = 4.0
+PARTITIONS: Final = 2
+PICTURE: Final = "timeline.svg"
+ANSWERS: Final = "answers.jsonl"
+TIMING: Final = api.Timing()
+EVENTS: Final = ("GarageFills", "CrowdJam", "Incident", "IncidentOver")
+
+Runtime = Literal["spark", "embedded"]
+
+
+def write_files(folder: Path) -> tuple[Path, list[Path], list[Path]]:
+    """Writes programs and data to a folder; returns background, programs and streams."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shipped = files("thalweg.demo").joinpath("programs")
+    programs = [folder / name for name in PROGRAMS]
+    for program in programs:
+        program.write_text(shipped.joinpath(program.name).read_text(encoding="utf-8"), encoding="utf-8")
+    known, streams = write(folder)
+    return known, programs, streams
+
+
+def leave_files(console: Console, folder: Path) -> None:
+    """Writes programs and data to a folder, and says how to run them."""
+    try:
+        known, programs, streams = write_files(folder)
+    except OSError as error:
+        raise FailedError(Diagnostic("E401", f"`{folder}` cannot be written: {error.strerror}")) from error
+    lines = [
+        f"cd {folder}",
+        f"thalweg run {' '.join(path.name for path in programs)} --background {known.name} \\",
+        f"  {' '.join(f'--stream {path.name}' for path in streams)}",
+    ]
+    console.print("\n".join(lines), highlight=False, soft_wrap=True)
+
+
+def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", seconds: float = SECONDS) -> None:
+    """Runs the city; live on a terminal, line by line elsewhere. The timeline is drawn to a file.
+
+    The half hour is replayed in so many `seconds`, or as fast as it is taken. Without `out` the picture is in a new
+    temporary folder, so that nothing is left in the current one.
+    """
+    folder = Path(mkdtemp(prefix="thalweg-demo-"))
+    out = out or folder / PICTURE
+    if out.is_dir() or not os.access(out.parent, os.W_OK):
+        message = f"`{out}` cannot be written: {'it is a folder' if out.is_dir() else 'its folder is not writable'}"
+        raise RejectedError([Diagnostic("E401", message, help="name another file with `--out`")])
+    begun = time.monotonic()
+    known, programs, streams = write_files(folder)
+    console.print(Panel(_overview(), title="the programs"))
+    answers, interrupt = folder / ANSWERS, Interrupt()
+    run: Callable[..., int | None] = _on_spark if runtime == "spark" else _embedded
+    with interrupt.listen(), leaving_in_time(interrupt), LiveView(console, answers) as view:
+        part = api.load_part(programs, [known])
+        batches = run(part, _replayed(streams, seconds), answers, interrupt)
+    try:
+        out.write_text(svg(view.log.held), encoding="utf-8")
+    except OSError as error:
+        raise FailedError(Diagnostic("E401", f"`{out}` cannot be written: {error.strerror}")) from error
+    console.print(Panel(view.timeline(), title="the timeline"))
+    console.print(Panel(_summary(view.log, time.monotonic() - begun, batches, out, answers), title="summary"))
+
+
+def _replayed(streams: list[Path], seconds: float) -> list[api.Text]:
+    factor = 60 * MINUTES / seconds if seconds else None
+    return [f"replay://{stream}?factor={factor}" if factor else stream for stream in streams]
+
+
+def _embedded(part: "Part", streams: list[api.Text], answers: Path, interrupt: Interrupt) -> int | None:
+    from thalweg.runtimes.emit import as_jsonl
+
+    with (
+        answers.open("w", encoding="utf-8") as file,
+        api.start(part, streams, TIMING, "changes", interrupt=interrupt) as job,
+    ):
+        for piece in job.pieces():
+            if piece is not None:
+                file.writelines(as_jsonl(piece))
+            file.flush()
+    return None
+
+
+def _on_spark(part: "Part", streams: list[api.Text], answers: Path, interrupt: Interrupt) -> int | None:
+    from thalweg.runtimes.spark.session import need_spark
+
+    need_spark()
+    from thalweg.runtimes.spark.run import SparkTarget
+
+    target = SparkTarget(short=True)
+    given = part, streams, TIMING, target, PARTITIONS
+    return api.run_on_spark(*given, emit="changes", out=str(answers), interrupt=interrupt).batches
+
+
+def _overview() -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for name, about in PROGRAMS.items():
+        table.add_row(name, about)
+    return table
+
+
+def _summary(log: CityLog, took: float, batches: int | None, out: Path, answers: Path) -> RenderableType:
+    """Figures of the whole run, layer by layer."""
+    table = Table.grid(padding=(0, 2))
+    found = log.found
+    kinds = ", ".join(sensors.stream for sensors in SENSORS)
+    table.add_row("observations", f"{observed_at(log.second):,} of {kinds}, in {minutes(log.second + 1)} of the city")
+    table.add_row("background", f"{background().count(' ;') + background().count(' .'):,} statements")
+    table.add_row("query", f"{found['means']} evaluations")
+    table.add_row("ontology", f"{found['contradictions']} observation that contradicts it")
+    events = ", ".join(f"{found[name]} {name}" for name in EVENTS if found[name])
+    table.add_row("patterns", events)
+    table.add_row("rules", ", ".join(f"{found[name]} {name}" for name in COLOURS if layer_of(name) == "rules"))
+    table.add_row("answer sets", f"{found['answer sets']}, {found['long_green']} settings of lights")
+    table.add_row("time", f"{took:.1f} s with start-up" + (f", {batches} batches on Spark" if batches else ""))
+    table.add_row("picture", str(out))
+    table.add_row("answers", str(answers))
+    return table
