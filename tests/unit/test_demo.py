@@ -16,10 +16,10 @@ from thalweg.demo.smart_city import SENSORS, background, quads
 from thalweg.diagnostics import FailedError, RejectedError
 
 # By hand, from what `smart_city` lets happen: Mill Street is full from 17:34 and measured at full half minutes; it is
-# free when less than 0.4 is measured, in the one and a half minutes after 17:46 in which it empties. The loops of Stadium
-# Road and Park Road measure 15 s later. A garage is full a minute after it last had spaces. Windows of the query close
-# at the 59th second; the mean of the harbour is above 50 from the second one on, and below 40 at 17:54:59. The last rain
-# is measured at 17:51:15, and counts for two minutes.
+# free when less than 0.4 is measured, in the one and a half minutes after 17:46 in which it empties. The loops of
+# Stadium Road and Park Road measure 15 s later. A garage is full a minute after it last had spaces. Windows of the
+# query close at the 59th second; the mean of the harbour is above 50 from the second one on, and below 40 at 17:54:59.
+# The last rain is measured at 17:51:15, and counts for two minutes.
 STORY = """
 17:34:00  patterns Incident: road mill, district centre, in 30 s
 17:34:00  rules    + blocked(mill)
