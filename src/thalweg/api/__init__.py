@@ -7,13 +7,15 @@ values or pairs `(tick, facts)`. Which strings are paths, and which are text: `s
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from thalweg.api.jobs import Job, open_checkpoint, run_on_spark, run_to, start
 from thalweg.api.loading import EVERYTHING, analyse, load, load_part
 from thalweg.api.naming import fact_of, predicates_of, prefixes_of
 from thalweg.api.sources import Background, On, Text, as_list, language_of_program, named, on_command_line
 from thalweg.api.timing import Timing
+from thalweg.connectors.mapping.read_mapping import read_mappings
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
@@ -41,6 +43,7 @@ __all__ = [
     "Part",
     "Prefixes",
     "SolveOptions",
+    "Tally",
     "Text",
     "Timing",
     "analyse",
@@ -52,10 +55,12 @@ __all__ = [
     "language_of_program",
     "load",
     "load_part",
+    "mapped_by",
     "on_command_line",
     "open_checkpoint",
     "predicates_of",
     "prefixes_of",
+    "read_mappings",
     "run",
     "run_on_spark",
     "run_to",
@@ -85,12 +90,14 @@ def run(
     report: Callable[[Diagnostic], None] = warn,
     memory: int | None = None,
     show: str | Iterable[str] | None = None,
+    map: str | Iterable[str] = (),
 ) -> "Iterator[Answer]":
     """Answers as they follow: `Change`, `Snapshot` or `Interval` values, which print as lines of JSON.
 
     Several programs of different kinds are parts of one plan. Answer set programs (`.lp`) answer window by window,
     with `Solution` values. What deserves a warning goes to `report`, and is given as a `ThalwegWarning` without one.
-    `show` names the predicates that are output, as in `"jam/1, ex:Camera/1"`; it overrides `#show`.
+    `show` names the predicates that are output, as in `"jam/1, ex:Camera/1"`; it overrides `#show`. `map` says what
+    facts the rows of tables and the messages of devices are: `"speed(sensor, v) at ts"`, one or several.
 
     >>> for answer in run("q(X) :- p(X) in [1].", on=[(3, "p(a)")], last=5):
     ...     print(answer)
@@ -100,8 +107,9 @@ def run(
     programs: list[Program | Text] = as_list(program)
     timing, ontology = default_timing(programs, on, Timing(tick, first, last, delay), ontology)
     ontology = with_frequencies(ontology, on, timing)
-    part = load_part(programs, background, tick, ontology, solving, inputs, report, show)
-    with start(part, on, timing, emit, on_error, memory, late, report) as job:
+    mapped = mapped_by(map, programs, background)
+    part = load_part(programs, background, tick, ontology, solving, inputs, report, show, mapped)
+    with start(part, on, timing, emit, on_error, memory, late, report, mapped=mapped) as job:
         for piece in job.pieces():
             if piece is not None:
                 yield from piece.answers()
@@ -156,6 +164,7 @@ def why(
     ontology: OntologyOptions = OntologyOptions(),
     report: Callable[[Diagnostic], None] = warn,
     prefixes: Mapping[str, str] | None = None,
+    map: str | Iterable[str] = (),
 ) -> "Proof | None":
     """The derivation of a fact at a tick; None where it does not hold.
 
@@ -165,8 +174,9 @@ def why(
     q(a)
     """
     asked = fact_of(fact, prefixes_of([program], prefixes)) if isinstance(fact, str) else fact
-    whole = load(program, background=background, tick=tick, ontology=ontology, report=report, show=EVERYTHING)
-    engine = run_to(compose([whole])[0], on, Timing(tick, first, at, delay), report)
+    mapped = mapped_by(map, [program], background, prefixes)
+    whole = load_part([program], background, tick, ontology, report=report, show=EVERYTHING, mapped=mapped).rules
+    engine = run_to(compose([whole])[0], on, Timing(tick, first, at, delay), report, mapped=mapped)
     return None if engine.now is None else engine.why(asked)
 
 
@@ -211,6 +221,7 @@ def why_not(
     ontology: OntologyOptions = OntologyOptions(),
     report: Callable[[Diagnostic], None] = warn,
     prefixes: Mapping[str, str] | None = None,
+    map: str | Iterable[str] = (),
 ) -> "Absence | None":
     """How far each rule got that could derive a fact at a tick; None where the fact holds.
 
@@ -219,12 +230,28 @@ def why_not(
     '`30 < 20` is false'
     """
     asked = fact_of(fact, prefixes_of([program], prefixes)) if isinstance(fact, str) else fact
-    whole = load(program, background=background, tick=tick, ontology=ontology, report=report, show=EVERYTHING)
+    mapped = mapped_by(map, [program], background, prefixes)
+    whole = load_part([program], background, tick, ontology, report=report, show=EVERYTHING, mapped=mapped).rules
     came: set[Predicate] = set()
     timing = Timing(tick, first, at, delay)
-    engine = run_to(compose([whole])[0], on, timing, report, look=lambda batch: came.update(batch.rows))
+    engine = run_to(compose([whole])[0], on, timing, report, look=lambda batch: came.update(batch.rows), mapped=mapped)
     absence: Absence | None = engine.why_not(asked, came)
     return absence
+
+
+def mapped_by(
+    map: str | Iterable[str], programs: Iterable[Any], background: Any = (), prefixes: Mapping[str, str] | None = None
+) -> Tally | None:
+    """What the mappings of a run will have found, from their texts; None where there are none.
+
+    Names in them may have the prefixes that programs and background declare, and those that are given.
+
+    >>> mapped_by(["ex:speed(sensor, v) at ts"], ["@prefix ex: <http://example.org/> ."]).mappings[0].predicate
+    '<http://example.org/speed>/2'
+    """
+    texts = [map] if isinstance(map, str) else list(map)
+    declared = prefixes_of([*programs, *as_list(background)], prefixes) if texts else None
+    return None if declared is None else Tally(read_mappings(texts, declared))
 
 
 def default_timing(

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from thalweg.api.sources import On, absolute, named, on_command_line
 from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -61,16 +63,17 @@ def start(
     look: Callable[[Batch], object] | None = None,
     checkpoint: "EmbeddedCheckpoint | None" = None,
     explains: bool = False,
+    mapped: Tally | None = None,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in; one that `explains` will be asked why.
+    `look` sees every batch that comes in; one that `explains` will be asked why. What is `mapped` becomes facts.
     """
     from thalweg.runtimes.embedded import Embedded, Settings
 
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    transports = _opened(on, resumable=checkpoint is not None)
+    transports = _opened(on, mapped, resumable=checkpoint is not None)
     context = _context(settings, timing, report, interrupt, listen, transports)
     try:
         evaluation = part.start(replace(context, saves=checkpoint is not None, explains=explains))
@@ -85,14 +88,14 @@ def start(
         advance=evaluation.advance,
         present=evaluation.present,
         look=_in_turn([each for each in (evaluation.look, look) if each is not None]),
-        summary=evaluation.summary,
+        summary=lambda: chain(evaluation.summary(), mapped.summary() if mapped is not None else ()),
         write_late=late,
         report=report,
         interrupt=interrupt,
         state=evaluation.state,
         checkpoint=checkpoint,
     )
-    items = _items(on, transports, evaluation.reasoner.dictionary, timing.clock, interrupt)
+    items = _items(on, transports, evaluation.reasoner.dictionary, timing.clock, interrupt, mapped)
     job = Job(runtime, items, transports, evaluation.close)
     if checkpoint is not None:
         _resume(job, checkpoint)
@@ -126,6 +129,7 @@ def open_checkpoint(
     out: str | None = None,
     late: str | None = None,
     format: str = "jsonl",
+    mapped: Tally | None = None,
 ) -> "EmbeddedCheckpoint":
     """The checkpoint folder of a run in this process, to be used in a `with`, which reads it.
 
@@ -140,7 +144,7 @@ def open_checkpoint(
     settings = Settings(*timing.ticks(), emit, on_error, memory)
     text, fingerprint = part.identity(Context(settings, timing.clock, lambda found: None))
     known = sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
-    options = _unchanging(on, timing, {"--out": out, "--late": late}, format)
+    options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped)
     return EmbeddedCheckpoint(folder, Claim(text, known, options))
 
 
@@ -161,6 +165,7 @@ def run_on_spark(
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
     ready: Callable[[], None] = lambda: None,
+    mapped: Tally | None = None,
 ) -> "Outcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
@@ -185,27 +190,29 @@ def run_on_spark(
         return Delivery(ledger, out, late, work.job.settings.emit, presented, work.combine, report=report)
 
     resumed = is_claimed(target.checkpoint)
-    with _streaming(on, timing) as (items, transports):
+    with _streaming(on, timing, mapped) as (items, transports):
         work = part.spread(_context(settings, timing, report, interrupt, listen, transports), partitions)
-        options = _unchanging(on, timing, {"--out": out, "--late": late}, format)
+        options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped)
         outcome = run(
             work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=work.look
         )
     work.finish()
     outcome = _ended(outcome, report)
-    for found in () if resumed else work.summary():
+    for found in () if resumed else chain(work.summary(), mapped.summary() if mapped is not None else ()):
         report(found)
     return outcome
 
 
 @contextmanager
-def _streaming(on: On, timing: Timing) -> "Iterator[tuple[Callable[[Dictionary], Items], Sequence[Transport]]]":
+def _streaming(
+    on: On, timing: Timing, mapped: Tally | None
+) -> "Iterator[tuple[Callable[[Dictionary], Items], Sequence[Transport]]]":
     """Opens streams for a run that may be resumed, and says how to read them."""
-    transports = _opened(on)
+    transports = _opened(on, mapped)
 
     def items(words: "Dictionary") -> "Items":
         # The streams are read beside the main thread, which is the one that gets Ctrl-C.
-        return _items(on, transports, words, timing.clock, Interrupt())
+        return _items(on, transports, words, timing.clock, Interrupt(), mapped)
 
     try:
         yield items, transports
@@ -214,7 +221,9 @@ def _streaming(on: On, timing: Timing) -> "Iterator[tuple[Callable[[Dictionary],
             transport.close()
 
 
-def _unchanging(on: On, timing: Timing, sinks: dict[str, str | None], format: str) -> dict[str, object]:
+def _unchanging(
+    on: On, timing: Timing, sinks: dict[str, str | None], format: str, mapped: Tally | None
+) -> dict[str, object]:
     """The options of a run that must be the same when it is resumed, apart from those that its settings have."""
     names = named(on)
     return {
@@ -222,6 +231,7 @@ def _unchanging(on: On, timing: Timing, sinks: dict[str, str | None], format: st
         **{option: name and absolute(on_command_line(name)) for option, name in sinks.items()},
         "--format": format,
         "--tick": timing.clock.tick_length,
+        **({"--map": list(map(str, mapped.mappings))} if mapped is not None and mapped.mappings else {}),
     }
 
 
@@ -240,9 +250,10 @@ def run_to(
     timing: Timing,
     report: Callable[[Diagnostic], None] = warn,
     look: Callable[[Batch], object] | None = None,
+    mapped: Tally | None = None,
 ) -> Any:
     """What reasons, at the last tick; its answers on the way are forgotten. `look` sees every batch that comes in."""
-    with start(part, on, timing, "changes", report=report, look=look, explains=True) as job:
+    with start(part, on, timing, "changes", report=report, look=look, explains=True, mapped=mapped) as job:
         for _ in job.pieces():
             pass
         return job.runtime.engine
@@ -253,11 +264,11 @@ def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], ob
     return (lambda batch: [look(batch) for look in looks]) if looks else None
 
 
-def _opened(on: On, resumable: bool = False) -> "Sequence[Transport]":
+def _opened(on: On, mapped: Tally | None = None, resumable: bool = False) -> "Sequence[Transport]":
     """The streams, where names say which; `resumable`, those that can be read on by another process."""
     from thalweg.runtimes.inputs import check_resumable, open_all
 
-    transports = open_all(named(on) or ())
+    transports = open_all(named(on) or (), mapped)
     if resumable:
         check_resumable(transports)
     return transports
@@ -282,10 +293,17 @@ def _may_name_streams(transports: "Sequence[Transport]") -> bool:
     return not transports or any(one.live or names_streams(one.name) for one in transports)
 
 
-def _items(on: On, transports: "Sequence[Transport]", words: Dictionary, clock: Clock, interrupt: Interrupt) -> "Items":
+def _items(
+    on: On,
+    transports: "Sequence[Transport]",
+    words: Dictionary,
+    clock: Clock,
+    interrupt: Interrupt,
+    mapped: Tally | None,
+) -> "Items":
     """What comes, from streams that are open or from Python itself."""
     from thalweg.runtimes.inputs import Streams, Values
 
     if named(on) is None:
         return Values(on, words)  # type: ignore[arg-type]
-    return Streams(transports, words, clock, interrupt)
+    return Streams(transports, words, clock, interrupt, mapped)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from thalweg.api.background_tables import is_background_table, read_background_table
 from thalweg.api.naming import predicates_of, prefixes_of
 from thalweg.api.sources import (
     Background,
@@ -17,6 +18,8 @@ from thalweg.api.sources import (
     read_background,
 )
 from thalweg.api.timing import Timing
+from thalweg.connectors.held_tables import HeldTable
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.merge import TOGETHER
 from thalweg.ir.nodes import Program, TermAnnotations
@@ -66,9 +69,13 @@ def load_part(
     inputs: Sequence[str] = (),
     report: Callable[[Diagnostic], None] = warn,
     show: Show = None,
+    mapped: Tally | None = None,
 ) -> Part:
-    """What a run of programs evaluates; raises `RejectedError` with all that is wrong, reports the warnings."""
-    part, found = analyse(programs, background, tick, ontology, solving, inputs, show)
+    """What a run of programs evaluates; raises `RejectedError` with all that is wrong, reports the warnings.
+
+    What is `mapped` becomes facts of the background, as it becomes events of streams.
+    """
+    part, found = analyse(programs, background, tick, ontology, solving, inputs, show, mapped)
     if any(one.severity == "error" for one in found):
         raise RejectedError(found)
     for warning in found:
@@ -84,13 +91,14 @@ def analyse(
     solving: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
     show: Show = None,
+    mapped: Tally | None = None,
 ) -> tuple[Part, list[Diagnostic]]:
     """The part as far as programs can be read, and every diagnostic."""
     found, unread = list[Diagnostic](), list[Diagnostic]()
     given, facts = as_list(programs), as_list(background)
     timing = Timing(tick, delay=ontology.window)
     length, window = timing.clock.tick_length, timing.ticks()[2]
-    read = _read(given, facts, length, unread)
+    read = _read(given, facts, length, unread, mapped)
     if (ontology.checks or ontology.abstracts) and not any(language.specialised for language in read.sources):
         found.append(Diagnostic("E403", f"`--as {ontology.task}` needs an ontology, and there is none"))
     asked = replace(ontology, window=window)
@@ -130,7 +138,11 @@ class _Read:
 
 
 def _read(
-    programs: Sequence[Program | Text], background: Sequence[Text | Fact], tick_length: int, found: list[Diagnostic]
+    programs: Sequence[Program | Text],
+    background: Sequence[Text | Fact | HeldTable],
+    tick_length: int,
+    found: list[Diagnostic],
+    mapped: Tally | None,
 ) -> _Read:
     texts = _by_language(programs, found)
     documents: dict[Language, list[Text]] = {}
@@ -138,6 +150,11 @@ def _read(
     graphs: list[Graph] = []
     outside: list[Fact] = []
     for facts in background:
+        if isinstance(facts, HeldTable) or is_background_table(facts):
+            read = read_background_table(facts, mapped, found)  # type: ignore[arg-type]
+            known += read
+            outside += read
+            continue
         language = language_of_background(facts)
         if language is not None and language.specialised and language in texts and not isinstance(facts, Fact):
             documents.setdefault(language, []).append(facts)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.files import read_text
+from thalweg.connectors.held_tables import HeldTable, is_table
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.registry import (
@@ -32,8 +33,10 @@ from thalweg.model.vocabulary import Triple
 
 Text = str | Path | Source
 Facts = str | Fact | Iterable[str | Fact]
-Background = Text | Iterable[Text | Fact]
-On = Text | Iterable[Text] | Iterable[Event | tuple[int, Facts]]
+Table = Any
+"""Of pandas, polars or Arrow."""
+Background = Text | Table | Iterable[Text | Fact | Table]
+On = Text | Table | Iterable[Text | Table] | Mapping[str, Text | Table] | Iterable[Event | tuple[int, Facts]]
 
 TEXT: Final = "<text>"
 """How a text is called that has no name of its own."""
@@ -93,21 +96,25 @@ def language_of_background(facts: Text | Fact) -> Language | None:
 
 def as_list(things: Any) -> list[Any]:
     """One thing or many, as a list, files and texts distinguished."""
-    many = [things] if isinstance(things, str | Path | Source | Fact | Program) else things
-    return [classify(one) if isinstance(one, str) else one for one in many]
+    if isinstance(things, Mapping):
+        return [HeldTable(table, name) for name, table in things.items()]
+    many = [things] if isinstance(things, str | Path | Source | Fact | Program) or is_table(things) else things
+    return [classify(one) if isinstance(one, str) else HeldTable(one) if is_table(one) else one for one in many]
 
 
-def named(on: On) -> list[Text] | None:
-    """The streams that are named or are texts; None where Python hands over the events themselves."""
-    if isinstance(on, str | Path | Source):
-        return [classify(on)]
-    if isinstance(on, list | tuple) and all(isinstance(one, str | Path | Source) for one in on):
-        return [classify(one) for one in on]
+def named(on: On) -> list[Text | HeldTable] | None:
+    """The streams that are named, texts or tables; None where Python hands over the events themselves."""
+    if isinstance(on, Mapping) or is_table(on) or isinstance(on, str | Path | Source):
+        return as_list(on)
+    if isinstance(on, list | tuple) and all(isinstance(one, str | Path | Source) or is_table(one) for one in on):
+        return as_list(on)
     return None
 
 
-def absolute(thing: Text) -> str:
+def absolute(thing: Text | HeldTable) -> str:
     """A name that means the same from every folder; a text is itself."""
+    if isinstance(thing, HeldTable):
+        return thing.name
     return str(thing.resolve()) if isinstance(thing, Path) else thing.text if isinstance(thing, Source) else thing
 
 

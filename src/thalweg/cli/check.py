@@ -19,6 +19,7 @@ from thalweg.cli.errors import (
 def check(
     programs: options.Programs,
     background: options.Background = None,
+    map_: options.Map = None,
     tick: options.Tick = "1s",
     profile: options.Profile = "rl",
     inputs: options.Inputs = None,
@@ -39,7 +40,8 @@ def check(
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
             shown = None if show is None else api.predicates_of(show, prefixes)
         need_ontologies(programs, as_)
-        part, found = api.analyse(programs, background or (), tick, ontology, inputs=names, show=shown)
+        mapped = api.mapped_by(map_ or (), programs, background or (), api.given_prefixes(prefix or ()))
+        part, found = api.analyse(programs, background or (), tick, ontology, inputs=names, show=shown, mapped=mapped)
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:

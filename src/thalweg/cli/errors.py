@@ -39,7 +39,7 @@ def outcome() -> Iterator[None]:
         os._exit(0)
     except RejectedError as error:
         complain(*error.diagnostics)
-        raise typer.Exit(2 if all(one.code == "E403" for one in error.diagnostics) else 1) from None
+        raise typer.Exit(2 if all(one.code in ("E306", "E403") for one in error.diagnostics) else 1) from None
     except FailedError as error:
         complain(error.diagnostic)
         raise typer.Exit(3) from None

@@ -40,13 +40,26 @@ Stream = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE|URI",
-        help="Where facts come from: files (`.facts .jsonl .tnt .nq .trig .jsonld .csv`, also `.gz`, and `.parquet`), "
-        "folders of them, `-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged by time.",
+        help="Where facts come from: files (`.facts .jsonl .json .tnt .nq .trig .jsonld .csv`, also `.gz`, and "
+        "`.parquet`), folders of them, `-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged "
+        "by time.",
     ),
 ]
 Background = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Facts that hold at every tick: lines such as `road(a).`, or any RDF."),
+    typer.Option(
+        metavar="FILE",
+        help="Facts that hold at every tick: lines such as `road(a).`, any RDF, or a table with `--map`.",
+    ),
+]
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="'p(column, path.in.json) at column'",
+        help="What facts the rows of a table or the messages of a device are: `temp(device_id, meta.temp) at ts`; "
+        "repeatable. For a background without `at`.",
+    ),
 ]
 Tick = Annotated[str, typer.Option(metavar="DURATION", help="How long a tick lasts: `1s`, `100ms`, `5 min`.")]
 Delay = Annotated[

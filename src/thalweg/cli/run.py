@@ -28,7 +28,7 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Part, SolveOptions, Text, Timing
+    from thalweg.api import Job, Part, SolveOptions, Tally, Text, Timing
     from thalweg.diagnostics import Diagnostic
     from thalweg.parts.abstraction import AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
@@ -39,6 +39,7 @@ def run(
     programs: options.Programs,
     stream: options.Stream = None,
     background: options.Background = None,
+    map_: options.Map = None,
     emit: options.Emit = "changes",
     from_: options.From = None,
     to: options.To = None,
@@ -159,10 +160,11 @@ def run(
         _fitting(known, target, delivery, asked)
         ontology = api.with_frequencies(ontology, streams, timing)
         tell = complaining(prefixes, verbose)
-        part = api.load_part(programs, background or (), tick, ontology, asked, names, tell, shown)
+        mapped = api.mapped_by(map_ or (), programs, background or (), api.given_prefixes(prefix or ()))
+        part = api.load_part(programs, background or (), tick, ontology, asked, names, tell, shown, mapped)
         if as_ != "abstraction":
             announce_compilation()
-        _run(part, streams, timing, emit, delivery, target, budget, report, tell)
+        _run(part, streams, timing, emit, delivery, target, budget, report, tell, mapped)
 
 
 def _refuse_misfits(
@@ -234,6 +236,7 @@ def _run(
     budget: int | None,
     report: str | None,
     tell: "Callable[[Diagnostic], None]",
+    mapped: "Tally | None",
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
@@ -246,7 +249,7 @@ def _run(
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
             given = part, streams, timing, emit, delivery.on_error, budget
-            return api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint)
+            return api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint, mapped=mapped)
 
         if target.on_spark:
             from thalweg.runtimes.spark.shutdown import leaving_in_time
@@ -268,13 +271,14 @@ def _run(
                     interrupt=interrupt,
                     listen=listen,
                     ready=open_report,
+                    mapped=mapped,
                 )
         elif target.checkpoint is None:
             deliver(started, delivery, timing.clock, interrupt, open_report)
         else:
             given = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
             with api.open_checkpoint(
-                *given, out=delivery.out, late=delivery.late, format=delivery.format
+                *given, out=delivery.out, late=delivery.late, format=delivery.format, mapped=mapped
             ) as checkpoint:
                 if checkpoint.over is not None:
                     tell(checkpoint.over)

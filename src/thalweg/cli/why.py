@@ -34,6 +34,7 @@ def why(
     at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
     stream: options.Stream = None,
     background: options.Background = None,
+    map_: options.Map = None,
     from_: options.From = None,
     tick: options.Tick = "1s",
     delay: options.Delay = "0s",
@@ -75,14 +76,17 @@ def why(
             api.Timing(tick, delay=window).ticks()
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
         tell = complaining(prefixes, verbose)
-        part = api.load_part(programs, background or (), tick, ontology, report=tell, show=api.EVERYTHING)
+        mapped = api.mapped_by(map_ or (), programs, background or (), api.given_prefixes(prefix or ()))
+        given = programs, background or (), tick, ontology
+        part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=mapped)
         if "why row" in known:
-            _explain_row(api.run_to(part, streams, timing, tell).why(fact, prefixes), fact, at, format, prefixes)
+            ran = api.run_to(part, streams, timing, tell, mapped=mapped)
+            _explain_row(ran.why(fact, prefixes), fact, at, format, prefixes)
             return
         asked = api.fact_of(fact, prefixes)
         announce_compilation()
         came: set[Predicate] = set()
-        engine = api.run_to(part, streams, timing, tell, look=lambda batch: came.update(batch.rows))
+        engine = api.run_to(part, streams, timing, tell, look=lambda batch: came.update(batch.rows), mapped=mapped)
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             absence = engine.why_not(asked, came)

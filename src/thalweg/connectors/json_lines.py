@@ -19,6 +19,7 @@ from typing import Any, Final
 from thalweg.connectors.batches import Item, code_facts
 from thalweg.connectors.documents import document
 from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
+from thalweg.connectors.mapping.propose import proposal_for_message
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
 from thalweg.model.dictionary import Dictionary
@@ -72,7 +73,7 @@ class JsonLinesReader(LineReader):
             lines = data.decode().split("\n")
         except UnicodeDecodeError:
             return self._one_by_one(data.split(b"\n"), before)
-        return chain.from_iterable(self._batches(*runs, lines, before) for runs in self._runs(_values(lines)))
+        return chain.from_iterable(self._batches(*runs, lines, before) for runs in self._runs(parse_lines(lines)))
 
     def _batches(self, runs: list[TimedFacts], begins: list[int], lines: list[str], before: int) -> Iterable[Item]:
         """The batches of some runs; where a fact is malformed its run is read line by line, and only its line lost."""
@@ -121,6 +122,10 @@ class JsonLinesReader(LineReader):
             return _UNCLEAR
         return (time, stream, facts) if type(facts) is list else _UNCLEAR
 
+    def line(self, line: bytes, number: int) -> Iterator[Item]:
+        """The items of one line, which has a number."""
+        return self._one_by_one([line], number - 1)
+
     def _one_by_one(self, lines: list[bytes], before: int) -> Iterator[Item]:
         for number, line in enumerate(lines, before + 1):
             self._line = number
@@ -160,7 +165,8 @@ class JsonLinesReader(LineReader):
         except RejectedError as error:
             return self._inside(line, error.diagnostics[0])
         except KeyError as error:
-            return self._wrong(line, f"an event needs the key {error}".replace("'", "`"), help=_SHAPE)
+            message = f"an event needs the key {error}".replace("'", "`")
+            return self._wrong(line, message, help=f"{_SHAPE}; {proposal_for_message(_loaded(line))}")
         except ValueError as error:
             return self._wrong(line, str(error), help=_SHAPE)
         except (TypeError, AttributeError):
@@ -215,8 +221,12 @@ class JsonLinesReader(LineReader):
         return wrong_line(self._name, self._line, text, LineError(message, at), help)
 
 
-def _values(lines: list[str]) -> Iterator[Any]:
-    """The JSON value of each line, `_WRONG` for those that are not JSON."""
+def parse_lines(lines: list[str]) -> Iterator[Any]:
+    """The JSON value of each line: None for those without content, False for those that are not JSON.
+
+    >>> list(parse_lines(['{"a": 1}', "", "{"]))
+    [{'a': 1}, None, False]
+    """
     return chain.from_iterable(_parse(lines[start : start + _TOGETHER]) for start in range(0, len(lines), _TOGETHER))
 
 

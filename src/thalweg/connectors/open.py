@@ -1,8 +1,9 @@
 """Which transport a name stands for: a file, a folder, `-`, or a URI."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -28,33 +29,36 @@ SINKS: Final[Mapping[str, Callable[[str], Sink]]] = {
 _KNOWN: Final = f"streams end in {' '.join(ENDINGS)}"
 
 
-def open_stream(name: str | Path) -> Transport:
-    """Opens a stream to read from; a file must say by its ending what is in it, and a `Path` is always a file."""
+def open_stream(name: str | Path, wanted: Collection[str] = ()) -> Transport:
+    """Opens a stream to read from; a file must say by its ending what is in it, and a `Path` is always a file.
+
+    Of a table with many columns those that are `wanted` are read, besides those that state facts by themselves.
+    """
     if isinstance(name, str):
         if name == "-":
             return files.InputTransport()
         if name.startswith("replay://"):
-            return replay.replayed(name, open_stream)
+            return replay.replayed(name, partial(open_stream, wanted=wanted))
         if scheme := _scheme(name):
             return SOURCES[scheme](name)
     path = Path(name)
     if path.exists() and not path.is_file() and not path.is_dir():
         return files.InputTransport(os.open(path, os.O_RDONLY), str(path), path.name)
-    return _folder(path) if path.is_dir() else _file(path)
+    return _folder(path, wanted) if path.is_dir() else _file(path, wanted)
 
 
-def _file(path: Path) -> Transport:
+def _file(path: Path, wanted: Collection[str]) -> Transport:
     _check_ending(path)
-    return tabular.ParquetTransport(path) if format_of(path.name) == "parquet" else files.FileTransport(path)
+    return tabular.ParquetTransport(path, wanted) if format_of(path.name) == "parquet" else files.FileTransport(path)
 
 
-def _folder(path: Path) -> Transport:
+def _folder(path: Path, wanted: Collection[str]) -> Transport:
     found = files.files_in(path)
     if not found:
         raise RejectedError([Diagnostic("E402", f"the folder `{path}` is empty", help=_KNOWN)])
     for one in found:
         _check_ending(one)
-    return files.FolderTransport(path, found, _file)
+    return files.FolderTransport(path, found, partial(_file, wanted=wanted))
 
 
 def _check_ending(path: Path) -> None:

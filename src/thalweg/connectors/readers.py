@@ -4,13 +4,18 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.documents import JsonLdReader, TrigReader
 from thalweg.connectors.files import FILE_BLOCK, open_for_reading
 from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.connectors.lines import LineReader, State
+from thalweg.connectors.mapping.mapped_arrow import MappedArrowReader
+from thalweg.connectors.mapping.mapped_csv import MappedCsvReader
+from thalweg.connectors.mapping.mapped_json import MappedJsonReader
+from thalweg.connectors.mapping.mapped_rows import MappedStream
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.nquads import QuadReader, is_quad
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.connectors.tabular import ArrowReader, CsvReader
@@ -18,10 +23,11 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import FactReader
 from thalweg.languages.owl.formats import FORMATS
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.time import Clock
 
 ENDINGS: Final = {
-    ".facts": "facts", ".jsonl": "json", ".ndjson": "json",
+    ".facts": "facts", ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".tnt": "triples", ".nq": "quads", ".trig": "trig", ".jsonld": "jsonld", ".csv": "csv", ".parquet": "parquet",
 }  # fmt: skip
 
@@ -42,6 +48,9 @@ _NAMES_STREAM: Final = b'"stream"'
 _STATEMENT: Final = re.compile(r"[\w-]*:|<")
 
 
+_Context = tuple[Dictionary, str, str | None, Clock, str]
+
+
 class Reader(Protocol):
     """Takes blocks, gives events and what is wrong, in the order in which they are written."""
 
@@ -56,6 +65,14 @@ class Reader(Protocol):
 
     def load(self, saved: State) -> None:
         """Goes on where another reader was saved."""
+
+
+@runtime_checkable
+class Ahead(Protocol):
+    """A reader that codes more at once than it hands over."""
+
+    def waiting(self) -> Iterator[Batch]:
+        """What has been coded, and may not have been taken."""
 
 
 def format_of(name: str) -> str | None:
@@ -135,10 +152,19 @@ class FactLinesReader(LineReader):
 
 
 class SniffingReader:
-    """Decides by how a stream begins, which `format_by_content` does."""
+    """Decides by how a stream begins, which `format_by_content` does; where mappings serve it, it may be a table."""
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
+    def __init__(
+        self,
+        words: Dictionary,
+        name: str,
+        stream: str | None,
+        clock: Clock,
+        scope: str,
+        mapped: MappedStream | None = None,
+    ) -> None:
         self._context = words, name, stream, clock, scope
+        self._mapped = mapped
         self._begun = b""
         self._format = ""
         self._reader: Reader | None = None
@@ -147,7 +173,7 @@ class SniffingReader:
         reader = self._reader
         if reader is None:
             self._begun += block
-            format = format_by_content(self._begun)
+            format = self._decided(self._begun)
             if format is None:
                 return
             reader, block = self._open(format), self._begun
@@ -155,7 +181,7 @@ class SniffingReader:
 
     def finish(self) -> Iterator[Item]:
         if self._reader is None and self._begun.strip():
-            reader = self._open(format_by_content(self._begun + b"\n") or "facts")
+            reader = self._open(self._decided(self._begun + b"\n") or "facts")
             yield from reader.feed(self._begun)
         if self._reader is not None:
             yield from self._reader.finish()
@@ -172,9 +198,15 @@ class SniffingReader:
         else:
             self._begun = saved["begun"].encode("latin-1")
 
+    def waiting(self) -> Iterator[Batch]:
+        return self._reader.waiting() if isinstance(self._reader, Ahead) else iter(())
+
+    def _decided(self, begun: bytes) -> str | None:
+        return format_by_content(begun) if self._mapped is None else _format_of_mapped(begun, self._mapped)
+
     def _open(self, format: str) -> Reader:
         self._format = format
-        self._reader = reader = _READERS[format](*self._context)
+        self._reader = reader = _opened(format, self._context, self._mapped)
         return reader
 
 
@@ -190,10 +222,48 @@ _READERS: Final[Mapping[str, Callable[[Dictionary, str, str | None, Clock, str],
 }
 
 
-def open_reader(name: str, stream: str | None, words: Dictionary, clock: Clock) -> Reader:
-    """The reader for a stream, by its name."""
-    reader = _READERS.get(format_of(name) or "", SniffingReader)
-    return reader(words, name, stream, clock, scope_of(name, stream))
+def open_reader(
+    name: str,
+    stream: str | None,
+    words: Dictionary,
+    clock: Clock,
+    tally: Tally | None = None,
+    kind: Literal["recorded", "live", "background"] = "recorded",
+    format: str | None = None,
+) -> Reader:
+    """The reader for a stream, by its name, or for a `format`; mappings make facts of what states none by itself."""
+    context = words, name, stream, clock, scope_of(name, stream)
+    mapped = None if tally is None else MappedStream(words, name, stream, clock, tally, kind)
+    mapped = mapped if mapped is not None and (mapped.mappings or kind == "background") else None
+    format = format or format_of(name)
+    return SniffingReader(*context, mapped) if format is None else _opened(format, context, mapped)
+
+
+def _opened(format: str, context: "_Context", mapped: MappedStream | None) -> Reader:
+    reader = _READERS[format](*context)
+    if mapped is None:
+        return reader
+    match reader:
+        case CsvReader():
+            return MappedCsvReader(mapped, reader)
+        case ArrowReader():
+            return MappedArrowReader(mapped, reader)
+        case JsonLinesReader():
+            return MappedJsonReader(mapped, reader)
+    return reader
+
+
+def _format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
+    """The format of what mappings serve: JSON also where it begins as JSON-LD does, and a table by its header."""
+    format = format_by_content(begun)
+    if format == "jsonld" and b'"@' not in begun:
+        return "json"
+    line, ended, _ = begun.removeprefix(BOM_UTF8).partition(b"\n")
+    if format in (None, "facts", "trig", "triples") and ended:
+        names = {name.strip() for name in re.split("[,;\t|]", line.decode(errors="replace").replace('"', ""))}
+        if any(one.paths and all(path.whole in names for path in one.paths) for one in mapped.mappings):
+            return "csv"
+    return format if ended or format == "json" else None
 
 
 def format_by_content(begun: bytes) -> str | None:

@@ -14,7 +14,7 @@ blocks of rows instead, each in Arrow's format for streams.
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
@@ -23,6 +23,8 @@ from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
 from thalweg.connectors.files import PathTransport, shortened, unreadable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
+from thalweg.connectors.mapping.dialect import dialect_of
+from thalweg.connectors.mapping.propose import proposal
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -41,6 +43,15 @@ _SHAPE: Final = "a table has the columns s, p, o and t, or fact and t"
 _COMMAS: Final = "put a cell with a comma or a quote in quotes, and double the quotes inside it"
 
 
+def has_times(names: Sequence[str]) -> bool:
+    """Whether a table with these columns states facts with their times, and needs no mapping.
+
+    >>> has_times(["t", "fact"]), has_times(["t", "temp"])
+    (True, False)
+    """
+    return "t" in names and ("fact" in names or {"s", "p", "o"} <= set(names))
+
+
 class Layout:
     """Where a table has its columns, and so what a row of it states.
 
@@ -50,8 +61,10 @@ class Layout:
 
     def __init__(self, names: Sequence[str], stream: str | None, clock: Clock) -> None:
         wanted = ("t", "fact") if "fact" in names else ("t", "s", "p", "o")
-        if missing := [f"no column `{name}`" for name in wanted if name not in names]:
-            raise LineError(f"the table has {' and '.join(missing)}", 0)
+        if missing := [f"no column `{name}`" for name in wanted if name not in names][
+            : 1 if "t" not in names else None
+        ]:
+            raise ShapeError(f"the table has {' and '.join(missing)}", 0)
         readers: dict[str, Callable[[object], Any]] = {
             "t": lambda cell: moment(str(cell).strip(), clock),
             "s": lambda cell: cell_term(cell, stream or ""),
@@ -88,6 +101,10 @@ class Layout:
         except TypeError:
             pass
         return LineError(f"`{row[at]}` is neither a text nor a number", at)
+
+
+class ShapeError(LineError):
+    """A table that does not state facts by itself, so that a mapping must."""
 
 
 class _Column(dict[Any, Any]):
@@ -219,6 +236,9 @@ def _row(line: str) -> list[str] | LineError:
 
 def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: LineError) -> Diagnostic:
     """What is wrong with a row, at the place of its cell in the line."""
+    if isinstance(wrong, ShapeError):
+        found = dialect_of(line)
+        return wrong_line(name, number, line, wrong, proposal(found.names if found else list(map(_shown, row))))
     texts = list(map(_shown, row[: wrong.at + 1]))
     # Quotes make a line longer than its cells, never shorter.
     before = sum(len(text) + 1 for text in texts[:-1])
@@ -270,7 +290,7 @@ class ArrowReader:
             layout = Layout(names, self._stream, self._clock)
         except LineError as wrong:
             self._hopeless = True
-            yield wrong_line(self.name, 1, ",".join(names), wrong, _SHAPE)
+            yield wrong_line(self.name, 1, ",".join(names), wrong, proposal(names))
             return
         try:
             columns = [self._values(name, batch.column(name)) for name in names]
@@ -302,8 +322,9 @@ class ArrowReader:
 
 @dataclass(slots=True)
 class ParquetTransport(PathTransport):
-    """`readings.parquet`: blocks of rows, of the columns that matter."""
+    """`readings.parquet`: blocks of rows, of the columns that matter: those that mappings name, or state facts."""
 
+    wanted: Collection[str] = ()
     repeats: bool = field(default=True, init=False)
     _rows: int = field(default=0, init=False)
     _file: Any = field(init=False, repr=False)
@@ -321,7 +342,10 @@ class ParquetTransport(PathTransport):
         from pyarrow import ArrowException
 
         try:
-            columns = [name for name in self._file.schema_arrow.names if name in COLUMNS]
+            names = self._file.schema_arrow.names
+            # All of them where none matters, because what is said about that names them.
+            columns = [name for name in names if name in COLUMNS or name in self.wanted]
+            columns = columns if has_times(columns) or any(name in self.wanted for name in columns) else names
             passed = 0
             for batch in self._file.iter_batches(ROWS, columns=columns):
                 if interrupt.asked:

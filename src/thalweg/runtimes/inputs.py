@@ -7,7 +7,7 @@ To merge, the next batch of each stream must be known before its turn comes; `wa
 because the terms that they are made of must not be forgotten meanwhile.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
@@ -18,10 +18,12 @@ from typing import Any
 from thalweg.connectors.arrivals import arrivals, position_of
 from thalweg.connectors.batches import Facts, code_events
 from thalweg.connectors.files import FolderTransport, InputTransport
+from thalweg.connectors.held_tables import HeldTable, TableTransport
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.open import open_stream, text_stream
-from thalweg.connectors.readers import Reader, open_reader
+from thalweg.connectors.readers import Ahead, Reader, open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
 from thalweg.connectors.transport import Positioned, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
@@ -34,13 +36,14 @@ Position = dict[str, Any]
 """Where to go on reading, as JSON."""
 
 
-def open_all(streams: Iterable[str | Path | Source]) -> list[Transport]:
-    """Opens files, texts, and the streams that URIs name; all that cannot be opened is reported at once."""
+def open_all(streams: Iterable[str | Path | Source | HeldTable], tally: Tally | None = None) -> list[Transport]:
+    """Opens files, texts, tables and the streams that URIs name; all that cannot be opened is reported at once."""
+    wanted = tally.columns if tally is not None else ()
     transports: list[Transport] = []
     found: list[Diagnostic] = []
     for stream in streams:
         try:
-            transports.append(text_stream(stream) if isinstance(stream, Source) else open_stream(stream))
+            transports.append(_opened(stream, wanted))
         except RejectedError as error:
             found += error.diagnostics
     if found:
@@ -50,20 +53,36 @@ def open_all(streams: Iterable[str | Path | Source]) -> list[Transport]:
     return transports
 
 
-class Streams:
-    """Everything that transports bring; None before each wait."""
+def _opened(stream: str | Path | Source | HeldTable, wanted: Collection[str]) -> Transport:
+    match stream:
+        case Source():
+            return text_stream(stream)
+        case HeldTable():
+            return TableTransport(stream)
+    return open_stream(stream, wanted)
 
-    def __init__(self, transports: Sequence[Transport], words: Dictionary, clock: Clock, interrupt: Interrupt) -> None:
+
+class Streams:
+    """Everything that transports bring, by mappings or as it is; None before each wait."""
+
+    def __init__(
+        self,
+        transports: Sequence[Transport],
+        words: Dictionary,
+        clock: Clock,
+        interrupt: Interrupt,
+        tally: Tally | None = None,
+    ) -> None:
         self._interrupt = interrupt
         self._live = [
-            _Live(one, open_reader(one.name, one.stream, words, clock), position_of(one))
+            _Live(one, open_reader(one.name, one.stream, words, clock, tally, "live"), position_of(one))
             for one in transports
             if one.live
         ]
         factors = [one.factor for one in transports if isinstance(one, ReplayTransport)]
         self._pace = Pace(clock.tick_length, min(factors)) if factors else None
         recorded = [one.inner if isinstance(one, ReplayTransport) else one for one in transports if not one.live]
-        self._recorded = Merge([Recording(one, words, clock, interrupt) for one in recorded], interrupt)
+        self._recorded = Merge([Recording(one, words, clock, interrupt, tally) for one in recorded], interrupt)
         self._arrived: Timed | None = None
 
     def __iter__(self) -> Iterator[Timed | None]:
@@ -95,6 +114,9 @@ class Streams:
         for item in (self._arrived, *self._recorded.heads()):
             if isinstance(item, tuple):
                 yield item[1]
+        for reader in (*(one.reader for one in self._live), *self._recorded.readers()):
+            if isinstance(reader, Ahead):
+                yield from reader.waiting()
 
     def position(self) -> Position | None:
         """Behind the last item that was taken, as JSON; None in the middle of what does not come again as it came."""
@@ -174,9 +196,17 @@ class Recording:
     that were taken since.
     """
 
-    def __init__(self, transport: Transport, words: Dictionary, clock: Clock, interrupt: Interrupt) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        words: Dictionary,
+        clock: Clock,
+        interrupt: Interrupt,
+        tally: Tally | None = None,
+    ) -> None:
         self._transport = transport
-        self._context = words, clock
+        self._context = words, clock, tally
+        self.reader: Reader | None = None
         self._interrupt = interrupt
         self._start = _Place()
         self._place = self._start
@@ -212,7 +242,9 @@ class Recording:
 
     def _whole(self) -> Iterator[Timed]:
         for part, transport in enumerate(self._parts(), self._start.part):
-            reader = open_reader(transport.name, self._transport.stream, *self._context)
+            format = transport.format if isinstance(transport, TableTransport) else None
+            reader = open_reader(transport.name, self._transport.stream, *self._context, format=format)
+            self.reader = reader
             start = self._start if part == self._start.part else _Place(part)
             if start.at is not None and isinstance(transport, Positioned):
                 transport.seek(start.at)
@@ -298,6 +330,10 @@ class Merge:
     def heads(self) -> list[Timed | None]:
         """The items that have been read; one that was taken may still be in use."""
         return [recording.head for recording in self._flowing]
+
+    def readers(self) -> list[Reader | None]:
+        """The readers of the recordings that flow."""
+        return [recording.reader for recording in self._flowing]
 
     def positions(self) -> list[Position | None]:
         """Of each recording, behind what was taken."""

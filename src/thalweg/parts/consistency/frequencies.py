@@ -5,6 +5,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Source
 from thalweg.languages.owl.consistency_rules import concepts_of
@@ -17,7 +18,7 @@ from thalweg.runtimes.inputs import Streams, open_all
 _ENOUGH: Final = 2_000
 
 
-def frequencies(streams: Iterable[str | Path | Source], clock: Clock) -> dict[str, float]:
+def frequencies(streams: Iterable[str | Path | Source | HeldTable], clock: Clock) -> dict[str, float]:
     """The share of each class, and of having a value by each property and being one, in the first facts of streams.
 
     >>> frequencies([Source("in.facts", "<A>(x) at 1. <A>(y) at 1. <r>(x,y) at 2.")], Clock())

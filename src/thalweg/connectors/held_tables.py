@@ -1,0 +1,80 @@
+"""Tables that Python holds, of pandas, polars or Arrow, as recorded streams."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from thalweg.connectors.files import shortened
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.tabular import ROWS, pack
+from thalweg.diagnostics import Diagnostic, RejectedError
+
+TABLE: Final = "table"
+"""What the stream of a table is called that has no other name."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTable:
+    """A table under a name."""
+
+    data: Any = field(repr=False)
+    name: str = TABLE
+
+    def as_arrow(self) -> Any:
+        """The table as Arrow has it; `RejectedError` where a column is of several types."""
+        import pyarrow as pa
+
+        try:
+            if hasattr(self.data, "iloc"):
+                return pa.Table.from_pandas(self.data)
+            return self.data if isinstance(self.data, pa.Table) else pa.table(self.data)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            reason = str(error).partition("\n")[0]
+            help = "give each column one type, with `astype(str)` for example"
+            message = f"the table `{self.name}` has a column that is not of one type: {reason}"
+            raise RejectedError([Diagnostic("E402", message, help=help)]) from error
+
+
+def is_table(thing: object) -> bool:
+    """Whether something is a table: all that hands its columns over as Arrow.
+
+    >>> import pyarrow as pa
+    >>> is_table(pa.table({"a": [1]})), is_table([(3, "p(a)")]), is_table("readings.csv")
+    (True, False, False)
+    """
+    return hasattr(thing, "__arrow_c_stream__")
+
+
+class TableTransport:
+    """A table as blocks of rows."""
+
+    live = False
+    repeats = True
+    format = "parquet"
+
+    def __init__(self, table: HeldTable) -> None:
+        self.name = self.stream = table.name
+        self._table = table.as_arrow()
+        self._rows = 0
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        passed = 0
+        for batch in self._table.to_batches(max_chunksize=ROWS):
+            if interrupt.asked:
+                return
+            passed += len(batch)
+            if passed > self._rows:
+                self._rows = passed
+                yield pack(batch)
+
+    def position(self) -> int:
+        return self._rows
+
+    def seek(self, position: int) -> None:
+        """Goes on behind some rows, which are a number of whole blocks."""
+        if position > self._table.num_rows:
+            raise shortened(self.name)
+        self._rows = position
+
+    def close(self) -> None:
+        """Nothing was opened."""

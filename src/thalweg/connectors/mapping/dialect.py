@@ -1,0 +1,127 @@
+"""How a table in a text file is written: its separator, its encoding, its decimal comma, and where its header is.
+
+    device;temp;ts                      a header, semicolons
+    d1;21,5;2026-11-15T08:00:00Z        decimal commas
+
+is found out from how the file begins. Programs that export tables also write `sep=;` first, or lines about themselves:
+the header is the first line with as many cells as most lines have.
+"""
+
+import csv
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+from thalweg.connectors.mapping.cells import JSON_NUMBER
+
+_SEPARATORS: Final = ";\t|,"
+_SAMPLE: Final = 200
+"""Lines that are looked at."""
+_NUMBER: Final = re.compile(rf"\s*{JSON_NUMBER}\s*\Z")
+_COMMA: Final = re.compile(r"\s*-?(?:0|[1-9][0-9]*),[0-9]+\s*\Z")
+_POINT: Final = re.compile(r"\s*-?[0-9]+\.[0-9]+\s*\Z")
+_DATE: Final = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_SAYS: Final = re.compile(r"sep=(.)\s*\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the rows of a table are written, its columns, and how many lines stand before the first row."""
+
+    names: tuple[str, ...]
+    separator: str = ","
+    comma: bool = False
+    skipped: int = 1
+    has_header: bool = True
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "names": list(self.names),
+            "separator": self.separator,
+            "comma": self.comma,
+            "skipped": self.skipped,
+            "has_header": self.has_header,
+        }
+
+    @classmethod
+    def of_data(cls, data: dict[str, Any]) -> "Dialect":
+        return cls(tuple(data["names"]), data["separator"], data["comma"], data["skipped"], data["has_header"])
+
+    @property
+    def doubled(self) -> tuple[str, ...]:
+        """Names that two columns have."""
+        return tuple(name for name, count in Counter(self.names).items() if count > 1)
+
+
+def encoding_of(begun: bytes) -> str:
+    """The encoding of a file by how it begins: what its mark says, or UTF-8, or else that of Windows.
+
+    >>> encoding_of(b"temp"), encoding_of("Zürich".encode("cp1252")), encoding_of("a".encode("utf-16"))
+    ('utf-8', 'cp1252', 'utf-16-le')
+    """
+    if begun.startswith(BOM_UTF16_LE):
+        return "utf-16-le"
+    if begun.startswith(BOM_UTF16_BE):
+        return "utf-16-be"
+    try:
+        # The last character may be cut.
+        begun.removeprefix(BOM_UTF8).decode("utf-8")
+    except UnicodeDecodeError as error:
+        return "utf-8" if error.start >= len(begun) - 4 else "cp1252"
+    return "utf-8"
+
+
+def dialect_of(text: str) -> Dialect | None:
+    """The dialect of a table that begins with this text; None where there is no line yet.
+
+    >>> dialect_of("device;temp\\nd1;21,5\\n")
+    Dialect(names=('device', 'temp'), separator=';', comma=True, skipped=1, has_header=True)
+    """
+    lines = text.splitlines()[:_SAMPLE]
+    if not any(map(str.strip, lines)):
+        return None
+    said = _SAYS.match(lines[0].strip())
+    separator = said[1] if said else _separator(lines)
+    rows = [_cells(line, separator) for line in lines]
+    usual = _usual_width(rows)
+    first = next(
+        (n for n, row in enumerate(rows) if len(row) == usual and not lines[n].lstrip().startswith("#")), len(rows) - 1
+    )
+    body = [row for row in rows[first:] if len(row) == usual]
+    has_header = not any(_is_data(cell) for cell in body[0]) if body else True
+    names = tuple(cell.strip() for cell in rows[first])
+    if not has_header:
+        names = tuple(f"c{number}" for number in range(1, usual + 1))
+    cells = [cell for row in body[has_header:] for cell in row]
+    comma = separator != "," and any(map(_COMMA.match, cells)) and not any(map(_POINT.match, cells))
+    return Dialect(names, separator, comma, first + has_header, has_header)
+
+
+def _separator(lines: list[str]) -> str:
+    """The sign that divides most lines into the same number of cells, and into the most."""
+    found = []
+    for order, separator in enumerate(_SEPARATORS):
+        widths = [len(_cells(line, separator)) for line in lines if line.strip() and not line.startswith("#")]
+        usual, lines_of_it = Counter(widths).most_common(1)[0] if widths else (1, 0)
+        if usual > 1:
+            agreement = lines_of_it / len(widths)
+            found.append((agreement > 0.8, widths[0] == usual, agreement, usual, -order, separator))
+    return max(found)[-1] if found else ","
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return line.split(separator)
+
+
+def _usual_width(rows: list[list[str]]) -> int:
+    return Counter(len(row) for row in rows if row).most_common(1)[0][0]
+
+
+def _is_data(cell: str) -> bool:
+    """Whether a cell cannot be the name of a column."""
+    return bool(_NUMBER.match(cell) or _COMMA.match(cell) or _DATE.match(cell))

@@ -1,0 +1,174 @@
+"""Times as tables and messages write them become microseconds since 1970, each distinct one once.
+
+2026-11-15T08:00:00Z   2026-11-15 09:00:00+01:00   2026-11-15    ISO 8601; UTC where no zone is written
+1794729600   1794729600.25   1794729600000 (ms)                  a number since 1970, in the unit of the mapping
+"""
+
+import re
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.connectors.mapping.cells import JSON_NUMBER, Coded, Column, Words, taken
+from thalweg.connectors.mapping.mapping import Time
+
+MICROSECONDS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
+LATEST: Final = 253_402_300_800_000_000
+"""The end of the year 9999."""
+
+_NUMBER: Final = re.compile(rf"[+-]?{JSON_NUMBER}\Z")
+_ISO: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+_ZONED: Final = _ISO + r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
+_PARTS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_FEW: Final = 64
+_NONE: Final = -(2**62)
+
+
+def instants(column: Column, time: Time) -> Coded:
+    """The times of a column, in microseconds since 1970.
+
+    >>> import pyarrow as pa
+    >>> from thalweg.connectors.mapping.mapping import Path
+    >>> found = instants(pa.array(["1970-01-01T01:00:01+01:00", "2", None, "soon"]), Time(Path(("ts",))))
+    >>> found.words[:2].tolist(), found.null.tolist(), found.wrong
+    ([1000000, 2000000], [False, False, True, False], {3: '`soon` is not a time'})
+    """
+    import pyarrow as pa
+
+    if isinstance(column, list):
+        return _one_by_one(column, time)
+    kinds = pa.types
+    null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    if kinds.is_dictionary(column.type):
+        if not len(column.dictionary):
+            return Coded(np.zeros(len(column), dtype=np.int64), np.ones(len(column), dtype=bool), {})
+        inner = instants(column.dictionary, time)
+        return taken(inner, column.indices.fill_null(0).to_numpy(zero_copy_only=False), null)
+    if kinds.is_date(column.type):
+        column = column.cast(pa.timestamp("ms"))
+    if kinds.is_timestamp(column.type):
+        counts = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        unit = column.type.unit
+        return Coded(counts // 1_000 if unit == "ns" else counts * _PARTS[unit], null, {})
+    if kinds.is_integer(column.type):
+        counts = column.cast(pa.int64(), safe=False).fill_null(0).to_numpy(zero_copy_only=False)
+        return _numbers(counts, time, null)
+    if kinds.is_floating(column.type):
+        return _numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False), time, null)
+    if kinds.is_string(column.type) or kinds.is_large_string(column.type) or kinds.is_string_view(column.type):
+        if len(column) > _FEW and null is None:
+            found = _all_at_once(column)
+            if found is not None:
+                return Coded(found, None, {})
+        return _one_by_one(column.to_pylist(), time)
+    return _one_by_one(column.to_pylist(), time)
+
+
+def instant(value: object, time: Time) -> int:
+    """The microseconds of one value; `ValueError` where it is not a time.
+
+    >>> instant("2026-11-15T08:00:00Z", Time(None)), instant(1.5, Time(None)), instant("1500", Time(None, "ms"))
+    (1794729600000000, 1500000, 1500000)
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        if _NUMBER.match(text):
+            return _scaled(float(text) if re.search("[.eE]", text) else int(text), time, text)
+        try:
+            return _microseconds(datetime.fromisoformat(text))
+        except ValueError:
+            raise ValueError(f"`{value}` is not a time") from None
+    if isinstance(value, datetime):
+        return _microseconds(value)
+    if isinstance(value, date):
+        return _microseconds(datetime(value.year, value.month, value.day))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"`{value}` is not a time")
+    return _scaled(value, time, str(value))
+
+
+def _scaled(number: int | float, time: Time, written: str) -> int:
+    if abs(number) > 2**62:
+        raise ValueError(_far(written, time))
+    if time.unit == "ns":
+        found = int(number // 1_000)
+    elif isinstance(number, int):
+        found = number * MICROSECONDS[time.unit]
+    else:
+        found = round(number * MICROSECONDS[time.unit])
+    if not -LATEST < found < LATEST:
+        raise ValueError(_far(written, time))
+    return found
+
+
+def _far(written: str, time: Time) -> str:
+    """Why a number is not taken for a time, and the unit in which it would be one of our days."""
+    unit = {"": "seconds", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}[time.unit]
+    size = abs(float(written))
+    finer = next((name for name, least in (("ns", 1e17), ("us", 1e14), ("ms", 1e11)) if size >= least), "ms")
+    return f"`{written}` {unit} since 1970 are beyond the year 9999; write `at {time.path} {finer}`"
+
+
+def _microseconds(moment: datetime) -> int:
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _numbers(counts: NDArray[Any], time: Time, null: NDArray[np.bool_] | None) -> Coded:
+    """Numbers since 1970; those beyond the year 9999 are looked at one by one."""
+    missing = np.isnan(counts) if counts.dtype.kind == "f" else None
+    if missing is not None and missing.any():
+        null = missing if null is None else null | missing
+        counts = np.where(missing, 0, counts)
+    factor = 0.001 if time.unit == "ns" else MICROSECONDS[time.unit]
+    far = np.abs(counts.astype(np.float64)) * factor >= LATEST
+    wrong: dict[int, str] = {}
+    if far.any():
+        for row in np.flatnonzero(far).tolist():
+            wrong[row] = _far(str(counts[row]), time)
+        counts = np.where(far, 0, counts)
+    if time.unit == "ns":
+        return Coded((counts // 1_000).astype(np.int64), null, wrong)
+    return Coded(np.rint(counts * MICROSECONDS[time.unit]).astype(np.int64), null, wrong)
+
+
+def _all_at_once(texts: Any) -> Words | None:
+    """The times of texts that are all written the usual way, with a zone; None for others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pc.all(pc.match_substring_regex(texts, _ZONED)).as_py():
+        return None
+    try:
+        found: Words = texts.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    return found
+
+
+def _one_by_one(values: list[Any], time: Time) -> Coded:
+    known: dict[Any, int] = {}
+    found: list[int] = []
+    null: list[int] = []
+    wrong: dict[int, str] = {}
+    for place, value in enumerate(values):
+        word = known.get(value, _NONE) if not isinstance(value, dict | list | bool) else _NONE
+        if word == _NONE:
+            word = 0
+            if value is None or value != value:
+                null.append(place)
+            else:
+                try:
+                    word = instant(value, time)
+                    known[value] = word
+                except ValueError as error:
+                    wrong[place] = str(error)
+        found.append(word)
+    empty = None
+    if null:
+        empty = np.zeros(len(found), dtype=bool)
+        empty[null] = True
+    return Coded(np.array(found, dtype=np.int64), empty, wrong)

@@ -1,0 +1,85 @@
+"""Tables with types as streams: Parquet, and what pandas, polars and Arrow hold, whose rows mappings make facts of."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from thalweg.connectors.batches import Item
+from thalweg.connectors.lines import State
+from thalweg.connectors.mapping.mapped_facts import Columns
+from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
+from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.tabular import ArrowReader, has_times
+from thalweg.diagnostics import Diagnostic
+
+
+class MappedArrowReader(MappedRows):
+    """Reads blocks that each hold rows in Arrow's format for streams; `unmapped` reads tables that need no mapping."""
+
+    def __init__(self, source: MappedStream, unmapped: ArrowReader) -> None:
+        super().__init__(source)
+        self._unmapped = unmapped
+        self._row = 0
+        self._hopeless = False
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        import pyarrow as pa
+
+        table = pa.ipc.open_stream(block)
+        if has_times(table.schema.names) and not any(self._fits(table.schema)):
+            yield from self._unmapped.feed(block)
+            return
+        for batch in table:
+            if not self._hopeless:
+                yield from self.rows(batch)
+
+    def _fits(self, schema: Any) -> Iterator[bool]:
+        empty = schema.empty_table().to_batches() or [_no_rows(schema)]
+        return (columns_of(empty[0], mapping) is not None for mapping in self._source.mappings)
+
+    def finish(self) -> Iterator[Item]:
+        return iter(())
+
+    def save(self) -> State:
+        return {"row": self._row, "hopeless": self._hopeless, "unmapped": self._unmapped.save()}
+
+    def load(self, saved: State) -> None:
+        self._row, self._hopeless = saved["row"], saved["hopeless"]
+        self._unmapped.load(saved["unmapped"])
+
+    def rows(self, batch: Any) -> Iterator[Item]:
+        """The items of a record batch."""
+        names = batch.schema.names
+        self._source.tally.met(names)
+        found: list[tuple[Mapping, Columns]] = []
+        for mapping in self._source.mappings:
+            columns = columns_of(batch, mapping)
+            if columns is not None:
+                found.append((mapping, columns))
+        wrong = self._misfit(names, found)
+        if wrong is not None:
+            self._hopeless = True
+            yield wrong
+            return
+
+        def place(row: int) -> tuple[int, str]:
+            return self._row + row + 1, ",".join(_shown(column[row].as_py()) for column in batch.columns)
+
+        yield from self._items(found, place, {})
+        self._row += batch.num_rows
+
+    def _misfit(self, names: list[str], found: list[tuple[Mapping, Columns]]) -> Diagnostic | None:
+        source, header = self._source, ",".join(names)
+        used = {path.column for mapping, _ in found for path in mapping.paths}
+        if doubled := [name for name in used if names.count(name) > 1]:
+            return source.doubled(doubled[0], 1, header)
+        return source.untimed(mapping for mapping, _ in found) if found else source.misfit(names, 1, header)
+
+
+def _no_rows(schema: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _shown(cell: object) -> str:
+    return "" if cell is None else str(cell)

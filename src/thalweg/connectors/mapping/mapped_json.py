@@ -1,0 +1,282 @@
+"""Messages as streams: objects of JSON, one a line, one after the other, or in arrays, which mappings make facts of.
+
+    {"device": "d1", "ts": 1794729600, "meta": {"temp": 21.5}}
+    [{"device": "d1", …}, {"device": "d2", …}]
+
+What is an event already (`{"t": 36, "facts": […]}`, a document of JSON-LD) is read as that.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, Final
+
+import numpy as np
+
+from thalweg.connectors.batches import Item
+from thalweg.connectors.json_lines import JsonLinesReader, parse_lines
+from thalweg.connectors.lines import LineError, State, wrong_line
+from thalweg.connectors.mapping.mapped_facts import Columns, Said
+from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream
+from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
+from thalweg.diagnostics import Diagnostic
+
+_OBJECT: Final = "a message is an object of JSON, or an array of them"
+_LARGE: Final = 1 << 20
+"""Bytes of a document from which on it is tried again only when there is twice as much of it."""
+_TOGETHER: Final = 8192
+"""Messages that become columns together."""
+
+
+class MappedJsonReader(MappedRows):
+    """Reads messages; `unmapped` reads those that are events by themselves.
+
+    >>> from thalweg.connectors.mapping.read_mapping import read_mappings
+    >>> from thalweg.connectors.mapping.tally import Tally
+    >>> from thalweg.model.dictionary import Dictionary
+    >>> from thalweg.model.time import Clock
+    >>> tally, words = Tally(read_mappings("temp(dev, r[].v) at r[].ts")), Dictionary()
+    >>> source = MappedStream(words, "in.jsonl", "in", Clock(), tally)
+    >>> reader = MappedJsonReader(source, JsonLinesReader(words, "in.jsonl", "in", Clock()))
+    >>> items = reader.feed(b'{"dev": "d1", "r": [{"v": 5, "ts": 36}, {"v": 6.5, "ts": 37}]}\\n')
+    >>> [(tick, [str(fact) for fact in batch.facts(words)]) for tick, batch in items]
+    [(36, ['temp(d1,5)']), (37, ['temp(d1,6.5)'])]
+    """
+
+    def __init__(self, source: MappedStream, unmapped: JsonLinesReader) -> None:
+        super().__init__(source)
+        self._unmapped = unmapped
+        self._rest = b""
+        self._wanted = 0
+        self._line = 0
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        data = self._rest + block
+        if len(data) < self._wanted:
+            self._rest = data
+            return iter(())
+        end = data.rfind(b"\n") + 1
+        self._rest = data[end:]
+        return self._read(data[:end], False)
+
+    def finish(self) -> Iterator[Item]:
+        data, self._rest = self._rest, b""
+        return self._read(data, True)
+
+    def save(self) -> State:
+        return {"rest": self._rest.decode("latin-1"), "line": self._line}
+
+    def load(self, saved: State) -> None:
+        self._rest, self._line = saved["rest"].encode("latin-1"), saved["line"]
+
+    def _read(self, data: bytes, last: bool) -> Iterator[Item]:
+        if not data.strip():
+            self._line += data.count(b"\n")
+            return
+        if self._line == 0:
+            data = data.removeprefix(b"\xef\xbb\xbf")
+        lines = data.decode(errors="replace").split("\n")
+        if not lines[-1]:
+            lines.pop()
+        start = 0
+        while start < len(lines):
+            some = lines[start : start + _TOGETHER]
+            values = list(parse_lines(some))
+            if (
+                any(value is False for value in values)
+                and (whole := self._documents("\n".join(lines[start:]), last)) is not None
+            ):
+                yield from whole
+                return
+            yield from self._messages(values, self._line, some)
+            self._line += len(some)
+            start += len(some)
+
+    def _documents(self, text: str, last: bool) -> Iterator[Item] | None:
+        """Documents that stand on several lines; None where the text is not made of such.
+
+        One that is not complete waits for more, unless nothing more comes.
+        """
+        decoder, place, values, at = json.JSONDecoder(), 0, list[Any](), list[tuple[int, str]]()
+        end = len(text.rstrip())
+        while (place := place + len(text[place:]) - len(text[place:].lstrip())) < end:
+            try:
+                value, after = decoder.raw_decode(text, place)
+            except json.JSONDecodeError as error:
+                if last or error.pos < end:
+                    return None
+                break
+            except RecursionError:
+                return None
+            values.append(value)
+            at.append((self._line + text.count("\n", 0, place) + 1, text[place:after].partition("\n")[0]))
+            place = after
+        if place < end:
+            self._rest = (text[place:] + "\n").encode() + self._rest
+            self._wanted = 2 * len(self._rest) if len(self._rest) > _LARGE else 0
+        return self._whole(values, at, text.count("\n", 0, place) + (place >= end))
+
+    def _whole(self, values: list[Any], at: list[tuple[int, str]], lines: int) -> Iterator[Item]:
+        yield from self._messages(values, self._line, [line for _, line in at], [number for number, _ in at])
+        self._line += lines
+
+    def _messages(
+        self, values: Sequence[Any], before: int, lines: Sequence[str], numbers: Sequence[int] | None = None
+    ) -> Iterator[Item]:
+        """The items of values, each of a line; arrays are messages in turn."""
+
+        def line_of(place: int) -> tuple[int, str]:
+            return (before + place + 1 if numbers is None else numbers[place]), lines[place]
+
+        messages: list[dict[str, Any]] = []
+        origins: list[int] | None = None
+        said: Said = {}
+        if all(type(value) is dict for value in values):
+            messages = values  # type: ignore[assignment]
+        else:
+            origins = []
+            for place, value in enumerate(values):
+                for one in value if isinstance(value, list) else (value,):
+                    if isinstance(one, dict):
+                        messages.append(one)
+                        origins.append(place)
+                    elif one is not None or isinstance(value, list):
+                        say = partial(self._not_a_message, line_of(place), value)
+                        said.setdefault(len(messages), []).append(say)
+        where = line_of if origins is None else lambda row: line_of(origins[row])
+        if messages:
+            self._source.tally.met(messages[0])
+        yield from self._mapped(messages, where, said)
+
+    def _mapped(
+        self, messages: Sequence[dict[str, Any]], place: Callable[[int], tuple[int, str]], said: Said
+    ) -> Iterator[Item]:
+        served: list[tuple[Mapping, Columns]] = []
+        used = np.zeros(len(messages), dtype=bool)
+        for mapping in self._source.mappings:
+            columns = _columns(messages, mapping)
+            filled = np.ones(columns.count, dtype=bool)
+            for column in columns.columns.values():
+                filled &= _filled(column)
+            if not filled.any():
+                continue
+            if (wrong := self._source.untimed([mapping])) is not None:
+                yield wrong
+                return
+            served.append((mapping, columns))
+            rows = np.arange(columns.count) if columns.rows is None else columns.rows
+            used[rows[filled]] = True
+        for row in np.flatnonzero(~used).tolist():
+            if _is_event(messages[row]):
+                said.setdefault(row, []).append(partial(self._event, messages[row], place(row)[0]))
+        yield from self._items(served, place, said)
+
+    def _event(self, message: dict[str, Any], number: int) -> Iterator[Item]:
+        yield from self._unmapped.line(json.dumps(message).encode(), number)
+
+    def _not_a_message(self, where: tuple[int, str], value: object) -> Iterator[Diagnostic]:
+        number, line = where
+        message = "this is not JSON" if value is False else "this is not a message"
+        yield wrong_line(self._source.name, number, line, LineError(message, 0), _OBJECT)
+
+
+def _may_go_on(text: str) -> bool:
+    return text.lstrip().startswith(("{", "["))
+
+
+def _is_event(message: dict[str, Any]) -> bool:
+    return ("t" in message and ("facts" in message or "graph" in message)) or any(key[:1] == "@" for key in message)
+
+
+# Columns ------------------------------------------------------------------------------------------------------------
+
+
+def _columns(messages: Sequence[dict[str, Any]], mapping: Mapping) -> Columns:
+    """The columns that a mapping needs: a value of each message, or of each element of its array."""
+    if not mapping.array:
+        return Columns({path: _column(_values(messages, path.steps)) for path in mapping.paths}, len(messages))
+    rows: list[int] = []
+    found: dict[Path, list[Any]] = {path: [] for path in mapping.paths}
+    for row, message in enumerate(messages):
+        for filled in _elements({(): message}, mapping.array):
+            rows.append(row)
+            for path, values in found.items():
+                values.append(_value(filled[path.array], path.steps[len(path.array) :]))
+    columns = {path: _column(values) for path, values in found.items()}
+    return Columns(columns, len(rows), np.array(rows, dtype=np.int64))
+
+
+def _elements(around: dict[Steps, Any], array: Steps) -> Iterator[dict[Steps, Any]]:
+    """One element of each array on a way, innermost last, in all combinations there are."""
+    at = max(around, key=len)
+    if at == array:
+        yield around
+        return
+    end = array.index(EACH, len(at)) + 1
+    inside = _value(around[at], array[len(at) : end - 1])
+    for element in inside if isinstance(inside, list) else ():
+        yield from _elements({**around, array[:end]: element}, array)
+
+
+def _values(messages: Sequence[dict[str, Any]], steps: Steps) -> list[Any]:
+    try:
+        # Mostly every message has every key.
+        found = list(map(itemgetter(steps[0]), messages))
+        for step in steps[1:]:
+            found = list(map(itemgetter(step), found))
+        return found
+    except (KeyError, TypeError, IndexError):
+        return [_value(message, steps) for message in messages]
+
+
+def _value(inside: Any, steps: Steps) -> Any:
+    """What is at the end of a way; None where it ends before."""
+    for step in steps:
+        if not isinstance(inside, dict):
+            return None
+        inside = inside.get(step)
+    return inside
+
+
+def _column(values: list[Any]) -> Any:
+    """The values as an array of Arrow, where they are of one type: else as they are."""
+    import pyarrow as pa
+
+    kinds = set(map(type, values))
+    kinds.discard(type(None))
+    if not kinds:
+        return pa.nulls(len(values))
+    if kinds == {str}:
+        return pa.array(values, type=pa.string()) if _is_written(values) else values
+    try:
+        if kinds == {int}:
+            return pa.array(values, type=pa.int64())
+        if kinds <= {int, float}:
+            return pa.array(map(_as_float, values, repeat(2**53)), type=pa.float64())
+    except (OverflowError, ValueError, pa.ArrowInvalid):
+        pass
+    return values
+
+
+def _as_float(value: Any, largest: int) -> Any:
+    """A number as a double, if it is none other then."""
+    if type(value) is int and abs(value) > largest:
+        raise OverflowError
+    return value
+
+
+def _is_written(values: list[Any]) -> bool:
+    """Whether all texts can be written: half a surrogate pair cannot."""
+    try:
+        "".join(filter(None, values)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _filled(column: Any) -> Any:
+    if isinstance(column, list):
+        return np.array([value is not None for value in column], dtype=bool)
+    return column.is_valid().to_numpy(zero_copy_only=False)

@@ -1,0 +1,188 @@
+"""What the readers of mapped tables and messages have in common: which mappings serve, and what is said about rows."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import time
+from typing import Any, Final, Literal
+
+from thalweg.connectors.batches import Item
+from thalweg.connectors.lines import LineError, wrong_line
+from thalweg.connectors.mapping.mapped_facts import Columns, Facts, Runs, Said, facts_of
+from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
+from thalweg.connectors.mapping.propose import proposal
+from thalweg.connectors.mapping.tally import Tally
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.time import Clock
+
+_AT: Final = "say which column has the time: `{} at ts`; or tie it to the source it is for: `devices: {}`"
+
+
+@dataclass(frozen=True, slots=True)
+class MappedStream:
+    """What a mapped reader knows of its source: recorded facts need a time, others are of the tick of their arrival.
+
+    A background has no times at all, so that only mappings without one serve it.
+    """
+
+    words: Dictionary
+    name: str
+    stream: str | None
+    clock: Clock
+    tally: Tally
+    kind: Literal["recorded", "live", "background"] = "recorded"
+
+    @property
+    def mappings(self) -> tuple[Mapping, ...]:
+        timeless = self.kind == "background"
+        return tuple(
+            one for one in self.tally.mappings if one.serves(self.stream) and not (timeless and one.time is not None)
+        )
+
+    @property
+    def arrival(self) -> int | None:
+        """The tick at which what is read now has come."""
+        if self.kind == "live":
+            return (round(time() * 1_000) - self.clock.epoch) // self.clock.tick_length
+        return 0 if self.kind == "background" else None
+
+    def misfit(self, names: Sequence[str], line: int, header: str, has_header: bool = True) -> Diagnostic:
+        """No mapping fits the columns of a table."""
+        timed = self.kind != "background"
+        message = f"no mapping fits the columns of `{self.name}`"
+        help = proposal(names, has_header, timed)
+        if len(self.mappings) == 1:
+            missing = [f"`{path}`" for path in self.mappings[0].paths if not {path.column, path.whole} & {*names}]
+            message += f": `{self.mappings[0]}` needs {' and '.join(missing)}" if missing else ""
+        if not timed and any(one.time is not None and one.serves(self.stream) for one in self.tally.mappings):
+            message += ": a background has no times, so a mapping with `at` is not for it"
+        return wrong_line(self.name, line, header, LineError(message, 0), help)
+
+    def doubled(self, name: str, line: int, header: str) -> Diagnostic:
+        """Two columns of a table have the name that a mapping needs."""
+        message = f"two columns are called `{name}`, and it is not clear which one is meant"
+        return wrong_line(self.name, line, header, LineError(message, 0), "rename one of them")
+
+    def untimed(self, served: Iterable[Mapping]) -> Diagnostic | None:
+        """What is wrong where mappings say no time, and this is a recorded stream."""
+        timeless = [one for one in served if one.time is None]
+        return self.without_time(timeless[0]) if timeless and self.kind == "recorded" else None
+
+    def without_time(self, mapping: Mapping) -> Diagnostic:
+        """A mapping that says no time fits a recorded stream, and nothing else does."""
+        message = f"`{mapping}` says no time, and `{self.name}` is recorded"
+        return Diagnostic("E308", message, mapping.span, _AT.format(mapping, mapping))
+
+
+class MappedRows:
+    """Facts of rows; `waiting` has the words of what has been read and not been taken."""
+
+    def __init__(self, source: MappedStream) -> None:
+        self._source = source
+        self._runs: Runs | None = None
+
+    def waiting(self) -> Iterator[Batch]:
+        return self._runs.waiting() if self._runs is not None else iter(())
+
+    def _items(
+        self,
+        found: Sequence[tuple[Mapping, Columns]],
+        place: Callable[[int], tuple[int, str]],
+        said: Said,
+    ) -> Iterator[Item]:
+        """Batches, and what is wrong with rows; `place` has the line of a row."""
+        source = self._source
+        arrival = source.arrival
+        made: list[Facts] = []
+        for mapping, columns in found:
+            made.append(facts_of(mapping, columns, source.words, source.clock, source.tally, arrival))
+            for row, (path, reason) in made[-1].wrong.items():
+                said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
+        self._runs = runs = Runs(made, source.stream, said)
+        yield from runs
+        self._runs = None
+
+    def _wrong(
+        self, row: int, path: Path | None, reason: str, place: Callable[[int], tuple[int, str]]
+    ) -> Iterator[Diagnostic]:
+        number, line = place(row)
+        where = f" (in `{path}`)" if path is not None else ""
+        written = reason.partition("`")[2].partition("`")[0]
+        message, _, help = reason.partition("; ")
+        at = max(0, line.find(written)) if written else 0
+        yield wrong_line(self._source.name, number, line, LineError(message + where, at), help)
+
+
+# Columns of Arrow ---------------------------------------------------------------------------------------------------
+
+
+def columns_of(batch: Any, mapping: Mapping, comma: bool = False) -> Columns | None:
+    """What a mapping needs of a record batch; None where it does not fit.
+
+    >>> import pyarrow as pa
+    >>> from thalweg.connectors.mapping.read_mapping import read_mappings
+    >>> batch = pa.RecordBatch.from_pylist([{"d": 1, "r": [{"v": 5}, {"v": 6}]}, {"d": 2, "r": [{"v": 7}]}])
+    >>> found = columns_of(batch, read_mappings("p(d, r[].v)")[0])
+    >>> found.rows.tolist(), [column.to_pylist() for column in found.columns.values()]
+    ([0, 0, 1], [[1, 1, 2], [5, 6, 7]])
+    """
+    try:
+        parents = _parents(batch, mapping.array)
+        columns = {path: _at(batch, path, parents) for path in mapping.paths}
+    except KeyError:
+        return None
+    rows = None
+    for parent in parents:
+        rows = parent if rows is None else rows.take(parent)
+    count = batch.num_rows if rows is None else len(rows)
+    return Columns(columns, count, None if rows is None else rows.to_numpy(zero_copy_only=False), comma)
+
+
+def _parents(batch: Any, array: Steps) -> list[Any]:
+    """For each array on the way to the innermost, the place of each element's own in what is around it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parents: list[Any] = []
+    for place, step in enumerate(array):
+        if step is EACH:
+            column = _walk(batch, array[:place])
+            if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+                raise KeyError(array[:place])
+            parents.append(pc.list_parent_indices(column).cast(pa.int64()))
+    return parents
+
+
+def _walk(batch: Any, steps: Steps) -> Any:
+    """What is at the end of a path, in as many places as the arrays on it have elements."""
+    import pyarrow.compute as pc
+
+    names = batch.schema.names
+    whole = Path(steps).whole
+    column = _whole_column(batch, names, whole) if EACH not in steps else None
+    if column is not None:
+        return column
+    column = _whole_column(batch, names, str(steps[0]))
+    if column is None:
+        raise KeyError(steps[0])
+    for step in steps[1:]:
+        if step is EACH:
+            column = pc.list_flatten(column)
+        elif hasattr(column.type, "get_field_index") and column.type.get_field_index(step) >= 0:
+            column = pc.struct_field(column, step)
+        else:
+            raise KeyError(step)
+    return column
+
+
+def _whole_column(batch: Any, names: Sequence[str], name: str) -> Any:
+    return batch.column(names.index(name)) if name in names else None
+
+
+def _at(batch: Any, path: Path, parents: list[Any]) -> Any:
+    column = _walk(batch, path.steps)
+    for parent in parents[sum(step is EACH for step in path.steps) :]:
+        column = column.take(parent)
+    return column

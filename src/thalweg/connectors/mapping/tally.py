@@ -1,0 +1,77 @@
+"""What mappings found: which of them fitted a source, how many facts each made, and where cells were empty.
+
+One tally is shared by all sources of a run, because a mapping is in vain only where it fits none of them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from thalweg.connectors.mapping.mapping import Mapping, Path
+from thalweg.diagnostics import Diagnostic
+
+_MOST_NAMES = 12
+
+
+class Tally:
+    """The mappings of a run, and what became of them.
+
+    >>> from thalweg.connectors.mapping.read_mapping import read_mappings
+    >>> tally = Tally(read_mappings(["temp(device, v) at ts", "hum(device, h) at ts"]))
+    >>> tally.met(["ts", "device", "v"]); tally.fitted(tally.mappings[0], 3)
+    >>> [found.message for found in tally.summary()]
+    ['`hum(device, h) at ts` never fitted']
+    """
+
+    def __init__(self, mappings: Sequence[Mapping] = ()) -> None:
+        self.mappings = tuple(mappings)
+        self._facts: Counter[int] = Counter()
+        self._fitted: set[int] = set()
+        self._empty: dict[int, Counter[Path]] = {}
+        self._names: dict[str, None] = {}
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that mappings need."""
+        paths = (path for mapping in self.mappings for path in mapping.paths)
+        return frozenset(name for path in paths for name in (path.column, path.whole))
+
+    def met(self, names: Iterable[str]) -> None:
+        """Columns or keys were seen."""
+        self._names.update((name, None) for name in names)
+
+    def fitted(self, mapping: Mapping, facts: int) -> None:
+        """A mapping fitted, and made some facts."""
+        self._fitted.add(id(mapping))
+        self._facts[id(mapping)] += facts
+
+    def empty(self, mapping: Mapping, path: Path, rows: int) -> None:
+        """So many rows were no facts because a cell was empty, or missing."""
+        self._empty.setdefault(id(mapping), Counter())[path] += rows
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """What deserves a warning at the end of a run."""
+        for mapping in self.mappings:
+            empty = self._empty.get(id(mapping), Counter())
+            if id(mapping) not in self._fitted:
+                yield self._never_fitted(mapping)
+            elif rows := sum(empty.values()):
+                where = ", ".join(f"`{path}` in {_counted(count, 'row')}" for path, count in empty.most_common(3))
+                facts = _counted(self._facts[id(mapping)], "fact")
+                yield Diagnostic("W307", f"`{mapping}` made {facts} and passed over {rows}: no value for {where}")
+
+    def _never_fitted(self, mapping: Mapping) -> Diagnostic:
+        tied = "" if mapping.stream is None else f" the stream `{mapping.stream}`"
+        missing = [str(path) for path in mapping.paths if path.column not in self._names]
+        notes = []
+        if missing and self._names:
+            notes.append(f"nothing has {' and '.join(f'`{name}`' for name in missing)}")
+        if self._names:
+            names = list(self._names)
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            notes.append(f"the names that came are {', '.join(names[:_MOST_NAMES])}{more}")
+        help = "write the names as the table or the message has them" if self._names else "no table or message came"
+        return Diagnostic("W306", f"`{mapping}` never fitted{tied}", mapping.span, help, tuple(notes))
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
