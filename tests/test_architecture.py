@@ -44,6 +44,7 @@ DOORS = {
     # Documents are read in one place, and queries are asked in another.
     "pyoxigraph": {"bench/oxigraph.py", "model/rdf.py", "solvers/sparql.py"},
     "rdflib": {"languages/rspql/algebra.py"},
+    "websockets": {"connectors/websocket.py"},
 }
 # Their texts with a slash are paths: scopes of blank nodes, and seeds.
 PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/university.py"}

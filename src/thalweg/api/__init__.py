@@ -268,7 +268,7 @@ def default_timing(
 
 def with_frequencies(ontology: OntologyOptions, on: On | None, timing: Timing) -> OntologyOptions:
     """How to read ontologies: where it helps, with the frequencies of classes and properties in recorded streams."""
-    names = named(on or ()) or []
+    names = named(() if on is None else on) or []
     recorded = all(isinstance(one, Source) or (isinstance(one, Path) and one.is_file()) for one in names)
     if not (ontology.wants_frequencies and names and recorded):
         return ontology

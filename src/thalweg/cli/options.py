@@ -41,8 +41,8 @@ Stream = Annotated[
     typer.Option(
         metavar="FILE|URI",
         help="Where facts come from: files (`.facts .jsonl .json .tnt .nq .trig .jsonld .csv`, also `.gz`, and "
-        "`.parquet`), folders of them, `-` for standard input, `tcp://`, `mqtt://` or `kafka://`. Several are merged "
-        "by time.",
+        "`.parquet`), folders of them, `-` for standard input, `tcp://`, `mqtt://`, `kafka://`, `http(s)://` or "
+        "`ws(s)://`. Several are merged by time.",
     ),
 ]
 Background = Annotated[

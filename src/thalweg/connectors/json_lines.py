@@ -165,8 +165,9 @@ class JsonLinesReader(LineReader):
         except RejectedError as error:
             return self._inside(line, error.diagnostics[0])
         except KeyError as error:
-            message = f"an event needs the key {error}".replace("'", "`")
-            return self._wrong(line, message, help=f"{_SHAPE}; {proposal_for_message(_loaded(line))}")
+            message, data = f"an event needs the key {error}".replace("'", "`"), _loaded(line)
+            stated = data.keys() & {"t", "facts", "graph"}
+            return self._wrong(line, message, help=_SHAPE if stated else proposal_for_message(data))
         except ValueError as error:
             return self._wrong(line, str(error), help=_SHAPE)
         except (TypeError, AttributeError):

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors import files, kafka, mqtt, replay, socket, tabular
+from thalweg.connectors import files, http, kafka, mqtt, replay, socket, tabular, websocket
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.readers import ENDINGS, format_of
 from thalweg.connectors.transport import Sink, Transport
@@ -18,6 +18,10 @@ SOURCES: Final[Mapping[str, Callable[[str], Transport]]] = {
     "mqtt": mqtt.MqttTransport,
     "mqtts": mqtt.MqttTransport,
     "kafka": kafka.KafkaTransport,
+    "http": http.HttpTransport,
+    "https": http.HttpTransport,
+    "ws": websocket.WebSocketTransport,
+    "wss": websocket.WebSocketTransport,
 }
 SINKS: Final[Mapping[str, Callable[[str], Sink]]] = {
     "tcp": socket.open_sink,
@@ -103,6 +107,10 @@ def open_output(name: str | None) -> Sink:
     if name is None or name == "-":
         return files.standard_output()
     scheme = _scheme(name)
+    if scheme is not None and scheme not in SINKS:
+        known = " ".join(f"`{one}://`" for one in SINKS)
+        message = f"answers cannot be sent to `{scheme}://`"
+        raise RejectedError([Diagnostic("E402", message, help=f"supported are {known}, `-` and files")])
     return SINKS[scheme](name) if scheme else files.open_sink(Path(name))
 
 

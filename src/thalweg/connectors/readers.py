@@ -233,10 +233,12 @@ def open_reader(
 ) -> Reader:
     """The reader for a stream, by its name, or for a `format`; mappings make facts of what states none by itself."""
     context = words, name, stream, clock, scope_of(name, stream)
-    mapped = None if tally is None else MappedStream(words, name, stream, clock, tally, kind)
-    mapped = mapped if mapped is not None and (mapped.mappings or kind == "background") else None
+    mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind)
+    # A document of JSON is not made of lines, so it is read as messages are, mapped or not.
+    needed = kind == "background" or name.removesuffix(".gz").endswith(".json")
+    serving = mapped if mapped.mappings or needed else None
     format = format or format_of(name)
-    return SniffingReader(*context, mapped) if format is None else _opened(format, context, mapped)
+    return SniffingReader(*context, serving) if format is None else _opened(format, context, serving)
 
 
 def _opened(format: str, context: "_Context", mapped: MappedStream | None) -> Reader:

@@ -122,7 +122,7 @@ class Runs:
         cuts = np.searchsorted(order, said) if said else np.zeros(0, dtype=np.int64)
         if said:
             starts = np.union1d(starts, cuts[cuts < len(order)])
-        ends = [*starts[1:].tolist(), len(order)]
+        ends = [*starts[1:].tolist(), len(order)][: len(starts)]
         parts = [np.searchsorted(place, [*starts, len(order)]).tolist() for place in places]
         at = 0
         for number, (start, end, tick) in enumerate(zip(starts.tolist(), ends, ticks[starts].tolist(), strict=True)):

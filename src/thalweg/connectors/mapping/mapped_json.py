@@ -21,6 +21,7 @@ from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.connectors.mapping.mapped_facts import Columns, Said
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
+from thalweg.connectors.mapping.propose import proposal_for_message
 from thalweg.diagnostics import Diagnostic
 
 _OBJECT: Final = "a message is an object of JSON, or an array of them"
@@ -171,10 +172,17 @@ class MappedJsonReader(MappedRows):
         for row in np.flatnonzero(~used).tolist():
             if _is_event(messages[row]):
                 said.setdefault(row, []).append(partial(self._event, messages[row], place(row)[0]))
+            elif not self._source.mappings:
+                said.setdefault(row, []).append(partial(self._unmapped_message, messages[row], place(row)))
         yield from self._items(served, place, said)
 
     def _event(self, message: dict[str, Any], number: int) -> Iterator[Item]:
         yield from self._unmapped.line(json.dumps(message).encode(), number)
+
+    def _unmapped_message(self, message: dict[str, Any], where: tuple[int, str]) -> Iterator[Diagnostic]:
+        number, line = where
+        wrong = LineError("an event needs the key `t`", 0)
+        yield wrong_line(self._source.name, number, line, wrong, proposal_for_message(message))
 
     def _not_a_message(self, where: tuple[int, str], value: object) -> Iterator[Diagnostic]:
         number, line = where

@@ -1,0 +1,200 @@
+"""`http://host/readings`, `https://…`: what a server sends as it comes, lines or server-sent events.
+
+https://host/readings.jsonl     a body of lines, or a table: ends with the body
+https://me:secret@host/events   `text/event-stream`: each event's data is a message; a lost connection is restored,
+                                and says which event was the last (`Last-Event-ID`)
+"""
+
+import socket
+from base64 import b64encode
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
+
+from thalweg.connectors import broker
+from thalweg.connectors.broker import as_lines
+from thalweg.connectors.files import LIVE_BLOCK, stream_of
+from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+
+EVENTS: Final = "text/event-stream"
+_ACCEPT: Final = f"{EVENTS}, application/x-ndjson, application/json;q=0.9, */*;q=0.8"
+_MOVED: Final = (301, 302, 303, 307, 308)
+_MOST_MOVES: Final = 5
+_PAUSE: Final = 2.0
+_SLICE: Final = 0.2
+
+
+class HttpTransport:
+    """A live stream from a server of the web."""
+
+    live = True
+    repeats = False
+
+    def __init__(self, uri: str) -> None:
+        parts = urlsplit(uri)
+        if not parts.hostname:
+            message = f"`{uri}` does not name a host"
+            raise RejectedError([Diagnostic("E402", message, help=f"write `{parts.scheme}://localhost/readings`")])
+        self.name = without_password(parts)
+        self.stream = stream_of(Path(parts.path)) or parts.hostname
+        self._uri = uri
+        self._events = Events()
+        self._socket: socket.socket | None = None
+        self._closed = False
+        self._response: HTTPResponse | None = self._request()
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        try:
+            while self._response is not None:
+                try:
+                    yield from self._body(self._response, interrupt)
+                except (OSError, HTTPException) as error:
+                    if not self._is_events():
+                        raise self._failed(str(error) or type(error).__name__) from error
+                # What sends events goes on until it says that there is nothing more; a body just ends.
+                over = interrupt.asked or self._closed or not self._is_events()
+                self._response = None if over else self._again(interrupt)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._closed = True
+        if self._socket is not None:
+            self._socket.close()
+
+    def position(self) -> str | None:
+        """The last event that was handed over, where events have names."""
+        return self._events.last or None
+
+    def seek(self, position: str) -> None:
+        """Goes on behind an event, which the server must still know."""
+        self._events.last = position
+        self.close()
+        self._closed = False
+        self._response = self._request()
+
+    def _is_events(self) -> bool:
+        return self._response is not None and self._response.headers.get_content_type() == EVENTS
+
+    def _body(self, response: HTTPResponse, interrupt: Interrupt) -> Iterator[bytes]:
+        events = self._is_events()
+        while block := interrupt.wait(lambda: response.read1(LIVE_BLOCK)):
+            if not events:
+                yield block
+            elif messages := b"".join(map(as_lines, self._events.feed(block))):
+                yield messages
+
+    def _again(self, interrupt: Interrupt) -> HTTPResponse | None:
+        """Connects again, after the pause that the server asks for; None where it wants no one, or the user ends."""
+        begun = monotonic()
+        while True:
+            try:
+                with interrupt.waiting():
+                    until = monotonic() + self._events.retry
+                    while (left := until - monotonic()) > 0 and not self._closed:
+                        sleep(min(left, _SLICE))
+                return None if self._closed else self._request()
+            except Interrupted:
+                return None
+            except FailedError:
+                if monotonic() - begun > broker.PATIENCE:
+                    raise
+
+    def _request(self) -> HTTPResponse | None:
+        """The answer of the server; None where it says that there is nothing more."""
+        uri = self._uri
+        for _ in range(_MOST_MOVES):
+            response = self._ask(urlsplit(uri))
+            if response.status in _MOVED and (place := response.headers.get("Location")):
+                uri = urljoin(uri, place)
+                continue
+            if response.status == 204:
+                return None
+            if response.status >= 300:
+                raise self._failed(f"the server says: {response.status} {response.reason}")
+            return response
+        raise self._failed("the server sends us from place to place")
+
+    def _ask(self, parts: SplitResult) -> HTTPResponse:
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        try:
+            connection = kind(parts.hostname or "", parts.port, timeout=broker.OPENING)
+            connection.connect()
+            self._socket = connection.sock
+            target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+            connection.request("GET", target, headers=self._headers(parts))
+            response = connection.getresponse()
+            # Silence is not a failure.
+            self._socket.settimeout(None)
+        except (OSError, HTTPException, ValueError) as error:
+            raise self._failed(getattr(error, "strerror", None) or str(error) or type(error).__name__) from error
+        return response
+
+    def _headers(self, parts: SplitResult) -> dict[str, str]:
+        headers = {"Accept": _ACCEPT, "Cache-Control": "no-store", "User-Agent": "thalweg"}
+        if parts.username:
+            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+        if self._events.last:
+            headers["Last-Event-ID"] = self._events.last
+        return headers
+
+    def _failed(self, reason: str) -> FailedError:
+        return FailedError(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
+
+
+class Events:
+    """Server-sent events become messages: their data, when the blank line comes that ends them.
+
+    >>> events = Events()
+    >>> events.feed(b"id: 7\\ndata: p at 3.\\ndata: q at 3.\\n\\ndata: p a"), events.last
+    ([b'p at 3.\\nq at 3.'], '7')
+    >>> events.feed(b"t 4.\\r\\n\\r\\n")
+    [b'p at 4.']
+    """
+
+    def __init__(self) -> None:
+        self.last = ""
+        self.retry = _PAUSE
+        self._name = ""
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, block: bytes) -> list[bytes]:
+        """The messages that are complete."""
+        found: list[bytes] = []
+        *lines, self._rest = (self._rest + block).split(b"\n")
+        for line in lines:
+            line = line.removesuffix(b"\r")
+            if line:
+                self._field(*line.split(b":", 1))
+            else:
+                self.last = self._name or self.last
+                if self._data:
+                    found.append(b"\n".join(self._data))
+                    self._data = []
+        return found
+
+    def _field(self, name: bytes, value: bytes = b"") -> None:
+        value = value.removeprefix(b" ")
+        match name:
+            case b"data":
+                self._data.append(value)
+            case b"id" if b"\0" not in value:
+                self._name = value.decode(errors="replace")
+            case b"retry" if value.isdigit():
+                self.retry = int(value) / 1_000
+
+
+def without_password(parts: SplitResult) -> str:
+    """An address as it may be shown.
+
+    >>> without_password(urlsplit("https://me:secret@host/a?b=c"))
+    'https://me@host/a?b=c'
+    """
+    login, at, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{login.partition(':')[0]}{at}{place}"))
