@@ -73,7 +73,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 def printed(out: Path | None, runtime: str = "embedded", width: int = 120) -> str:
     text = StringIO()
-    main(Console(file=text, width=width, force_terminal=False), out, runtime, seconds=0)
+    main(Console(file=text, width=width, force_terminal=False), out, runtime, paced=False)
     return text.getvalue()
 
 
@@ -121,7 +121,7 @@ def test_without_a_name_the_picture_is_a_temporary_file(tmp_path: Path, monkeypa
 def test_on_a_terminal_the_live_picture_goes_and_the_summary_stays(tmp_path: Path) -> None:
     text = StringIO()
     console = Console(file=text, width=100, height=30, force_terminal=True, force_interactive=True)
-    main(console, tmp_path / "city.svg", "embedded", seconds=1)
+    main(console, tmp_path / "city.svg", "embedded")
     before, summary = text.getvalue().rsplit("the timeline", 1)
     assert "observations" in before
     assert "blocked(mill)" in before

@@ -41,7 +41,8 @@ PROGRAMS: Final = {
     "lights.lp": "answer sets: which road of a junction gets the long green phase",
     "settings.lars": "rules that remember what was proposed",
 }
-SECONDS: Final = 4.0
+# In how many seconds the half hour is replayed; on Spark the first batch takes some, and more batches are to be seen.
+SECONDS: Final = {"embedded": 4.0, "spark": 12.0}
 PARTITIONS: Final = 2
 PICTURE: Final = "timeline.svg"
 ANSWERS: Final = "answers.jsonl"
@@ -76,10 +77,10 @@ def leave_files(console: Console, folder: Path) -> None:
     console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
-def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", seconds: float = SECONDS) -> None:
+def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", paced: bool = True) -> None:
     """Runs the city; live on a terminal, line by line elsewhere. The timeline is drawn to a file.
 
-    The half hour is replayed in so many `seconds`, or as fast as it is taken. Without `out` the picture is in a new
+    The half hour is replayed at the pace of `SECONDS`, or as fast as possible. Without `out` the picture is in a new
     temporary folder, so that nothing is left in the current one.
     """
     folder = Path(mkdtemp(prefix="thalweg-demo-"))
@@ -94,7 +95,7 @@ def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", 
     run: Callable[..., int | None] = _on_spark if runtime == "spark" else _embedded
     with interrupt.listen(), leaving_in_time(interrupt), LiveView(console, answers) as view:
         part = api.load_part(programs, [known])
-        batches = run(part, _replayed(streams, seconds), answers, interrupt)
+        batches = run(part, _replayed(streams, SECONDS[runtime]) if paced else streams, answers, interrupt)
     try:
         out.write_text(svg(view.log.held), encoding="utf-8")
     except OSError as error:
@@ -104,8 +105,7 @@ def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", 
 
 
 def _replayed(streams: list[Path], seconds: float) -> list[api.Text]:
-    factor = 60 * MINUTES / seconds if seconds else None
-    return [f"replay://{stream}?factor={factor}" if factor else stream for stream in streams]
+    return [f"replay://{stream}?factor={60 * MINUTES / seconds}" for stream in streams]
 
 
 def _embedded(part: "Part", streams: list[api.Text], answers: Path, interrupt: Interrupt) -> int | None:
