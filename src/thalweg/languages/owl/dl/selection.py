@@ -1,172 +1,266 @@
-"""Which events can have a class at all: a filter that follows from the classes asked for.
+"""Which individuals of events can have a class at all, as a query that follows from the classes asked for.
 
     High = (feature some MainRoad) and (value some xsd:double[> 0.5])
 
-becomes: the individual has a value above 0.5, and an edge from which a feature follows. A class can only be concluded
-of an individual of the event's own by what the event says of it; rules are followed backwards as long as they stay with
-that individual. What they ask of neighbours is left out, and so is what cannot be followed: the filter may keep an
-event that has no class, and never drops one that has. It says nothing about events that contradict.
+becomes: the event gives the individual a value above 0.5 and a feature, and event or background say that this is a main
+road. Rules are followed backwards, from an individual to its neighbours; all disjuncts count, and a value that must
+exist may be anything. What cannot be followed further counts as possible: the query may select an individual that has
+no class, and never leaves out one of the event's own that has. It says nothing about events that contradict; a run
+drops events by what `parts/abstraction/event_selection.py` does with all of the background.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
-from typing import Final, NamedTuple
+from typing import Final
 
 from thalweg.languages.owl import expressions as ex
-from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
-from thalweg.languages.owl.dl.data_ranges import value
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.languages.owl.expressions import LITERAL, DataRange
 from thalweg.model.rdf import as_ntriples
 from thalweg.model.vocabulary import SAME_AS
-from thalweg.solvers.dl.normal_form import EVERYTHING, Test
+from thalweg.solvers.dl.normal_form import EVERYTHING
 
-_MOST: Final = 64
-# Steps backwards in all: what is not reached by then counts as possible.
+# Steps backwards in all, and edges from the individual: what is not reached by then counts as possible.
 _STEPS: Final = 2_000
+_DEEPEST: Final = 3
+# A longer query is made again with fewer edges.
+_LONGEST: Final = 500
+_SUBJECT: Final = "?x"
+_SPACE: Final = "urn:thalweg:selection:"
 
 
-class Condition(NamedTuple):
-    """What an event must say of an individual: a class, an edge from or to it, or a literal in a range.
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """What event or background must say: a class where there is no `thing`, else an edge, or a literal in a range.
 
-    `kind` is `class`, `edge`, `inverse` or `literal`.
+    With the name `!=` it is a comparison of two individuals.
     """
 
-    kind: str
+    subject: str
     name: str
+    thing: str = ""
     range: DataRange | None = None
 
-
-Alternative = frozenset[Condition]
-Alternatives = frozenset[Alternative]
-
-_ALWAYS: Final[Alternatives] = frozenset({frozenset()})
-_NEVER: Final[Alternatives] = frozenset()
+    def __str__(self) -> str:
+        return f"{self.subject} {self.name} {self.thing}" if self.thing else f"{self.subject} a {self.name}"
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Alternatives, one of which an individual satisfies if it is in a class that was asked for."""
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of the parts; without any, nothing is needed."""
 
-    alternatives: Alternatives
-    tests: Mapping[DataRange, Test]
-
-    @cached_property
-    def keeps_everything(self) -> bool:
-        return frozenset() in self.alternatives
-
-    def keeps(self, facts: Facts, individual: str) -> bool:
-        """Whether an individual of an event's own may be in a class."""
-        return self.keeps_everything or any(
-            all(self._holds(one, facts, individual) for one in alternative) for alternative in self.alternatives
-        )
-
-    def _holds(self, condition: Condition, facts: Facts, individual: str) -> bool:
-        kind, name, range = condition
-        if kind == "class":
-            return (name, individual) in facts.classes
-        if kind == "literal":
-            values = (value(found) for of, one, found in facts.literals if (of, one) == (name, individual))
-            return any(map(self.tests[range], values)) if range is not None else any(True for _ in values)
-        end = 1 if kind == "edge" else 2
-        return any((edge[0], edge[end]) == (name, individual) for edge in facts.edges)
+    parts: frozenset["Pattern"] = frozenset()
 
 
-def derive_selection(program: AbstractionProgram) -> Selection:
-    """The filter of a program.
+@dataclass(frozen=True, slots=True)
+class Some:
+    """One of the parts; without any, it cannot be."""
+
+    parts: frozenset["Pattern"] = frozenset()
+
+
+Pattern = Atom | Every | Some
+ALWAYS: Final = Every()
+NEVER: Final = Some()
+
+
+def every(parts: Iterable[Pattern]) -> Pattern:
+    """All of them together, without what says nothing."""
+    found: set[Pattern] = set()
+    for part in parts:
+        if part == NEVER:
+            return NEVER
+        found |= part.parts if isinstance(part, Every) else {part}
+    return next(iter(found)) if len(found) == 1 else Every(frozenset(found))
+
+
+def some(parts: Iterable[Pattern]) -> Pattern:
+    """One of them, without those that another one is part of."""
+    found: set[Pattern] = set()
+    for part in parts:
+        if part == ALWAYS:
+            return ALWAYS
+        found |= part.parts if isinstance(part, Some) else {part}
+    least = {one for one in found if not (isinstance(one, Every) and any(_implies(one, other) for other in found))}
+    return next(iter(least)) if len(least) == 1 else Some(frozenset(least))
+
+
+def _implies(one: Every, other: Pattern) -> bool:
+    return other in one.parts or (isinstance(other, Every) and other.parts < one.parts)
+
+
+def derive_selection(program: AbstractionProgram) -> Pattern:
+    """What must be said of `?x`, an individual of an event's own, so that it can have a class.
 
     >>> from thalweg.languages.owl import axioms as ax
     >>> from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
-    >>> from thalweg.languages.owl.expressions import ObjectIntersectionOf, ObjectSomeValuesFrom
-    >>> both = ObjectIntersectionOf(("<B>", ObjectSomeValuesFrom("<r>", "<C>")))
-    >>> program = compile_abstraction("x", ax.Ontology((ax.SubClassOf(both, "<A>"),)), [("<A>", "<A>")])
-    >>> sorted([sorted(condition[:2] for condition in one) for one in derive_selection(program).alternatives])
-    [[('class', '<A>')], [('class', '<B>'), ('edge', '<r>')], [('edge', '<...sameAs>')], [('inverse', '<...sameAs>')]]
+    >>> either = ax.Ontology((ax.SubClassOf(ex.ObjectIntersectionOf(("<B>", "<C>")), "<A>"),))
+    >>> found = derive_selection(compile_abstraction("x", either, [("<A>", "<A>")]))
+    >>> sorted(sorted(map(str, part.parts)) if isinstance(part, Every) else [str(part)] for part in found.parts)[1:]
+    [['?x a <A>'], ['?x a <B>', '?x a <C>']]
     """
-    unfolding = _Unfolding(program)
-    return Selection(unfolding.selection(), unfolding.tests)
+    form = program.form
+    if form.unsupported or form.one_of or program.same or (form.at_most and form.nominals):
+        return ALWAYS
+    # An individual that axioms name may get values from anywhere.
+    for deepest in (0,) if form.nominals else range(_DEEPEST, -1, -1):
+        found = _Unfolding(program, deepest).selection()
+        if _length(found) <= _LONGEST:
+            return found
+    return ALWAYS
+
+
+def _length(pattern: Pattern) -> int:
+    return 1 if isinstance(pattern, Atom) else sum(map(_length, pattern.parts))
+
+
+Then = Callable[[str], Pattern]
+"""What is asked of a neighbour."""
 
 
 class _Unfolding:
-    """Rules, followed backwards."""
+    """Rules, followed backwards, over at most `deepest` edges."""
 
-    def __init__(self, program: AbstractionProgram) -> None:
+    def __init__(self, program: AbstractionProgram, deepest: int) -> None:
         self.program = program
-        self.form = program.form
+        self.form = form = program.form
+        self.deepest = deepest
         self.steps = _STEPS
         self.ranges = {number: found for found, number in program.ranges.known.items()}
-        self.tests = {found: program.ranges.tests[number] for number, found in self.ranges.items()}
-        self.names = {number: name for name, number in self.form.classes.items()}
-        self.roles = {number: name for name, number in self.form.roles.items()}
-        self.data = {number: name for name, number in self.form.data.items()}
+        self.names = {number: name for name, number in form.classes.items()}
+        self.roles = {number: name for name, number in form.roles.items() if name[0] == "<"}
+        self.data = {number: name for name, number in form.data.items()}
+        self.lower = [pair for sub, sup in form.super_roles for pair in ((sub, sup), (sub ^ 1, sup ^ 1))]
+        self.chains = [
+            chain for one, other, made in form.chains for chain in ((one, other, made), (other ^ 1, one ^ 1, made ^ 1))
+        ]
+        self.variables: dict[tuple[object, ...], str] = {}
+        self.depths = {_SUBJECT: 0}
 
-    def selection(self) -> Alternatives:
-        form = self.form
-        if form.unsupported or form.one_of or self.program.same:
-            return _ALWAYS
-        found = [self.of_class(form.classes[one.name], frozenset()) for one in self.program.asked]
-        # One of two equal individuals has the classes of the other: those that are said to be equal, and values that
-        # are counted.
-        found += [frozenset({frozenset({Condition(kind, SAME_AS)})}) for kind in ("edge", "inverse")]
-        found += [self.of_edge(most.role ^ 1, frozenset()) for most in form.at_most]
-        return _ALWAYS if form.at_most and form.nominals else _either(found)
+    def selection(self) -> Pattern:
+        classes = (self.of_class(self.form.classes[one.name], _SUBJECT) for one in self.program.asked)
+        # Where an event says that individuals are equal, any of them may have the classes of another.
+        said = every([Atom(_SUBJECT, "?p", "?thing"), Atom("?one", SAME_AS, "?other")])
+        return some([*classes, said, self.equal(_SUBJECT)])
 
-    def of_class(self, of: int, above: frozenset[int]) -> Alternatives:
+    def variable(self, who: str, *about: object) -> str:
+        """The variable for what one asks of another one by this: the same question has the same variable."""
+        found = self.variables.setdefault((who, *about), f"?v{len(self.variables)}")
+        self.depths[found] = self.depths[who] + 1
+        return found
+
+    def equal(self, who: str) -> Pattern:
+        """How an individual can be equal to another one, whose classes it has: one of its values too many."""
+        return some(self.counted(most.role, who) for most in self.form.at_most)
+
+    def counted(self, role: int, who: str) -> Pattern:
+        """How an individual can be one of several values: there is another, or one must exist, or two have theirs."""
+        if self.form.gives_self or self.depths[who] > self.deepest:
+            return ALWAYS
+        starts = sorted(_closure(role, self.lower))
+        found: list[Pattern] = []
+        for start in starts:
+            if start & ~1 not in self.roles:
+                continue
+            owner = self.variable(who, "of", start)
+            edge = self.edge(start, owner, who)
+            for other in starts:
+                if other & ~1 in self.roles:
+                    value = self.variable(owner, "beside", start, other)
+                    found.append(every([edge, self.edge(other, owner, value), Atom(who, "!=", value)]))
+                found.append(every([edge, self.given(other, owner, frozenset())]))
+            found.append(every([edge, self.equal(owner)]))
+        return some(found)
+
+    def of_class(self, of: int, who: str, above: frozenset[int] = frozenset()) -> Pattern:
         """How an individual can get into a class; it need not be in one of those `above` for that."""
-        if of == EVERYTHING:
-            return _ALWAYS
-        if of in above:
-            return _NEVER
         self.steps -= 1
-        if self.steps < 0:
-            return _ALWAYS
-        here = above | {of}
-        found = [frozenset({frozenset({Condition("class", self.names[of])})})] if of in self.names else []
-        for body, heads in self.form.clauses:
-            if of in heads:
-                found.append(_all(self.of_class(one, here) for one in body))
-        for role, _, head in self.form.some:
+        if of == EVERYTHING or self.steps < 0 or self.depths[who] > self.deepest:
+            return ALWAYS
+        if of in above:
+            return NEVER
+        here, form = above | {of}, self.form
+        found: list[Pattern] = [Atom(who, self.names[of])] if of in self.names else []
+        for body, heads in form.clauses:
+            if of in heads and here.isdisjoint(body):
+                found.append(every(self.of_class(one, who, here) for one in body))
+        for role, filler, head in form.some:
             if head == of:
-                found.append(self.of_edge(role, here))
-        for role, head in self.form.has_self:
+                found.append(self.reach(role, who, filler, lambda other, of=filler: self.of_class(of, other), here))  # type: ignore[misc]
+        for role, head in form.has_self:
             if head == of:
-                found.append(self.of_edge(role, here))
-        for property, range, head in self.form.data_some:
+                found.append(self.begins(role, who, here))
+        for property, range, head in form.data_some:
             if head == of:
-                found.append(self.of_literal(property, range, here))
-        return _either(found)
+                found.append(self.of_literal(property, range, who, here))
+        return some(found)
 
-    def of_edge(self, role: int, above: frozenset[int]) -> Alternatives:
-        """How an individual can get an edge."""
-        form, found = self.form, list[Alternatives]()
-        for start in sorted(self.starts(role)):
-            if start >> 1 << 1 in self.roles and self.roles[start >> 1 << 1][0] == "<":
-                found.append(frozenset({frozenset({self.edge(start)})}))
-            givers = [limit.of for limit in form.at_least if limit.role == start]
-            givers += [of for of, given in form.gives_self if given in (start, start ^ 1)]
-            givers += [of for of, given, _ in form.gives_value if given == start]
-            found += [self.of_class(of, above) for of in givers]
-        return _either(found)
+    def reach(
+        self, role: int, who: str, about: object, then: Then, above: frozenset[int], tried: frozenset[int] = frozenset()
+    ) -> Pattern:
+        """How an individual can have a value of which something more is asked.
 
-    def of_literal(self, property: int, range: int, above: frozenset[int]) -> Alternatives:
-        form, found = self.form, list[Alternatives]()
+        `about` says what that is; `tried` are properties that this one is made of in other ways.
+        """
+        if self.depths[who] >= self.deepest:
+            return self.begins(role, who, above)
+        found: list[Pattern] = []
+        for start in sorted(_closure(role, self.lower)):
+            if start & ~1 in self.roles:
+                other = self.variable(who, start, about)
+                found.append(every([self.edge(start, who, other), some([then(other), self.equal(other)])]))
+            found.append(self.given(start, who, above))
+            for first, second, made in self.chains:
+                if made == start and made in tried:
+                    found.append(self.begins(made, who, above))
+                elif made == start:
+                    longer = tried | {made}
+
+                    def rest(other: str, second: int = second, longer: frozenset[int] = longer) -> Pattern:
+                        return self.reach(second, other, about, then, frozenset(), longer)
+
+                    found.append(self.reach(first, who, (second, made, about), rest, above, longer))
+        return some(found)
+
+    def begins(self, role: int, who: str, above: frozenset[int] = frozenset()) -> Pattern:
+        """How an individual can have any value, which may begin with another property."""
+        firsts = [(first, made) for first, _, made in self.chains]
+        found: list[Pattern] = []
+        for start in sorted(_closure(role, [*self.lower, *firsts])):
+            if start & ~1 in self.roles:
+                found.append(self.edge(start, who, self.variable(who, start)))
+            found.append(self.given(start, who, above))
+        return some(found)
+
+    def given(self, role: int, who: str, above: frozenset[int]) -> Pattern:
+        """How an individual can get a value that nothing is known of."""
+        form = self.form
+        givers = [of for of, given in form.gives_self if given in (role, role ^ 1)]
+        givers += [of for of, given, _ in form.gives_value if given == role]
+        found = [self.of_class(of, who, above) for of in givers]
+        for limit in form.at_least:
+            if limit.role == role:
+                # There is a new value only where there was none.
+                having = {head for by, of, head in form.some if (by, of, 1) == (role, limit.filler, limit.number)}
+                found.append(self.of_class(limit.of, who, above | having))
+        return some(found)
+
+    def of_literal(self, property: int, range: int, who: str, above: frozenset[int]) -> Pattern:
+        form, found = self.form, list[Pattern]()
         for start in sorted(_closure(property, form.super_data)):
-            found.append(frozenset({frozenset({Condition("literal", self.data[start], self.ranges[range])})}))
-            givers = [limit.of for limit in form.data_at_least if limit.property == start]
-            givers += [of for of, given, _ in form.gives_literal if given == start]
-            found += [self.of_class(of, above) for of in givers]
-        return _either(found)
+            value = self.variable(who, "literal", start, range)
+            found.append(Atom(who, self.data[start], value, self.ranges[range]))
+            found += [self.of_class(of, who, above) for of, given, _ in form.gives_literal if given == start]
+            for limit in form.data_at_least:
+                if limit.property == start:
+                    same = (start, limit.range, limit.number)
+                    having = {head for by, of, head in form.data_some if (by, of, 1) == same}
+                    found.append(self.of_class(limit.of, who, above | having))
+        return some(found)
 
-    def starts(self, role: int) -> set[int]:
-        """The properties that an edge of this one can begin with."""
-        pairs = [pair for sub, sup in self.form.super_roles for pair in ((sub, sup), (sub ^ 1, sup ^ 1))]
-        for first, second, made in self.form.chains:
-            pairs += [(first, made), (second ^ 1, made ^ 1)]
-        return _closure(role, pairs)
-
-    def edge(self, role: int) -> Condition:
-        return Condition("inverse" if role & 1 else "edge", self.roles[role >> 1 << 1])
+    def edge(self, role: int, who: str, other: str) -> Atom:
+        name = self.roles[role & ~1]
+        return Atom(other, name, who) if role & 1 else Atom(who, name, other)
 
 
 def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
@@ -179,57 +273,59 @@ def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
     return known
 
 
-def _either(found: Iterable[Alternatives]) -> Alternatives:
-    """One of them; where there are too many, anything. What another alternative implies is left out."""
-    merged = frozenset(one for alternatives in found for one in alternatives)
-    if len(merged) > 4 * _MOST:
-        return _ALWAYS
-    least = frozenset(one for one in merged if not any(other < one for other in merged))
-    return least if len(least) <= _MOST else _ALWAYS
-
-
-def _all(found: Iterator[Alternatives]) -> Alternatives:
-    """All of them together."""
-    made = _ALWAYS
-    for alternatives in found:
-        if len(made) * len(alternatives) > 4 * _MOST:
-            return _ALWAYS
-        made = _either([frozenset(one | other for one, other in product(made, alternatives))])
-    return made
-
-
-def rspql(selection: Selection, stream: str = "events") -> str:
-    """The filter as a continuous query over a stream, for other engines."""
+def rspql(selection: Pattern, stream: str = "events") -> str:
+    """The query over a stream and the background, for other engines."""
     lines = [
         f"PREFIX : <{_SPACE}>",
         "REGISTER RSTREAM :selection AS",
-        "SELECT DISTINCT ?x",
+        f"SELECT DISTINCT {_SUBJECT}",
         f"FROM NAMED WINDOW :w ON STREAM :{stream} [RANGE PT1S SLIDE PT1S]",
         "WHERE {",
     ]
-    if selection.keeps_everything:
-        return "\n".join([*lines, "  WINDOW :w { ?x ?p ?o }", "}"])
-    branches = sorted(_branch(sorted(one, key=str)) for one in selection.alternatives)
-    return "\n".join([*lines, "\n  UNION\n".join(branches), "}"])
+    if selection == ALWAYS:
+        return "\n".join([*lines, f"  WINDOW :w {{ {_SUBJECT} ?p ?o }}", "}"])
+    if selection == NEVER:
+        return "\n".join([*lines, f"  WINDOW :w {{ {_SUBJECT} ?p ?o }} FILTER(false)", "}"])
+    return "\n".join([*lines, *_lines(selection, "  "), "}"])
 
 
-_SPACE: Final = "urn:thalweg:selection:"
+def _lines(pattern: Pattern, indent: str) -> list[str]:
+    """A pattern as SPARQL: what is said of the individual stands in the window, other things there or elsewhere."""
+    match pattern:
+        case Atom():
+            return [f"{indent}{line}" for line in _matched([pattern])]
+        case Every(parts):
+            atoms = sorted((part for part in parts if isinstance(part, Atom)), key=str)
+            others = sorted(_lines(part, indent) for part in parts if not isinstance(part, Atom))
+            return [*(f"{indent}{line}" for line in _matched(atoms)), *(line for part in others for line in part)]
+        case Some(parts):
+            branches = sorted(_braces(_lines(part, f"{indent}  "), indent) for part in parts)
+            joined = branches[:1] + [[f"{indent}UNION", *branch] for branch in branches[1:]]
+            return [line for branch in joined for line in branch]
 
 
-def _branch(conditions: list[Condition]) -> str:
-    triples, filters = list[str](), list[str]()
-    for number, (kind, name, range) in enumerate(conditions):
-        thing = f"?v{number}"
-        match kind:
-            case "class":
-                triples.append(f"?x a {name}")
-            case "inverse":
-                triples.append(f"{thing} {name} ?x")
-            case _:
-                triples.append(f"?x {name} {thing}")
-        filters += _filters(thing, range) if range is not None else ()
-    tests = f" FILTER({' && '.join(filters)})" if filters else ""
-    return f"  {{ WINDOW :w {{ {' . '.join(triples)} }}{tests} }}"
+def _braces(lines: list[str], indent: str) -> list[str]:
+    if len(lines) == 1:
+        return [f"{indent}{{ {lines[0].strip()} }}"]
+    return [f"{indent}{{", *lines, f"{indent}}}"]
+
+
+def _matched(atoms: list[Atom]) -> Iterator[str]:
+    compared = [atom for atom in atoms if atom.name == "!="]
+    atoms = [atom for atom in atoms if atom.name != "!="]
+    own = [atom for atom in atoms if _SUBJECT in (atom.subject, atom.thing)]
+    if own:
+        yield f"WINDOW :w {{ {' . '.join(map(str, own))} }}{_tests(own)}"
+    for atom in atoms:
+        if atom not in own:
+            yield f"{{ {{ {atom} }} UNION {{ WINDOW :w {{ {atom} }} }}{_tests([atom])} }}"
+    if compared:
+        yield f"FILTER({' && '.join(map(str, compared))})"
+
+
+def _tests(atoms: Iterable[Atom]) -> str:
+    tests = [test for atom in atoms if atom.range is not None for test in _filters(atom.thing, atom.range)]
+    return f" FILTER({' && '.join(tests)})" if tests else ""
 
 
 def _filters(thing: str, range: DataRange) -> Iterator[str]:
