@@ -23,8 +23,7 @@ from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
 from thalweg.connectors.files import PathTransport, shortened, unreadable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
-from thalweg.connectors.mapping.dialect import dialect_of
-from thalweg.connectors.mapping.propose import proposal
+from thalweg.connectors.mapping.propose import proposal, proposal_for_text
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -212,7 +211,10 @@ class CsvReader(LineReader):
                 except LineError as wrong:
                     # Without a header no line means anything, so one diagnostic is enough.
                     self._hopeless = self._layout is None
-                    yield wrong_cell(self._name, self._line, line, row, wrong)
+                    if isinstance(wrong, ShapeError):
+                        yield wrong_line(self._name, self._line, line, wrong, proposal_for_text("\n".join(lines)))
+                    else:
+                        yield wrong_cell(self._name, self._line, line, row, wrong)
 
 
 def _rows(lines: list[str]) -> "list[list[str]] | Iterator[list[str] | LineError]":
@@ -236,9 +238,6 @@ def _row(line: str) -> list[str] | LineError:
 
 def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: LineError) -> Diagnostic:
     """What is wrong with a row, at the place of its cell in the line."""
-    if isinstance(wrong, ShapeError):
-        found = dialect_of(line)
-        return wrong_line(name, number, line, wrong, proposal(found.names if found else list(map(_shown, row))))
     texts = list(map(_shown, row[: wrong.at + 1]))
     # Quotes make a line longer than its cells, never shorter.
     before = sum(len(text) + 1 for text in texts[:-1])
@@ -290,7 +289,7 @@ class ArrowReader:
             layout = Layout(names, self._stream, self._clock)
         except LineError as wrong:
             self._hopeless = True
-            yield wrong_line(self.name, 1, ",".join(names), wrong, proposal(names))
+            yield wrong_line(self.name, 1, ",".join(names), wrong, proposal(first_of(batch)))
             return
         try:
             columns = [self._values(name, batch.column(name)) for name in names]
@@ -318,6 +317,12 @@ class ArrowReader:
         epoch, length = self._clock.epoch * parts, self._clock.tick_length * parts
         counts = column.cast(pa.int64()).to_pylist()
         return [None if count is None else (count * 1_000 - epoch) // length for count in counts]
+
+
+def first_of(batch: Any) -> dict[str, Any]:
+    """The first row of a batch, where there is one, by column."""
+    rows = batch.slice(0, 1).to_pylist()
+    return dict(rows[0]) if rows else dict.fromkeys(batch.schema.names)
 
 
 @dataclass(slots=True)

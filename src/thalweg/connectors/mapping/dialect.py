@@ -84,7 +84,7 @@ def dialect_of(text: str) -> Dialect | None:
         return None
     said = _SAYS.match(lines[0].strip())
     separator = said[1] if said else _separator(lines)
-    rows = [_cells(line, separator) for line in lines]
+    rows = [cells_of(line, separator) for line in lines]
     usual = _usual_width(rows)
     first = next(
         (n for n, row in enumerate(rows) if len(row) == usual and not lines[n].lstrip().startswith("#")), len(rows) - 1
@@ -103,7 +103,7 @@ def _separator(lines: list[str]) -> str:
     """The sign that divides most lines into the same number of cells, and into the most."""
     found = []
     for order, separator in enumerate(_SEPARATORS):
-        widths = [len(_cells(line, separator)) for line in lines if line.strip() and not line.startswith("#")]
+        widths = [len(cells_of(line, separator)) for line in lines if line.strip() and not line.startswith("#")]
         usual, lines_of_it = Counter(widths).most_common(1)[0] if widths else (1, 0)
         if usual > 1:
             agreement = lines_of_it / len(widths)
@@ -111,7 +111,8 @@ def _separator(lines: list[str]) -> str:
     return max(found)[-1] if found else ","
 
 
-def _cells(line: str, separator: str) -> list[str]:
+def cells_of(line: str, separator: str) -> list[str]:
+    """The cells of a line."""
     try:
         return next(csv.reader([line], delimiter=separator), [])
     except csv.Error:

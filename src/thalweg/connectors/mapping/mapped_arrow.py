@@ -8,7 +8,7 @@ from thalweg.connectors.lines import State
 from thalweg.connectors.mapping.mapped_facts import Columns
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import Mapping
-from thalweg.connectors.tabular import ArrowReader, has_times
+from thalweg.connectors.tabular import ArrowReader, first_of, has_times
 from thalweg.diagnostics import Diagnostic
 
 
@@ -55,7 +55,7 @@ class MappedArrowReader(MappedRows):
             columns = columns_of(batch, mapping)
             if columns is not None:
                 found.append((mapping, columns))
-        wrong = self._misfit(names, found)
+        wrong = self._misfit(names, found, batch)
         if wrong is not None:
             self._hopeless = True
             yield wrong
@@ -67,12 +67,14 @@ class MappedArrowReader(MappedRows):
         yield from self._items(found, place, {})
         self._row += batch.num_rows
 
-    def _misfit(self, names: list[str], found: list[tuple[Mapping, Columns]]) -> Diagnostic | None:
+    def _misfit(self, names: list[str], found: list[tuple[Mapping, Columns]], batch: Any) -> Diagnostic | None:
         source, header = self._source, ",".join(names)
         used = {path.column for mapping, _ in found for path in mapping.paths}
         if doubled := [name for name in used if names.count(name) > 1]:
             return source.doubled(doubled[0], 1, header)
-        return source.untimed(mapping for mapping, _ in found) if found else source.misfit(names, 1, header)
+        if not found:
+            return source.misfit(first_of(batch), 1, header)
+        return source.untimed(mapping for mapping, _ in found)
 
 
 def _no_rows(schema: Any) -> Any:

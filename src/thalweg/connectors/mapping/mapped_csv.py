@@ -12,6 +12,7 @@ from thalweg.connectors.mapping.dialect import Dialect, dialect_of, encoding_of
 from thalweg.connectors.mapping.mapped_facts import Columns, Said
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.mapping.propose import first_row
 from thalweg.connectors.tabular import CsvReader, has_times
 from thalweg.diagnostics import Diagnostic
 
@@ -129,7 +130,7 @@ class MappedCsvReader(MappedRows):
                 yield from self._unmapped.feed(data + self._rest)
                 self._rest = b""
                 return
-            wrong = self._begin(dialect)
+            wrong = self._begin(dialect, data)
             if wrong is not None:
                 self._hopeless = True
                 yield wrong
@@ -140,7 +141,7 @@ class MappedCsvReader(MappedRows):
         yield from self._rows(data)
         self._line += data.count(b"\n")
 
-    def _begin(self, dialect: Dialect) -> Diagnostic | None:
+    def _begin(self, dialect: Dialect, data: bytes) -> Diagnostic | None:
         """Which mappings fit the header; what is wrong where none does."""
         self._dialect = dialect
         source = self._source
@@ -151,7 +152,8 @@ class MappedCsvReader(MappedRows):
         if doubled := [name for name in dialect.doubled if name in used]:
             return source.doubled(doubled[0], max(dialect.skipped, 1), header)
         if not self._served:
-            return source.misfit(dialect.names, max(dialect.skipped, 1), header, dialect.has_header)
+            row = first_row(data.decode(errors="replace"), dialect)
+            return source.misfit(row, max(dialect.skipped, 1), header, dialect.has_header)
         return source.untimed(self._served)
 
     def _serving(self, dialect: Dialect) -> tuple[Mapping, ...]:

@@ -48,13 +48,13 @@ class MappedStream:
             return (round(time() * 1_000) - self.clock.epoch) // self.clock.tick_length
         return 0 if self.kind == "background" else None
 
-    def misfit(self, names: Sequence[str], line: int, header: str, has_header: bool = True) -> Diagnostic:
-        """No mapping fits the columns of a table."""
+    def misfit(self, row: dict[str, Any], line: int, header: str, has_header: bool = True) -> Diagnostic:
+        """No mapping fits the columns of a table, of which this is a row."""
         timed = self.kind != "background"
         message = f"no mapping fits the columns of `{self.name}`"
-        help = proposal(names, has_header, timed)
+        help = proposal(row, has_header, timed)
         if len(self.mappings) == 1:
-            missing = [f"`{path}`" for path in self.mappings[0].paths if not {path.column, path.whole} & {*names}]
+            missing = [f"`{path}`" for path in self.mappings[0].paths if not {path.column, path.whole} & row.keys()]
             message += f": `{self.mappings[0]}` needs {' and '.join(missing)}" if missing else ""
         if not timed and any(one.time is not None and one.serves(self.stream) for one in self.tally.mappings):
             message += ": a background has no times, so a mapping with `at` is not for it"

@@ -1,29 +1,35 @@
 """A mapping that would fit: what an error proposes to those who have a table or a message, and no mapping yet."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import date, datetime
 from typing import Any, Final
 
+from thalweg.connectors.mapping.dialect import Dialect, cells_of, dialect_of
 from thalweg.connectors.mapping.mapping import spelled
 
-_TIMES: Final = ("ts", "time", "timestamp", "datetime", "date", "at", "when", "t", "_time", "created", "observed")
+_TIMES: Final = ("ts", "time", "timestamp", "datetime", "date", "at", "when", "t", "_time", "epoch")
 _TIME: Final = re.compile(
-    r"(?:^|[_\W])(?:ts|time|timestamp|date|datetime|zeit|zeitstempel|utc)(?:$|[_\W])", re.IGNORECASE
+    r"(?:^|[_\W])(?:ts|time|timestamp|date|datetime|epoch|zeit|zeitstempel|utc)(?:$|[_\W])", re.IGNORECASE
 )
 _WHO: Final = re.compile(
-    r"(?:^|[_\W])(?:id|device|sensor|name|station|node|source|host|unit|machine)(?:$|[_\W\d])", re.IGNORECASE
+    r"(?:^|[_\W])(?:id|device|sensor|name|station|node|source|host|unit|machine|n)(?:$|[_\W\d])", re.IGNORECASE
 )
-_VALUES: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
+_ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|\Z)")
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?\Z")
+_PREDICATE: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
+# The years 2001 to 2286, as they are counted in each unit.
+_UNITS: Final = (("", 1e9, 1e10), ("ms", 1e12, 1e13), ("us", 1e15, 1e16), ("ns", 1e18, 1e19))
 
 
-def proposal(names: Sequence[str], has_header: bool = True, timed: bool = True) -> str:
-    """A mapping for columns, as the help of an error.
+def proposal(row: Mapping[str, Any], has_header: bool = True, timed: bool = True) -> str:
+    """A mapping for the columns of a table, by a row of it, as the help of an error.
 
-    >>> proposal(["ts", "device_id", "temp", "hum"])
-    "map its columns to facts, for example `--map 'temp(device_id, temp) at ts'`"
+    >>> proposal({"ts": "1794729600000", "device_id": "d1", "temp": "21.5", "hum": "48"})
+    "map its columns to facts, for example `--map 'temp(device_id, temp) at ts ms'`"
     """
-    lead = "map its columns to facts, for example " if has_header else "it has no header: call its columns c1, c2, …: "
-    return f"{lead}`--map '{mapping_for(names, timed=timed)}'`"
+    lead = "map its columns to facts, for example " if has_header else "it has no header: its columns are c1, c2, …: "
+    return f"{lead}`--map '{mapping_for({spelled(name): value for name, value in row.items()}, timed)}'`"
 
 
 def proposal_for_message(message: Mapping[str, Any], timed: bool = True) -> str:
@@ -32,46 +38,83 @@ def proposal_for_message(message: Mapping[str, Any], timed: bool = True) -> str:
     >>> proposal_for_message({"ts": 1, "dev": "d1", "meta": {"temp": 3}})
     "map its keys to facts, for example `--map 'temp(dev, meta.temp) at ts'`"
     """
-    return f"map its keys to facts, for example `--map '{mapping_for(list(_paths(message)), True, timed)}'`"
+    return f"map its keys to facts, for example `--map '{mapping_for(_values(message), timed)}'`"
 
 
-def mapping_for(names: Sequence[str], are_paths: bool = False, timed: bool = True) -> str:
-    """A mapping that fits columns, as it is typed."""
-    shown = list(names) if are_paths else [spelled(name) for name in dict.fromkeys(names)]
-    plain = dict(zip(shown, names if are_paths else dict.fromkeys(names), strict=True))
-    time = _time(plain) if timed else None
-    rest = [one for one in shown if one != time] or shown
-    who = next((one for one in rest if _WHO.search(plain[one])), rest[0])
-    values = [one for one in rest if one != who]
-    value = values[0] if values else None
-    predicate = _predicate(plain[value if value is not None else who])
-    arguments = ", ".join(one for one in (who, value) if one is not None)
-    return f"{predicate}({arguments})" + (f" at {time or 'TIME'}" if timed else "")
+def proposal_for_text(text: str, timed: bool = True) -> str:
+    """A mapping for a table of text, by its first lines, as the help of an error.
+
+    >>> proposal_for_text("device;temp;ts\\nd1;21,5;2026-11-15T08:00:00Z\\n")
+    "map its columns to facts, for example `--map 'temp(device, temp) at ts'`"
+    """
+    dialect = dialect_of(text) or Dialect(("a",))
+    return proposal(first_row(text, dialect), dialect.has_header, timed)
 
 
-def _time(names: Mapping[str, str]) -> str | None:
-    exact = [one for wanted in _TIMES for one, name in names.items() if _last(name).lower() == wanted]
-    return next(iter([*exact, *(one for one, name in names.items() if _TIME.search(name))]), None)
+def first_row(text: str, dialect: Dialect) -> dict[str, Any]:
+    """The first row of a table of text."""
+    lines = text.splitlines()[dialect.skipped :]
+    cells = cells_of(lines[0], dialect.separator) if lines else []
+    return dict(zip(dialect.names, [*cells, *[None] * len(dialect.names)], strict=False))
+
+
+def mapping_for(values: Mapping[str, Any], timed: bool = True) -> str:
+    """A mapping that fits some paths, by what stands there, as it is typed."""
+    time = _time(values) if timed else None
+    rest = [path for path in values if path != time] or list(values)
+    who = next((path for path in rest if _WHO.search(_last(path))), None)
+    who = who or next((path for path in rest if not _is_number(values[path])), rest[0])
+    others = [path for path in rest if path != who]
+    value = next((path for path in others if _is_number(values[path])), others[0] if others else None)
+    arguments = ", ".join(path for path in (who, value) if path is not None)
+    unit = "" if time is None else _unit(values[time])
+    at = f" at {time or 'TIME'}{f' {unit}' if unit else ''}" if timed else ""
+    return f"{_predicate(value if value is not None else who)}({arguments}){at}"
+
+
+def _time(values: Mapping[str, Any]) -> str | None:
+    named = [path for wanted in _TIMES for path in values if _last(path).lower() == wanted]
+    like = [path for path in values if _TIME.search(_last(path))]
+    read = [path for path, value in values.items() if _is_time(value)]
+    return next((path for path in (*named, *like, *read) if path in read), next(iter([*named, *like]), None))
+
+
+def _is_time(value: Any) -> bool:
+    if isinstance(value, datetime | date):
+        return True
+    return bool(_ISO.match(value)) if isinstance(value, str) and not _is_number(value) else _unit(value) is not None
+
+
+def _unit(value: Any) -> str | None:
+    """The unit in which a number is a time of our days; None where it is none."""
+    if not _is_number(value):
+        return None
+    size = float(str(value).replace(",", "."))
+    return next((unit for unit, least, most in _UNITS if least <= size < most), None)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(_NUMBER.match(value.strip()))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _last(path: str) -> str:
-    return re.split(r"[.\]]", path)[-1] or path
+    return re.split(r"[.\]]", path.strip("`"))[-1] or path
 
 
-def _predicate(name: str) -> str:
-    found = re.sub(r"\W+", "_", _last(name), flags=re.ASCII).strip("_").lower()
-    return found if _VALUES.match(found) else "reading"
+def _predicate(path: str) -> str:
+    found = re.sub(r"\W+", "_", _last(path), flags=re.ASCII).strip("_").lower()
+    return found if _PREDICATE.match(found) else "reading"
 
 
-def _paths(message: Mapping[str, Any], before: str = "") -> "list[str]":
-    """The paths to the values of a message; of an array, those of its first element."""
-    found: list[str] = []
+def _values(message: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """The values of a message by their paths; those of an array are of its first element."""
+    found: dict[str, Any] = {}
     for key, value in message.items():
-        path = f"{before}{spelled(key)}"
         inner = value[0] if isinstance(value, list) and value else value
-        each = "[]" if isinstance(value, list) else ""
-        if isinstance(inner, dict):
-            found += _paths(inner, f"{path}{each}.")
-        else:
-            found.append(path + each)
-    return found
+        path = f"{before}{spelled(key)}{'[]' if isinstance(value, list) else ''}"
+        found |= _values(inner, f"{path}.") if isinstance(inner, dict) else {path: inner}
+    arrays = {path.rpartition("[]")[0] for path in found if "[]" in path}
+    # Elements of two arrays do not go into one mapping.
+    return found if len(arrays) < 2 or before else {path: one for path, one in found.items() if "[]" not in path}

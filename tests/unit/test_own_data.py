@@ -1,0 +1,197 @@
+"""Tables and messages as devices and exporters write them, each to the right facts or to an error with a way out."""
+
+from pathlib import Path
+
+import pytest
+
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.mapping.read_mapping import read_mappings
+from thalweg.connectors.mapping.tally import Tally
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Clock
+from thalweg.runtimes.inputs import Streams, open_all
+
+TABLES = Path(__file__).parents[1] / "tables"
+EIGHT = 1_794_729_600
+"""The tick of eight o'clock, UTC."""
+
+
+def read(name: str, *mappings: str) -> tuple[list[str], list[Diagnostic]]:
+    """Facts with the seconds since eight o'clock, and all that is wrong."""
+    tally = Tally(read_mappings(mappings))
+    words, transports = Dictionary(), open_all([TABLES / name], tally)
+    facts: list[str] = []
+    wrong: list[Diagnostic] = []
+    for item in Streams(transports, words, Clock(), Interrupt(), tally):
+        if isinstance(item, Diagnostic):
+            wrong.append(item)
+        elif item is not None:
+            facts += (f"{fact} {item[0] - EIGHT}" for fact in item[1].facts(words))
+    return facts, [*wrong, *(tally.summary() if not wrong else ())]
+
+
+@pytest.mark.parametrize(
+    ("name", "mapping", "facts"),
+    [
+        (
+            "excel_german.csv",
+            "temp(`Gerät`, Temperatur) at Zeit",
+            ['temp("Keller",21.5) -3600', 'temp("Dach",-3.25) -3599', 'temp("Dach",4) -3598'],
+        ),
+        ("excel_separator.csv", "temp(device, temp) at ts", ["temp(d1,21.5) 0", "temp(d2,30) 0"]),
+        (
+            "logger_preamble.csv",
+            "level(probe, level) at time",
+            ["level(p1,1.204) 0", "level(p2,0.998) 10", "level(p1,1.31) 20"],
+        ),
+        ("notepad_utf16.csv", "temp(device, temp) at ts", ["temp(d1,21.5) 0", "temp(d2,22) 1"]),
+        ("windows_1252.csv", "temp(Gerät, Wert) at Zeit", ['temp("Außen",7.5) 0']),
+        ("epoch_milliseconds.csv", "v(id, v) at epoch ms", ["v(d1,21.5) 0", "v(d2,44) 0", "v(d1,22) 1"]),
+        ("epoch_fraction.csv", "v(id, v) at epoch", ["v(d1,1) 0", "v(d1,2) 1"]),
+        (
+            "mixed_zones.csv",
+            "temp(device, temp) at ts",
+            ["temp(d1,1) 0", "temp(d2,2) 1", "temp(d3,3) 2", "temp(d4,4) 3"],
+        ),
+        ("duplicate_unused.csv", "temp(device, temp) at ts", ["temp(d1,1) 0"]),
+        ("no_header.csv", "temp(c1, c2) at c3", ["temp(d1,21.5) 0", "temp(d2,22.5) 1"]),
+        (
+            "quoted.csv",
+            "place(device, place) at ts",
+            [
+                'place(d1,"Main Street, 7") 0',
+                'place(d2,"the \\"old\\" mill") 1',
+                'place(d3,"two\\nlines") 2',
+                "place(d4,plain) 3",
+            ],
+        ),
+        (
+            "leading_zeros.csv",
+            "m(meter, value, open) at ts",
+            ['m("0042",7,true) 0', 'm("0043","007",false) 0', "m(44,100,true) 0"],
+        ),
+        (
+            "leading_zeros.csv",
+            "m(text(meter), number(value)) at ts",
+            ['m("0042",7) 0', 'm("0043",7) 0', 'm("44",100) 0'],
+        ),
+        ("odd_names.csv", "t(`Room-No`, `Temp °C`, `2m wind`) at `Time (UTC)`", ["t(r1,21.5,3) 0"]),
+        ("influx_annotated.csv", "cpu(host, _value) at _time", ["cpu(pi1,15.43) 0", "cpu(pi1,59.25) 1"]),
+        (
+            "lorawan_uplink.jsonl",
+            "t(end_device_ids.device_id, uplink_message.decoded_payload.temperature) at received_at",
+            ['t("eui-70b3d57ed005",4.5) 0', 't("eui-70b3d57ed006",7) 5'],
+        ),
+        (
+            "lorawan_uplink.jsonl",
+            "rssi(<urn:gw:{uplink_message.rx_metadata[].gateway_ids.gateway_id}>, "
+            "uplink_message.rx_metadata[].rssi, end_device_ids.device_id) at received_at",
+            [
+                'rssi(<urn:gw:gw-1>,-97,"eui-70b3d57ed005") 0',
+                'rssi(<urn:gw:gw-2>,-110,"eui-70b3d57ed005") 0',
+                'rssi(<urn:gw:gw-2>,-101,"eui-70b3d57ed006") 5',
+            ],
+        ),
+        (
+            "gateway_batches.jsonl",
+            "r(gw, readings[].id, readings[].v[]) at readings[].ts ms",
+            ["r(g1,s1,1) 0", "r(g1,s1,2) 0", "r(g1,s2,3) 1", "r(g3,s4,x) 3", "r(g3,s4,5.5) 3"],
+        ),
+    ],
+)
+def test_facts_are_as_they_should_be(name: str, mapping: str, facts: list[str]) -> None:
+    assert read(name, mapping) == (facts, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "mapping", "facts", "code", "message"),
+    [
+        ("empty_cells.csv", "temp(device, temp) at ts", ["temp(d5,0) 1"], "W307", "made 1 fact and passed over 5"),
+        (
+            "thermometers.jsonl",
+            "temp(AM2301.Temperature) at Time",
+            ["temp(21.5) 0", "temp(22) 20"],
+            "W307",
+            "no value for `AM2301.Temperature` in 1 row",
+        ),
+        (
+            "senml.json",
+            "v(n, v) at t",
+            ['v("urn:dev:mac:01",23.1) 0', 'v("urn:dev:mac:02",22) 1'],
+            "W307",
+            "`v` in 1 row",
+        ),
+    ],
+)
+def test_empty_cells_are_counted(name: str, mapping: str, facts: list[str], code: str, message: str) -> None:
+    found, (warning,) = read(name, mapping)
+    assert found == facts
+    assert warning.code == code
+    assert message in warning.message
+
+
+@pytest.mark.parametrize(
+    ("name", "mapping", "message", "help"),
+    [
+        ("duplicate_headers.csv", "temp(temp) at ts", "two columns are called `temp`", "rename one of them"),
+        ("german_dates.csv", "v(Gerät, Wert) at Zeit", "`15.11.2026 08:00:00` is not a time", ""),
+        ("epoch_milliseconds.csv", "v(id, v) at epoch", "beyond the year 9999", "write `at epoch ms`"),
+        ("excel_separator.csv", "temp(device, tmp) at ts", "needs `tmp`", "'temp(device, temp) at ts'"),
+        ("no_header.csv", "temp(device, temp) at ts", "no mapping fits", "c1"),
+        ("without_time.jsonl", "temp(temperature)", "says no time", "at ts"),
+    ],
+)
+def test_an_error_has_a_way_out(name: str, mapping: str, message: str, help: str) -> None:
+    facts, wrong = read(name, mapping)
+    assert facts == []
+    assert message in wrong[0].message
+    assert help in wrong[0].help
+
+
+def test_a_row_that_is_too_short_costs_only_itself() -> None:
+    facts, (wrong,) = read("short_row.csv", "temp(device, temp) at ts")
+    assert facts == ["temp(d1,1) 0", "temp(d3,3) 1"]
+    assert wrong.render().splitlines()[:3] == [
+        "error[E301]: the table has 3 columns, but this row has 2 cells",
+        f"  {TABLES / 'short_row.csv'}:3:1",
+        "  3 | d2,2",
+    ]
+
+
+def test_messages_of_many_kinds_are_taken_one_by_one() -> None:
+    facts, wrong = read("mixed_messages.jsonl", "temp(device, temp) at ts")
+    assert facts == ["temp(d1,21) 0", "temp(d2,21.5) 1", "temp(d3,true) 2"]
+    places = [(one.span.source.first_line, one.message) for one in wrong]
+    assert places == [(5, "this is not JSON"), (6, "this is an object, not a value (in `temp`)")]
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed"),
+    [
+        ("excel_german.csv", "'temperatur(Gerät, Temperatur) at Zeit'"),
+        ("excel_separator.csv", "'temp(device, temp) at ts'"),
+        ("epoch_milliseconds.csv", "'v(id, v) at epoch ms'"),
+        ("thermometers.jsonl", "'temperature(TempUnit, AM2301.Temperature) at Time'"),
+        ("senml.json", "'v(n, v) at t'"),
+        ("lorawan_uplink.jsonl", " at received_at'"),
+    ],
+)
+def test_without_a_mapping_one_is_proposed_that_fits(name: str, proposed: str) -> None:
+    _, wrong = read(name)
+    assert proposed in wrong[0].help
+    mapping = wrong[0].help.partition("--map '")[2].partition("'`")[0]
+    assert read(name, mapping)[0]
+
+
+def test_each_mapping_serves_what_has_its_names() -> None:
+    facts, warnings = read("leading_zeros.csv", "v(meter, value) at ts", "open(meter, open) at ts", "x(meter, y) at ts")
+    assert facts[:2] == ['v("0042",7) 0', 'v("0043","007") 0']
+    assert facts[3:5] == ['open("0042",true) 0', 'open("0043",false) 0']
+    assert [one.code for one in warnings] == ["W306"]
+    assert "nothing has `y`" in warnings[0].notes
+
+
+def test_a_mapping_that_is_tied_serves_the_stream_of_that_name_only() -> None:
+    assert read("odd_names.csv", "odd_names: t(`Temp °C`) at `Time (UTC)`") == (["t(21.5) 0"], [])
+    assert "the table has no column `t`" in read("excel_separator.csv", "other: temp(device) at ts")[1][0].message
