@@ -129,7 +129,12 @@ def _code_distinct(column: Any, kind: Kind, words: Dictionary, comma: bool) -> C
     values = column.dictionary
     if not len(values):
         return Coded(np.zeros(len(column), dtype=np.int64), np.ones(len(column), dtype=bool))
-    coded = _code_texts(values, kind, words, comma) if _is_text(values.type) else code_cells(values, kind, words, comma)
+    if _is_text(values.type):
+        coded = _code_texts(values, kind, words, comma)
+    elif kind != "text" and _is_number(values.type):
+        coded = code_cells(values, kind, words, comma)
+    else:
+        coded = _code_values(values.to_pylist(), kind, words, comma)
     return taken(coded, column.indices.fill_null(0).to_numpy(zero_copy_only=False), _nulls(column))
 
 
@@ -213,8 +218,10 @@ def _text(value: object) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case int() | float() | Decimal():
-            return term_of(value)
+        case int():
+            return str(value)
+        case float() | Decimal():
+            return f"{Decimal(repr(value) if isinstance(value, float) else value).normalize():f}"
         case datetime() | date():
             return value.isoformat()
         case dict() | list() | bytes():
@@ -305,6 +312,12 @@ def _is_whole(type_: Any) -> bool:
     return bool(pa.types.is_integer(type_))
 
 
+def _is_number(type_: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_))
+
+
 def _has_few_values(type_: Any) -> bool:
     """Types of which Arrow finds the distinct values."""
     import pyarrow as pa
@@ -315,8 +328,7 @@ def _has_few_values(type_: Any) -> bool:
         or kinds.is_timestamp(type_)
         or kinds.is_date(type_)
         or kinds.is_decimal(type_)
-        or kinds.is_floating(type_)
-        or kinds.is_integer(type_)
+        or _is_number(type_)
     )
 
 

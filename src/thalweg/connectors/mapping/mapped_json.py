@@ -85,43 +85,37 @@ class MappedJsonReader(MappedRows):
         while start < len(lines):
             some = lines[start : start + _TOGETHER]
             values = list(parse_lines(some))
-            if (
-                any(value is False for value in values)
-                and (whole := self._documents("\n".join(lines[start:]), last)) is not None
-            ):
-                yield from whole
+            if any(value is False for value in values):
+                yield from self._documents("\n".join(lines[start:]), last)
                 return
             yield from self._messages(values, self._line, some)
             self._line += len(some)
             start += len(some)
 
-    def _documents(self, text: str, last: bool) -> Iterator[Item] | None:
-        """Documents that stand on several lines; None where the text is not made of such.
+    def _documents(self, text: str, last: bool) -> Iterator[Item]:
+        """Documents that may stand on several lines, and lines that are none.
 
         One that is not complete waits for more, unless nothing more comes.
         """
-        decoder, place, values, at = json.JSONDecoder(), 0, list[Any](), list[tuple[int, str]]()
-        end = len(text.rstrip())
-        while (place := place + len(text[place:]) - len(text[place:].lstrip())) < end:
-            try:
-                value, after = decoder.raw_decode(text, place)
-            except json.JSONDecodeError as error:
-                if last or error.pos < end:
-                    return None
-                break
-            except RecursionError:
-                return None
+        values, at = list[Any](), list[tuple[int, str]]()
+        place, end, line = 0, len(text.rstrip()), self._line + 1
+        while place < end:
+            begins = place + len(text[place:]) - len(text[place:].lstrip())
+            line += text.count("\n", place, begins)
+            value, place = _decoded(text, begins)
+            if place < 0:
+                if not last and -place > end:
+                    place = begins
+                    break
+                place = text.find("\n", begins) if "\n" in text[begins:] else len(text)
             values.append(value)
-            at.append((self._line + text.count("\n", 0, place) + 1, text[place:after].partition("\n")[0]))
-            place = after
+            at.append((line, text[begins:place].partition("\n")[0]))
+            line += text.count("\n", begins, place)
         if place < end:
             self._rest = (text[place:] + "\n").encode() + self._rest
             self._wanted = 2 * len(self._rest) if len(self._rest) > _LARGE else 0
-        return self._whole(values, at, text.count("\n", 0, place) + (place >= end))
-
-    def _whole(self, values: list[Any], at: list[tuple[int, str]], lines: int) -> Iterator[Item]:
-        yield from self._messages(values, self._line, [line for _, line in at], [number for number, _ in at])
-        self._line += lines
+        yield from self._messages(values, self._line, [one for _, one in at], [number for number, _ in at])
+        self._line = line if place >= end else line - 1
 
     def _messages(
         self, values: Sequence[Any], before: int, lines: Sequence[str], numbers: Sequence[int] | None = None
@@ -190,8 +184,16 @@ class MappedJsonReader(MappedRows):
         yield wrong_line(self._source.name, number, line, LineError(message, 0), _OBJECT)
 
 
-def _may_go_on(text: str) -> bool:
-    return text.lstrip().startswith(("{", "["))
+def _decoded(text: str, place: int) -> tuple[Any, int]:
+    """The document at a place and where it ends; where it is none, False and the negated place of what is wrong."""
+    if text[place] not in "[{":
+        return False, -1
+    try:
+        return json.JSONDecoder().raw_decode(text, place)
+    except json.JSONDecodeError as error:
+        return False, -(error.pos + 1)
+    except RecursionError:
+        return False, -1
 
 
 def _is_event(message: dict[str, Any]) -> bool:

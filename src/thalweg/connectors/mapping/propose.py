@@ -60,7 +60,7 @@ def first_row(text: str, dialect: Dialect) -> dict[str, Any]:
 
 def mapping_for(values: Mapping[str, Any], timed: bool = True) -> str:
     """A mapping that fits some paths, by what stands there, as it is typed."""
-    time = _time(values) if timed else None
+    time = _time(values)
     rest = [path for path in values if path != time] or list(values)
     who = next((path for path in rest if _WHO.search(_last(path))), None)
     who = who or next((path for path in rest if not _is_number(values[path])), rest[0])
