@@ -152,7 +152,6 @@ def test_changes_is_what_is_output_anyway() -> None:
     ("arguments", "words"),
     [
         (("why", "city.ofn", ":High(:obs1)", "--at", "5"), "`why` does not explain classes of events"),
-        (("explain", "city.ofn", "--runtime", "spark"), "runs in one process"),
     ],
 )
 def test_other_verbs_refuse_what_has_no_meaning(arguments: tuple[str, ...], words: str) -> None:
@@ -184,6 +183,24 @@ def test_a_background_that_contradicts_is_rejected() -> None:
     assert result.exit_code == 1
     assert "error[E701]" in result.stderr
     assert "DisjointClasses" in result.stderr
+
+
+def test_explain_shows_how_events_are_spread() -> None:
+    given = (
+        "explain",
+        "city.ofn",
+        "--as",
+        "abstraction",
+        "--profile",
+        "dl",
+        "--classes",
+        ":Road",
+        "--runtime",
+        "spark",
+    )
+    data = json.loads(CliRunner().invoke(app, [*given, "--format", "json"]).stdout)
+    assert data["stages"] == [{"rules": ["<http://ex.org/Road>"], "key": ["event"], "partitions": 2}]
+    assert "whole events go to 2 partitions in turn" in CliRunner().invoke(app, [*given]).stdout
 
 
 def test_explain_shows_the_axioms_that_can_matter() -> None:

@@ -17,9 +17,10 @@ from thalweg.model.vocabulary import OWL
 
 @dataclass(frozen=True)
 class ExplainedAbstraction:
-    """A program that classifies events, explained."""
+    """A program that classifies events, explained; on Spark where there are partitions."""
 
     program: AbstractionProgram
+    partitions: int | None = None
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -51,7 +52,11 @@ class ExplainedAbstraction:
             "cuts_background": program.cuts,
             "background": len(facts.classes) + len(facts.edges) + len(facts.literals),
             "reads": sorted(filter(_comes, {*form.classes, *form.roles, *form.data})),
+            **({} if self.partitions is None else {"stages": [self._stage()]}),
         }
+
+    def _stage(self) -> dict[str, object]:
+        return {"rules": [one.label for one in self.program.asked], "key": ["event"], "partitions": self.partitions}
 
     def as_rspql(self) -> str:
         """The filter that follows from the classes asked for, as a continuous query."""
@@ -78,6 +83,11 @@ class ExplainedAbstraction:
         cut = "only what is connected with an event" if self.program.cuts else "all of it: axioms name individuals"
         lines += [f"background  {cut} is looked at", "", "axioms"]
         lines += [f"  {prefixes.shorten(show(axiom))}" for axiom in self.program.axioms]
+        if self.partitions is not None:
+            spread = (
+                f"whole events go to {count(self.partitions, 'partition')} in turn; each process closes the background"
+            )
+            lines += ["", "on Spark", f"  {spread} once"]
         return "\n".join(lines)
 
     def as_svg(self) -> str:

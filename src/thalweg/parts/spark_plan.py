@@ -6,7 +6,7 @@ be put together there. A process that is lost is replaced by loading what was sa
 
 import pickle
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -124,7 +124,7 @@ class PlanWorker:
         self._work = self._begun(replace(job.context(self._found.append), listen=self._listen))
         self._run = self._work.reasoner
         self._inbox = Inbox(job, stage, bucket, self._run.dictionary, lambda run: run.signature)
-        self._given: list[tuple[int, str]] = []
+        self._given: list[tuple[int, object]] = []
         self._finished = False
         self._reached = -1
 
@@ -186,19 +186,13 @@ class PlanWorker:
         yield self._answers(time.start, time.decided)
 
     def _give(self, tick: int, blocks: Iterable[AnswerBlock]) -> None:
-        self._given += ((tick, _packed(block)) for block in blocks)
+        self._given += ((tick, block) for block in blocks)
 
     def _answers(self, first: int, decided: int) -> Parcel:
-        given = [*((0, _packed(found)) for found in self._found), *self._given]
-        lists: Lists = {
-            "ticks": np.array([tick for tick, _ in given], dtype=np.int64),
-            "numbers": np.arange(len(given), dtype=np.int64),
-            "facts": [text for _, text in given],
-        }
+        given = [*((0, found) for found in self._found), *self._given]
         self._given = []
         self._found.clear()
-        header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self._inbox.watermark.is_over}
-        return wrap(OUT, self._bucket, header, lists)
+        return answers(self._bucket, given, first, decided, self._inbox.watermark.is_over)
 
     def save(self) -> bytes:
         """All that has been taken in and still matters."""
@@ -223,8 +217,7 @@ def blocks_of(context: Context) -> Callable[[list[dict[str, Any]]], Iterator[Ans
 
     def combine(rows: list[dict[str, Any]]) -> Iterator[AnswerBlock]:
         for row in sorted(rows, key=lambda row: int(row["until"])):
-            # Made by a process of this run, as everything that Spark moves is.
-            block = pickle.loads(b64decode(row["fact"]))
+            block = unpacked(row["fact"])
             if isinstance(block, Diagnostic):
                 context.report(block)
             elif isinstance(block, tuple):
@@ -235,5 +228,25 @@ def blocks_of(context: Context) -> Callable[[list[dict[str, Any]]], Iterator[Ans
     return combine
 
 
-def _packed(block: object) -> str:
-    return b64encode(pickle.dumps(block)).decode()
+def answers(bucket: int, given: Sequence[tuple[int, object]], first: int, decided: int, over: bool) -> Parcel:
+    """What a bucket sends to the driver, with its ticks, and how far it has come."""
+    lists: Lists = {
+        "ticks": np.array([tick for tick, _ in given], dtype=np.int64),
+        "numbers": np.arange(len(given), dtype=np.int64),
+        "facts": [packed(one) for _, one in given],
+    }
+    return wrap(OUT, bucket, {"kind": ANSWERS, "first": first, "decided": decided, "over": over}, lists)
+
+
+def packed(value: object) -> str:
+    """A value on its way to another process of the same run.
+
+    >>> unpacked(packed({"x": 1}))
+    {'x': 1}
+    """
+    return b64encode(pickle.dumps(value, protocol=5)).decode()
+
+
+def unpacked(text: str) -> Any:
+    """What `packed` was given; made by a process of this run, as everything that Spark moves is."""
+    return pickle.loads(b64decode(text))

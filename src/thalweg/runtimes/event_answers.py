@@ -23,8 +23,6 @@ from thalweg.model.time import Clock
 class AbstractEvent:
     """An individual is in a class, by the graph of an event; `graph` is empty where the event has no name.
 
-    The event is of another tick, `at`, where a selection knows it later.
-
     >>> print(AbstractEvent(5, "<High>", "<obs1>", "<g1>"))
     {"t":5,"event":"<High>","from":5,"to":5,"individual":"<obs1>","graph":"<g1>"}
     """
@@ -33,12 +31,10 @@ class AbstractEvent:
     event: str
     individual: str
     graph: str = ""
-    at: int | None = None
 
     def __str__(self) -> str:
         graph = f',"graph":{quoted(self.graph)}' if self.graph else ""
-        tick = self.t if self.at is None else self.at
-        about = f'"from":{tick},"to":{tick},"individual":{quoted(self.individual)}{graph}'
+        about = f'"from":{self.t},"to":{self.t},"individual":{quoted(self.individual)}{graph}'
         return f'{{"t":{self.t},"event":{quoted(self.event)},{about}}}'
 
     def atom(self) -> str:

@@ -4,18 +4,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.ir.nodes import Program
 from thalweg.ir.patterns import Pattern, occurrences
 from thalweg.languages.compile_options import OntologyOptions
-from thalweg.model.dataset import Dataset
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE
-
-if TYPE_CHECKING:
-    from thalweg.languages.rspql.query import Query
 
 _IRI: Final = re.compile(r"<[^<>\s]+>")
 
@@ -46,10 +42,9 @@ class NamedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection in RSP-QL: its text without a query form, and the query for all its variables that it is."""
+    """A selection in RSP-QL: its text without a query form, as it was written."""
 
     text: str
-    query: "Query | None" = field(default=None, repr=False)
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -66,8 +61,6 @@ class CascadeProgram:
     selections: tuple[Selection, ...] = ()
     undefined: tuple[tuple[str, Diagnostic], ...] = ()
     """The names that patterns use and no text defines, with what is wrong unless rules conclude them."""
-    background: Dataset = field(default=Dataset(), repr=False)
-    """What selections see besides their windows."""
 
     @property
     def name(self) -> str:

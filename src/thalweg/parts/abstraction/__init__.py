@@ -65,21 +65,14 @@ class Abstraction:
         return ladder, check_background(ladder)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        from thalweg.parts.spark_plan import in_one_bucket
+        from thalweg.parts.abstraction.spark_classes import spread_classes
 
-        return in_one_bucket(self, context, partitions)
+        return spread_classes(self, context, partitions)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
         from thalweg.explain.event_classes import ExplainedAbstraction
 
-        if partitions is not None:
-            raise _in_one_process()
-        return ExplainedAbstraction(self.program)
-
-
-def _in_one_process() -> RejectedError:
-    message = "`--as abstraction` runs in one process: leave `--runtime spark` out"
-    return RejectedError([Diagnostic("E403", message)])
+        return ExplainedAbstraction(self.program, partitions)
 
 
 class AbstractionReport:

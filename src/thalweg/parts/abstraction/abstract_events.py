@@ -4,7 +4,7 @@ A `Classifier` is taken through time like an engine, and keeps nothing between t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -138,11 +138,13 @@ class Classifier:
 
     def summary(self) -> Iterator[Diagnostic]:
         """The events that were not decided, one warning for each reason."""
-        for reason, events in self.reasons.items():
-            graph = self.examples[reason]
-            example = f", such as `{graph}`" if graph else ""
-            message = f"{events} event{'s are' if events > 1 else ' is'} undecided{example}: {reason}"
-            yield Diagnostic("W703", message, help=way_out(reason))
+        return undecided(self.reasons, self.examples)
+
+    def start_counting(self) -> None:
+        """Forgets what was done so far; of what is known, nothing."""
+        for counts in (self.counts, self.reasons, self.examples, self.decisions.by, self.decisions.ladder.seconds):
+            counts.clear()
+        self.decisions.hits = self.decisions.misses = 0
 
     def account(self) -> dict[str, object]:
         """What was done, for the report."""
@@ -157,6 +159,19 @@ class Classifier:
             "decided": dict(sorted(self.decisions.by.items())),
             "seconds": {by: round(seconds, 6) for by, seconds in sorted(ladder.seconds.items())},
         }
+
+
+def undecided(reasons: Mapping[str, int], examples: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Warnings about undecided events: how many for each reason, and the graph of one of them.
+
+    >>> [one.message for one in undecided({"there is no reasoner": 2}, {"there is no reasoner": "<g>"})]
+    ['2 events are undecided, such as `<g>`: there is no reasoner']
+    """
+    for reason, events in reasons.items():
+        graph = examples[reason]
+        example = f", such as `{graph}`" if graph else ""
+        message = f"{events} event{'s are' if events > 1 else ' is'} undecided{example}: {reason}"
+        yield Diagnostic("W703", message, help=way_out(reason))
 
 
 class Datatypes:

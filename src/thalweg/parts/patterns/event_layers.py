@@ -5,11 +5,11 @@ between two ticks with events, that tick is taken first.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from thalweg.ir.pattern_semantics import Instance, Match, Pair, Solution, TripleTerms, rank
-from thalweg.ir.patterns import Pattern, occurrences
+from thalweg.ir.patterns import Clause, Pattern, occurrences
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.parts.patterns.matcher import Matcher
 from thalweg.parts.patterns.restrictions import Restriction, TripleIndex, holds
@@ -44,12 +44,19 @@ def _are_different(events: list[Instance]) -> bool:
 
 
 class EventLayers:
-    """The patterns of a program, each behind those that it uses."""
+    """The patterns of a program, each behind those that it uses; `restriction` looks up a clause of a pattern."""
 
-    def __init__(self, program: CascadeProgram, background: Iterable[TripleTerms]) -> None:
-        index = TripleIndex(background)
+    def __init__(
+        self,
+        program: CascadeProgram,
+        background: Iterable[TripleTerms] | TripleIndex,
+        restriction: Callable[[str, Clause, TripleIndex], Restriction] = lambda _, *clause: Restriction(*clause),
+    ) -> None:
+        index = background if isinstance(background, TripleIndex) else TripleIndex(background)
         self._layers = [
-            _layer(one.name, one.definition, index) for one in program.events if isinstance(one.definition, Pattern)
+            _layer(one.name, one.definition, index, restriction)
+            for one in program.events
+            if isinstance(one.definition, Pattern)
         ]
         self.looks = any(layer.restrictions for layer in self._layers)
 
@@ -94,7 +101,12 @@ class EventLayers:
             layer.matcher.load(state.encode())
 
 
-def _layer(name: str, pattern: Pattern, background: TripleIndex) -> _Layer:
-    restrictions = {one.event: Restriction(one, background) for one in pattern.clauses if one.triples}
+def _layer(
+    name: str,
+    pattern: Pattern,
+    background: TripleIndex,
+    restriction: Callable[[str, Clause, TripleIndex], Restriction],
+) -> _Layer:
+    restrictions = {one.event: restriction(name, one, background) for one in pattern.clauses if one.triples}
     uses = tuple(sorted({one.event for one in occurrences(pattern.operand)}))
     return _Layer(name, uses, Matcher(pattern, holds), restrictions)

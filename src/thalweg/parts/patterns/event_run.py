@@ -9,9 +9,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.pattern_semantics import Instance, TripleTerms
 from thalweg.languages.cascade.event_definitions import CascadeProgram
@@ -77,7 +74,7 @@ class EventRun:
         for event in chain(self._classifier.classified(batches), map(self._concluded, concluded)):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
-            for one in self._instances(to, event):
+            for one in instances(to, event, self.dictionary if self._layers.looks else None):
                 events.setdefault(one.event, []).append(one)
                 if one.event in self._output:
                     lines.append(AbstractEvent(to, one.event, one.individual, one.graph))
@@ -97,29 +94,13 @@ class EventRun:
         individual = self.dictionary.spell(event.facts[0][1][0])
         return replace(event, classes=[*event.classes, *((name, individual) for name in used)])
 
-    def _instances(self, tick: int, event: ClassifiedEvent) -> Iterator[Instance]:
-        triples = tuple(self._triples(event)) if event.classes and self._layers.looks else ()
-        for name, individual in event.classes:
-            yield Instance(name, tick, tick, individual, event.graph, triples=triples)
-
-    def _triples(self, event: ClassifiedEvent) -> Iterator[TripleTerms]:
-        spell = self.dictionary.spell
-        for name, words in event.facts:
-            terms = [spell(word) for word in words]
-            yield (terms[0], name, terms[1]) if len(terms) == 2 else (terms[0], RDF_TYPE, name)
-
     def collect(self, waiting: Iterable[Batch]) -> None:
         """Forgets the terms that waiting batches do not use; patterns keep theirs as text."""
         self._classifier.collect(waiting)
 
-    def looks(self, after: int, before: int) -> Iterable[int]:
-        """The ticks between two others at which it looks at what holds: it reads conclusions themselves."""
-        return ()
-
-    def words_in_use(self) -> NDArray[np.int64]:
-        """None, as others may get another meaning now: patterns keep terms as text."""
+    def forget(self) -> None:
+        """The words of terms may get another meaning."""
         self._classifier.forget()
-        return np.zeros(0, dtype=np.int64)
 
     def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
         """What `advance` gives is the output."""
@@ -138,3 +119,16 @@ class EventRun:
         saved = json.loads(data)
         self._classifier.first, self._classifier.now = saved["first"], saved["now"]
         self._layers.load(saved["layers"].encode())
+
+
+def instances(tick: int, event: ClassifiedEvent, words: Dictionary | None) -> Iterator[Instance]:
+    """The events that an event of the stream is; with its triples, where there are words to spell them."""
+    triples = tuple(_triples(event, words)) if event.classes and words is not None else ()
+    for name, individual in event.classes:
+        yield Instance(name, tick, tick, individual, event.graph, triples=triples)
+
+
+def _triples(event: ClassifiedEvent, words: Dictionary) -> Iterator[TripleTerms]:
+    for name, codes in event.facts:
+        terms = [words.spell(code) for code in codes]
+        yield (terms[0], name, terms[1]) if len(terms) == 2 else (terms[0], RDF_TYPE, name)
