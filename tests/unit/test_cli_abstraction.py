@@ -223,3 +223,29 @@ def test_the_same_from_python(folder: Path) -> None:
         None,
         "<http://ex.org/obs4>",
     ]
+
+
+def check(*arguments: str) -> Result:
+    given = ("check", "city.ofn", "--as", "abstraction", "--profile", "dl", "--background", "city.ttl")
+    return CliRunner().invoke(app, [*given, *arguments])
+
+
+def test_check_finds_a_background_that_contradicts_and_why() -> None:
+    Path("city.ttl").write_text(KNOWN + ":road2 a :MainRoad , :Sensor .\n")
+    result = check()
+    assert result.exit_code == 1
+    assert "error[E701]" in result.stderr
+    assert result.stderr.count("note: because of") == 4
+    assert "level1" not in result.stderr
+    assert run().exit_code == 1
+
+
+def test_check_has_nothing_to_say_about_a_sound_background() -> None:
+    result = check("--classes", ":High")
+    assert (result.exit_code, result.stdout) == (0, "no problems found (1 class)\n")
+
+
+def test_check_knows_the_names_of_classes() -> None:
+    result = check("--classes", ":Hihg")
+    assert result.exit_code == 1
+    assert "error[E702]" in result.stderr

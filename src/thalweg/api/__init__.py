@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from thalweg.api.jobs import Job, open_checkpoint, run_on_spark, run_to, start
-from thalweg.api.loading import EVERYTHING, analyse, load, load_part
+from thalweg.api.loading import EVERYTHING, analyse, examine, load, load_part
 from thalweg.api.naming import fact_of, predicates_of, prefixes_of
 from thalweg.api.sources import Background, On, Text, as_list, language_of_program, named, on_command_line
 from thalweg.api.timing import Timing
@@ -49,6 +49,7 @@ __all__ = [
     "analyse",
     "check",
     "default_timing",
+    "examine",
     "explain",
     "fact_of",
     "given_prefixes",
@@ -127,7 +128,7 @@ def check(
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    return analyse(programs, background, tick, ontology, inputs=inputs)[1]
+    return examine(*analyse(programs, background, tick, ontology, inputs=inputs))
 
 
 def explain(

@@ -33,7 +33,7 @@ from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.compose import compose
-from thalweg.parts.part import Part
+from thalweg.parts.part import Examined, Part
 
 EVERYTHING: Final = "everything"
 """Stands for all that is derived, whatever `#show` says."""
@@ -116,6 +116,13 @@ def analyse(
     found += (*unread, *_apart(given, facts, compiled), *wrong)
     order = list(dict.fromkeys(one.span.source for one in found))
     return part, sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))
+
+
+def examine(part: Part, found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """What analysis found, and whether the background contradicts the program, if that can be asked."""
+    if not isinstance(part, Examined) or any(one.severity == "error" for one in found):
+        return list(found)
+    return [*found, *part.contradictions()]
 
 
 def _chosen(show: str | Iterable[str], texts: Sequence[Any]) -> Shown:

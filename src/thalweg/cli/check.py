@@ -24,6 +24,7 @@ def check(
     profile: options.Profile = "rl",
     inputs: options.Inputs = None,
     as_: options.As = "entailment",
+    classes: options.Classes = None,
     show: options.Show = None,
     prefix: options.Prefix = None,
     verbose: options.Verbose = False,
@@ -35,13 +36,16 @@ def check(
     with outcome():
         with usage():
             api.Timing(tick).clock  # noqa: B018
-            ontology = api.OntologyOptions(profile_of_events(understood(programs), profile), task=as_)
+            profile = profile_of_events(understood(programs), profile)
+            given = tuple(api.given_prefixes(prefix or ()).items())
+            ontology = api.OntologyOptions(profile, task=as_, classes=classes, prefixes=given)
             names = signatures_of(inputs, programs)
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
             shown = None if show is None else api.predicates_of(show, prefixes)
         need_ontologies(programs, as_)
         mapped = api.mapped_by(map_ or (), programs, background or (), api.given_prefixes(prefix or ()))
         part, found = api.analyse(programs, background or (), tick, ontology, inputs=names, show=shown, mapped=mapped)
+        found = api.examine(part, found)
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:

@@ -6,7 +6,7 @@ have workers. Nothing outside this package asks which kind of part it has.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic
@@ -92,6 +92,14 @@ class Explained(Protocol):
     def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str: ...
     def as_data(self) -> dict[str, object]: ...
     def as_svg(self) -> str: ...
+
+
+@runtime_checkable
+class Examined(Protocol):
+    """A part whose background may contradict its program: it takes reasoning to find out."""
+
+    def contradictions(self) -> list[Diagnostic]:
+        """An error if the background contradicts the program, a warning if that is undecided."""
 
 
 class Part(Protocol):

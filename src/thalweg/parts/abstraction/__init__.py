@@ -64,6 +64,12 @@ class Abstraction:
         ladder = Ladder(self.program, self.program.reasoner)
         return ladder, check_background(ladder)
 
+    def contradictions(self) -> list[Diagnostic]:
+        try:
+            return self.ladder()[1]
+        except RejectedError as error:
+            return list(error.diagnostics)
+
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.parts.abstraction.spark_classes import spread_classes
 

@@ -171,6 +171,9 @@ class EventCascade:
             )
         return known
 
+    def contradictions(self) -> list[Diagnostic]:
+        return [] if self.abstraction is None else Abstraction(self.abstraction).contradictions()
+
     def _abstraction(self) -> Abstraction | None:
         """What decides the classes of events, by the names of these events."""
         if self.abstraction is None:
