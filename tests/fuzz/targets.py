@@ -199,7 +199,7 @@ def _run_stream(path: Path, data: bytes) -> None:
     """A stream through the engine and out again, in every format."""
     path.write_bytes(data)
     random = Random(crc32(data))
-    write = formatter(random.choice(FORMATS), Clock())
+    write = formatter(random.choice(FORMATS))
     emit = random.choice(("changes", "intervals"))
     on_error = random.choice(("stop", "skip"))
     with api.start(api.load_part([_WATCHING]), str(path), Timing(last=20), emit, on_error, report=_report) as job:
@@ -223,7 +223,7 @@ def _run_query(path: Path, data: bytes) -> None:
     if random.random() < 0.2:
         plan = part.explain()
         assert random.choice((lambda: json.dumps(plan.as_data()), plan.as_text, plan.as_svg))().encode()
-    write = formatter(random.choice(("jsonl", *FORMATS)), Clock())
+    write = formatter(random.choice(("jsonl", *FORMATS)))
     events = [
         Event(tick, tuple(map(read_fact, facts)), name) for tick, facts in (*EVENTS[:4], *_TRIPLES) for name in "st"
     ]

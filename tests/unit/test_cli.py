@@ -98,7 +98,7 @@ def test_run_with_background_and_ticks_and_timestamps(folder):
         "run", "on_road.lars", "--background", "roads.facts", "--stream", "in.jsonl",
         "--tick", "10s", "--to", "1970-01-01T00:02:00Z", "--emit", "intervals",
     )  # fmt: skip
-    assert result.stdout == '{"fact":"slow(a)","from":6,"until":8}\n'
+    assert result.stdout == '{"fact":"slow(a)","from":"1970-01-01T00:01:00Z","until":"1970-01-01T00:01:20Z"}\n'
 
 
 def test_disorder_inside_the_delay_changes_no_answer(folder):

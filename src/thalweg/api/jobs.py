@@ -69,9 +69,9 @@ def start(
 
     `look` sees every batch that comes in; one that `explains` will be asked why. What is `mapped` becomes facts.
     """
-    from thalweg.runtimes.embedded import Embedded, Settings
+    from thalweg.runtimes.embedded import Embedded
 
-    settings = Settings(*timing.ticks(), emit, on_error, memory)
+    settings = _settings(timing, emit, on_error, memory)
     interrupt = interrupt or Interrupt()
     transports = _opened(on, mapped, resumable=checkpoint is not None)
     context = _context(settings, timing, report, interrupt, listen, transports)
@@ -94,12 +94,19 @@ def start(
         interrupt=interrupt,
         state=evaluation.state,
         checkpoint=checkpoint,
+        times=timing.format,
     )
     items = _items(on, transports, evaluation.reasoner.dictionary, timing.clock, interrupt, mapped)
     job = Job(runtime, items, transports, evaluation.close)
     if checkpoint is not None:
         _resume(job, checkpoint)
     return job
+
+
+def _settings(timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None) -> "Settings":
+    from thalweg.runtimes.embedded import Settings
+
+    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar)
 
 
 def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
@@ -138,10 +145,9 @@ def open_checkpoint(
     from hashlib import sha256
 
     from thalweg.runtimes.checkpoint_folder import Claim
-    from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
 
-    settings = Settings(*timing.ticks(), emit, on_error, memory)
+    settings = _settings(timing, emit, on_error, memory)
     text, fingerprint = part.identity(Context(settings, timing.clock, lambda found: None))
     known = sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
     options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped)
@@ -172,7 +178,6 @@ def run_on_spark(
     `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
     any more.
     """
-    from thalweg.runtimes.embedded import Settings
     from thalweg.runtimes.emit import formatter
     from thalweg.runtimes.spark.session import need_spark
 
@@ -180,14 +185,15 @@ def run_on_spark(
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.run import is_claimed, run
 
-    settings = Settings(*timing.ticks(), emit, on_error, memory)
+    settings = _settings(timing, emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    write = formatter(format, timing.clock)
+    write = formatter(format, timing.format)
 
     def deliver(ledger: Path) -> Delivery:
         ready()
         presented = lambda block: write(work.present(block))  # noqa: E731
-        return Delivery(ledger, out, late, work.job.settings.emit, presented, work.combine, report=report)
+        asked, times = work.job.settings.emit, timing.format
+        return Delivery(ledger, out, late, asked, presented, work.combine, report=report, times=times)
 
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped) as (items, transports):
@@ -231,6 +237,8 @@ def _unchanging(
         **{option: name and absolute(on_command_line(name)) for option, name in sinks.items()},
         "--format": format,
         "--tick": timing.clock.tick_length,
+        "--zone": timing.zone,
+        "--times": timing.times,
         **({"--map": list(map(str, mapped.mappings))} if mapped is not None and mapped.mappings else {}),
     }
 

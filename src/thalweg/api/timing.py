@@ -1,17 +1,22 @@
 """Times as users write them."""
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from typing import Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from thalweg.model.time import FOREVER, Clock, milliseconds
+from thalweg.model.time import FOREVER, Calendar, Clock, Notation, TimeFormat, milliseconds
 
 _COUNT: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Times as users write them: ticks, durations, timestamps.
+    """Times as users write them: ticks, durations, timestamps; and how they are written in answers.
+
+    `zone` is the zone of the run, by its name; `times` are written as numbers (`ticks`), as timestamps (`iso`), or as
+    they came in.
 
     >>> Timing(tick="10s", delay="1 min", last="1970-01-01T00:01:30Z").ticks()
     (None, 9, 6)
@@ -21,13 +26,26 @@ class Timing:
     first: int | str | None = None
     last: int | str | None = None
     delay: int | str = 0
+    zone: str = "UTC"
+    times: Literal["iso", "ticks"] | None = None
+    notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     @property
     def clock(self) -> Clock:
         length = milliseconds(self.tick)
         if length <= 0:
             raise ValueError("a tick must be longer than 0")
-        return Clock(length)
+        return Clock(length, notation=self.notation)
+
+    @property
+    def calendar(self) -> Calendar:
+        """Which date and hour a tick is; `ValueError` where there is no such zone."""
+        return Calendar(self.clock, _zone(self.zone))
+
+    @property
+    def format(self) -> TimeFormat:
+        """How ticks are written in answers."""
+        return TimeFormat(self.calendar, self.times)
 
     def ticks(self) -> tuple[int | None, int | None, int]:
         """First, last and delay in ticks; what cannot be understood, or does not fit together, is a `ValueError`."""
@@ -40,7 +58,11 @@ class Timing:
     @staticmethod
     def _moment(time: int | str, clock: Clock) -> int:
         try:
-            tick = int(time) if isinstance(time, int) or _COUNT.fullmatch(time) else clock.tick(time)
+            if isinstance(time, int) or _COUNT.fullmatch(time):
+                clock.notation.bare = True
+                tick = int(time)
+            else:
+                tick = clock.tick(time.removeprefix("@"))
         except ValueError:
             raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
         if tick < 0:
@@ -58,3 +80,12 @@ class Timing:
         if rest or ticks < 0:
             raise ValueError(f"`{self.delay}` is not a whole number of ticks of {self.tick}")
         return ticks
+
+
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"`{name}` is not a time zone; write a name such as `Europe/Rome`") from None

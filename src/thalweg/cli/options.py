@@ -65,6 +65,14 @@ Tick = Annotated[str, typer.Option(metavar="DURATION", help="How long a tick las
 Delay = Annotated[
     str, typer.Option(metavar="DURATION|TICKS", help="How far out of order events may arrive without being late.")
 ]
+Zone = Annotated[
+    str,
+    typer.Option(metavar="ZONE", help="The time zone of the output, and of hours and dates in rules: `Europe/Rome`."),
+]
+Times = Annotated[
+    Literal["iso", "ticks"] | None,
+    typer.Option(help="How ticks are written: as timestamps or as numbers; by default as the streams write them."),
+]
 From = Annotated[
     str | None,
     typer.Option("--from", metavar="T", help="First tick, or a timestamp; by default that of the first event."),

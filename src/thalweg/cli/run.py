@@ -45,6 +45,8 @@ def run(
     to: options.To = None,
     tick: options.Tick = "1s",
     delay: options.Delay = "0s",
+    zone: options.Zone = "UTC",
+    times: options.Times = None,
     profile: options.Profile = "rl",
     window: options.Windows = None,
     keep: options.Keep = None,
@@ -87,7 +89,7 @@ def run(
     with outcome(), stoppable():
         target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
         delivery = Delivery(out, late, format, on_error)
-        timing = api.Timing(tick, from_, to, delay)
+        timing = api.Timing(tick, from_, to, delay, zone, times)
         streams = [api.on_command_line(name) for name in stream or ()]
         known = understood(programs)
         profile = profile_of_events(known, profile)
@@ -140,6 +142,7 @@ def run(
             )
             timing, ontology = api.default_timing(programs, streams, timing, ontology)
             first, last, _ = timing.ticks()
+            timing.calendar  # noqa: B018
             api.Timing(tick, delay=counts).ticks()
             asked = api.SolveOptions(
                 models or "first", window if slides else None, slide, solve_limit, solver or "auto", workers
@@ -274,7 +277,7 @@ def _run(
                     mapped=mapped,
                 )
         elif target.checkpoint is None:
-            deliver(started, delivery, timing.clock, interrupt, open_report)
+            deliver(started, delivery, timing.format, interrupt, open_report)
         else:
             given = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
             with api.open_checkpoint(
@@ -284,7 +287,7 @@ def _run(
                     tell(checkpoint.over)
                     return
                 resumed = partial(started, checkpoint=checkpoint)
-                deliver(resumed, delivery, timing.clock, interrupt, open_report, checkpoint.open)
+                deliver(resumed, delivery, timing.format, interrupt, open_report, checkpoint.open)
         if account is not None:
             account.finish()
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from thalweg.model.fact import Fact
     from thalweg.model.predicate import Predicate
     from thalweg.model.prefixes import Prefixes
+    from thalweg.model.time import TimeFormat
     from thalweg.parts.queries.why_row import RowProof
 
 
@@ -38,6 +39,8 @@ def why(
     from_: options.From = None,
     tick: options.Tick = "1s",
     delay: options.Delay = "0s",
+    zone: options.Zone = "UTC",
+    times: options.Times = None,
     profile: options.Profile = "rl",
     window: options.Window = "0",
     schema_stream: options.SchemaStream = False,
@@ -71,8 +74,10 @@ def why(
             refuse("`why` does not explain classes of events: see `thalweg explain` for the axioms that can matter")
         with usage():
             ontology = api.OntologyOptions(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
-            timing, ontology = api.default_timing(programs, streams, api.Timing(tick, from_, at, delay), ontology)
+            timing = api.Timing(tick, from_, at, delay, zone, times)
+            timing, ontology = api.default_timing(programs, streams, timing, ontology)
             timing.ticks()
+            written = timing.format
             api.Timing(tick, delay=window).ticks()
             prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
         tell = complaining(prefixes, verbose)
@@ -81,7 +86,7 @@ def why(
         part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=mapped)
         if "why row" in known:
             ran = api.run_to(part, streams, timing, tell, mapped=mapped)
-            _explain_row(ran.why(fact, prefixes), fact, at, format, prefixes)
+            _explain_row(ran.why(fact, prefixes), fact, at, format, prefixes, written)
             return
         asked = api.fact_of(fact, prefixes)
         announce_compilation()
@@ -91,24 +96,28 @@ def why(
         if proof is None:
             absence = engine.why_not(asked, came)
             if format == "json":
-                print(json.dumps(absence.as_data(), ensure_ascii=False, indent=2))
+                print(json.dumps(absence.as_data(written), ensure_ascii=False, indent=2))
             tell(_does_not_hold(asked, at, [] if engine.now is None else engine.facts(), prefixes))
             if format == "text":
-                print(prefixes.shorten(absence.render("  ")), file=sys.stderr)
+                print(prefixes.shorten(absence.render("  ", written)), file=sys.stderr)
             raise typer.Exit(1)
-        data, text = proof.as_data, prefixes.shorten
-        print(json.dumps(data(), ensure_ascii=False, indent=2) if format == "json" else text(proof.render()))
+        _print(proof.as_data(written) if format == "json" else prefixes.shorten(proof.render(times=written)))
 
 
-def _explain_row(proof: "RowProof | None", row: str, at: str, format: str, prefixes: "Prefixes") -> None:
+def _print(proof: dict[str, object] | str) -> None:
+    print(proof if isinstance(proof, str) else json.dumps(proof, ensure_ascii=False, indent=2))
+
+
+def _explain_row(
+    proof: "RowProof | None", row: str, at: str, format: str, prefixes: "Prefixes", times: "TimeFormat"
+) -> None:
     """Prints what a row of a query rests on."""
     from thalweg.diagnostics import Diagnostic, RejectedError
 
     if proof is None:
         help_ = "see with `thalweg run` which rows there are; the last evaluation up to then is asked"
         raise RejectedError([Diagnostic("E405", f"the query has no such row at {at}: `{row}`", help=help_)])
-    data, text = proof.as_data, prefixes.shorten
-    print(json.dumps(data(), ensure_ascii=False, indent=2) if format == "json" else text(proof.render()))
+    _print(proof.as_data(times) if format == "json" else prefixes.shorten(proof.render(times)))
 
 
 def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]", prefixes: "Prefixes") -> "Diagnostic":

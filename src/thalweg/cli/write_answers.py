@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from thalweg.api import Job
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
-    from thalweg.model.time import Clock
+    from thalweg.model.time import TimeFormat
     from thalweg.runtimes.emit import Formatter
 
 
@@ -60,7 +60,7 @@ LateLines = Callable[[str], None] | None
 def deliver(
     starting: "Callable[[LateLines], Job]",
     delivery: Delivery,
-    clock: "Clock",
+    times: "TimeFormat",
     interrupt: "Interrupt",
     ready: Callable[[], None] = lambda: None,
     opener: Opener = open_anew,
@@ -71,7 +71,7 @@ def deliver(
     with Channel("late", delivery.late, opener) as channel, starting(channel.write if delivery.late else None) as job:
         channel.open()
         ready()
-        _write(job, opener("out", delivery.out), formatter(delivery.format, clock), interrupt)
+        _write(job, opener("out", delivery.out), formatter(delivery.format, times), interrupt)
 
 
 def _write(job: "Job", sink: "Sink", format: "Formatter", interrupt: "Interrupt") -> None:

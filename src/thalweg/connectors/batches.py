@@ -133,7 +133,11 @@ def moment(text: str, clock: Clock) -> int:
     (36, 90)
     """
     try:
-        tick = int(text) if text.isascii() and text.removeprefix("-").isdigit() else clock.tick(text)
+        if text.isascii() and text.removeprefix("-").isdigit():
+            clock.notation.bare = True
+            tick = int(text)
+        else:
+            tick = clock.tick(text)
     except (ValueError, OverflowError):
         raise ValueError(f"`{text}` is neither a tick nor a timestamp") from None
     if not 0 <= tick < FOREVER:

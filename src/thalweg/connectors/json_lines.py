@@ -118,6 +118,8 @@ class JsonLinesReader(LineReader):
                 stream = self._named(data.get("stream", stream))
             if type(time) is not int or not 0 <= time < FOREVER:
                 time = self._tick(time)
+            else:
+                self._clock.notation.bare = True
         except (ValueError, TypeError, KeyError):
             return _UNCLEAR
         return (time, stream, facts) if type(facts) is list else _UNCLEAR
@@ -179,6 +181,8 @@ class JsonLinesReader(LineReader):
                 time = self._clock.tick(time)
             except ValueError:
                 raise ValueError(f"`{time}` is not a timestamp; a tick is written without quotes") from None
+        else:
+            self._clock.notation.bare = True
         if isinstance(time, bool) or not isinstance(time, int) or not 0 <= time < FOREVER:
             raise ValueError(f"`{json.dumps(time)}` is not a tick")
         return time

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
 from thalweg.connectors.files import PathTransport, shortened, unreadable
@@ -30,7 +30,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import BLANK, IRI, LITERAL, names_a_predicate, number, term
 from thalweg.model.term import NUMERIC, constant
-from thalweg.model.time import Clock
+from thalweg.model.time import FOREVER, Clock
 
 COLUMNS: Final = ("s", "p", "o", "fact", "t", "stream")
 ROWS: Final = 65_536
@@ -65,7 +65,7 @@ class Layout:
         ]:
             raise ShapeError(f"the table has {' and '.join(missing)}", 0)
         readers: dict[str, Callable[[object], Any]] = {
-            "t": lambda cell: moment(str(cell).strip(), clock),
+            "t": lambda cell: cell.tick if isinstance(cell, _Stamp) else moment(str(cell).strip(), clock),
             "s": lambda cell: cell_term(cell, stream or ""),
             "p": _predicate,
             "o": lambda cell: cell_term(cell, stream or ""),
@@ -313,10 +313,24 @@ class ArrowReader:
             column = column.cast(pa.timestamp("ms"))
         if name != "t" or not pa.types.is_timestamp(column.type):
             return list(column.to_pylist())
+        self._clock.notation.stamped = True
         parts = _UNITS[column.type.unit]
         epoch, length = self._clock.epoch * parts, self._clock.tick_length * parts
         counts = column.cast(pa.int64()).to_pylist()
-        return [None if count is None else (count * 1_000 - epoch) // length for count in counts]
+        return [None if count is None else _Stamp((count * 1_000 - epoch) // length, count) for count in counts]
+
+
+class _Stamp(NamedTuple):
+    """A timestamp of Arrow, whose tick is known."""
+
+    number: int
+    written: int
+
+    @property
+    def tick(self) -> int:
+        if not 0 <= self.number < FOREVER:
+            raise ValueError(f"`{self.written}` is outside the timeline, which begins at tick 0")
+        return self.number
 
 
 def first_of(batch: Any) -> dict[str, Any]:

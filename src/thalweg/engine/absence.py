@@ -29,7 +29,7 @@ from thalweg.ir.nodes import Comparison, Variable
 from thalweg.ir.text import show
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.model.time import FOREVER
+from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.planning.assign_memories import TICK
 from thalweg.planning.plan import PlanRule, RelationAtom
 
@@ -56,10 +56,10 @@ class Attempt:
     failed: str
     reason: str
 
-    def as_data(self) -> dict[str, object]:
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same for programs to read."""
-        held = [{name: value for name, value in step.as_data().items() if name in _SHOWN} for step in self.held]
-        return {"held": held, "failed": self.failed, "reason": self.reason}
+        held = [{name: value for name, value in step.as_data(times).items() if name in _SHOWN} for step in self.held]
+        return {"held": held, "failed": self.failed, "reason": times.in_words(self.reason)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +71,23 @@ class FailedRule:
     attempts: tuple[Attempt, ...]
     others: int = 0
 
-    def render(self, indent: str = "") -> str:
+    def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
         lines = [f"{indent}not by {self.rule}{f'   ({self.place})' if self.place else ''}"]
         for attempt in self.attempts:
-            lines += [step.render(f"{indent}    ").partition("\n")[0] for step in attempt.held]
-            lines.append(f"{indent}    but {attempt.reason}" if attempt.held else f"{indent}    {attempt.reason}")
+            lines += [step.render(f"{indent}    ", times).partition("\n")[0] for step in attempt.held]
+            reason = times.in_words(attempt.reason)
+            lines.append(f"{indent}    but {reason}" if attempt.held else f"{indent}    {reason}")
         if self.others:
             lines.append(f"{indent}    … and {self.others} more that got as far")
         return "\n".join(lines)
 
-    def as_data(self) -> dict[str, object]:
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same for programs to read."""
         data: dict[str, object] = {"rule": self.rule}
         if self.place:
             data["place"] = self.place
-        data["attempts"] = [attempt.as_data() for attempt in self.attempts]
+        data["attempts"] = [attempt.as_data(times) for attempt in self.attempts]
         return data | ({"others": self.others} if self.others else {})
 
 
@@ -105,22 +106,23 @@ class Absence:
     more_rules: int = 0
     cut: bool = False
 
-    def render(self, indent: str = "") -> str:
+    def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
-        lines = [f"{indent}{self.note}"] if self.note else []
-        lines += [rule.render(indent) for rule in self.rules]
+        lines = [f"{indent}{times.in_words(self.note)}"] if self.note else []
+        lines += [rule.render(indent, times) for rule in self.rules]
         if self.more_rules:
             lines.append(f"{indent}… nor by {self.more_rules} more rules")
         if self.cut:
             lines.append(f"{indent}only some of the facts were looked at: other values may have got further")
         return "\n".join(lines)
 
-    def as_data(self) -> dict[str, object]:
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same for programs to read."""
-        data: dict[str, object] = {"claim": self.fact, "holds": False, "at": self.at}
+        at = None if self.at is None else times.data(self.at)
+        data: dict[str, object] = {"claim": self.fact, "holds": False, "at": at}
         if self.note:
-            data["note"] = self.note
-        data["rules"] = [rule.as_data() for rule in self.rules]
+            data["note"] = times.in_words(self.note)
+        data["rules"] = [rule.as_data(times) for rule in self.rules]
         if self.more_rules:
             data["more_rules"] = self.more_rules
         return data | ({"cut": True} if self.cut else {})

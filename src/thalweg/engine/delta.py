@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from thalweg.engine.decoder import Decoder, Rows
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
@@ -75,6 +77,16 @@ class Delta:
     def _text(self, which: int) -> list[str]:
         known = self._facts.get(which)
         return self._decoder.spell_text(self.rows[which]) if known is None else list(map(str, known))
+
+    @property
+    def until(self) -> dict[str, int]:
+        """The last tick for which each fact that began is guaranteed."""
+        rows = self.rows[0]
+        if rows is None:
+            return {}
+        horizons = np.unique(rows[:, 0]).tolist()
+        spell = self._decoder.spell_text
+        return {fact: horizon for horizon in horizons for fact in spell(rows[rows[:, 0] == horizon])}
 
     def columns(self, relation: Relation) -> tuple[Rows, Rows, Rows]:
         """The rows of one relation that began, ended and became unknown, as words, to be passed on unspelled."""

@@ -31,7 +31,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.functions import call, holds
 from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, is_of_kind
 from thalweg.model.rdf import RDF_TYPE
-from thalweg.model.time import FOREVER
+from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
 from thalweg.model.values import number_of
 from thalweg.planning.plan import PlanRule, Relation, RelationAtom
@@ -76,16 +76,20 @@ class Proof:
                 return ("another window closes",)
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
 
-    def render(self, indent: str = "") -> str:
+    def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
-        lines = [f"{indent}{self.claim}   {self._when()}"]
+        lines = [f"{indent}{self._claimed(times)}   {self._when(times)}"]
         if self.rule:
             lines.append(f"{indent}  by {self.rule}{f'   ({self.place})' if self.place else ''}")
-        lines += [step.render(indent + "    ") for step in self.because]
+        lines += [step.render(indent + "    ", times) for step in self.because]
         return "\n".join(lines)
 
-    def _when(self) -> str:
-        until = "for ever" if self.until is None else f"until {self.until}"
+    def _claimed(self, times: TimeFormat) -> str:
+        """The claim; behind what came or was recorded stands the tick of it."""
+        return times.at_end(self.claim) if self.kind in ("stream", "counted", "recorded") else self.claim
+
+    def _when(self, times: TimeFormat) -> str:
+        until = "for ever" if self.until is None else f"until {times.text(self.until)}"
         match self.kind:
             case "stream" | "background" | "every tick":
                 return f"[{self.kind}] {until}"
@@ -99,9 +103,10 @@ class Proof:
                 return f"[answer set] until {self.unless[0]}"
         return f"{until} unless {', '.join(self.unless)}" if self.unless else until
 
-    def as_data(self) -> dict[str, object]:
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same for programs to read."""
-        data: dict[str, object] = {"claim": self.claim, "kind": self.kind, "until": self.until}
+        until = None if self.until is None else times.data(self.until)
+        data: dict[str, object] = {"claim": self._claimed(times), "kind": self.kind, "until": until}
         if self.unless and self.kind != "absent":
             data["unless"] = list(self.unless)
         if self.rule:
@@ -109,7 +114,7 @@ class Proof:
         if self.place:
             data["place"] = self.place
         if self.because:
-            data["because"] = [step.as_data() for step in self.because]
+            data["because"] = [step.as_data(times) for step in self.because]
         return data
 
 

@@ -1,9 +1,9 @@
 """Ticks, durations and the clock that turns timestamps into ticks."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final
+from typing import Final, Literal
 
 UNITS: Final = {
     "ms": 1,
@@ -14,12 +14,27 @@ UNITS: Final = {
     **dict.fromkeys(("week", "weeks"), 604_800_000),
 }
 FOREVER: Final = 2**62
+_TICK: Final = re.compile(r"(?:(?<=at )|(?<=until )|(?<=since ))[0-9]+\b")
 NEVER: Final = -1
+
+
+@dataclass(slots=True)
+class Notation:
+    """How the times that a run reads are written: as timestamps, as bare ticks; both together are an error."""
+
+    stamped: bool = False
+    bare: bool = False
+
+    @property
+    def is_mixed(self) -> bool:
+        return self.stamped and self.bare
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Maps timestamps to ticks: `floor((timestamp - epoch) / tick_length)`, both in milliseconds.
+
+    Readers note in `notation` whether they meet timestamps or ticks.
 
     >>> Clock(tick_length=1000).tick("1970-01-01T00:01:30Z")
     90
@@ -27,12 +42,14 @@ class Clock:
 
     tick_length: int = 1_000
     epoch: int = 0
+    notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     def tick(self, timestamp: str) -> int:
         """The tick of an `xsd:dateTime`; one without a zone is read as UTC."""
         moment = datetime.fromisoformat(timestamp)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         milliseconds = round(moment.timestamp() * 1_000)
+        self.notation.stamped = True
         return (milliseconds - self.epoch) // self.tick_length
 
 
@@ -57,6 +74,80 @@ class Calendar:
             return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).astimezone(self.zone)
         except (OverflowError, ValueError):
             return None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFormat:
+    """How ticks are written in what is output: as numbers, or as the first instant of the tick.
+
+    Without `times`, as timestamps where a stream had timestamps; ticks outside the calendar stay numbers.
+
+    >>> times = TimeFormat(Calendar(), "iso")
+    >>> times.text(90), times.json(90), TimeFormat().json(90)
+    ('1970-01-01T00:01:30Z', '"1970-01-01T00:01:30Z"', '90')
+    """
+
+    calendar: Calendar = Calendar()
+    times: Literal["iso", "ticks"] | None = None
+
+    @property
+    def iso(self) -> bool:
+        """Whether ticks are written as timestamps."""
+        return self.times == "iso" or (self.times is None and self.calendar.clock.notation.stamped)
+
+    def text(self, tick: int) -> str:
+        """A tick as people read it."""
+        moment = self.calendar.moment(tick) if self.iso else None
+        return str(tick) if moment is None else _iso(moment)
+
+    def json(self, tick: int) -> str:
+        """A tick as JSON."""
+        moment = self.calendar.moment(tick) if self.iso else None
+        return str(tick) if moment is None else f'"{_iso(moment)}"'
+
+    def data(self, tick: int) -> int | str:
+        """A tick as a value of JSON."""
+        return self.text(tick) if self.iso and self.calendar.moment(tick) is not None else tick
+
+    def moment(self, tick: int) -> str | None:
+        """The first instant of a tick, whether or not ticks are written so; None outside the calendar."""
+        moment = self.calendar.moment(tick)
+        return None if moment is None else _iso(moment)
+
+    def atom(self, tick: int) -> str:
+        """A tick as fact streams write it: `36`, or `@2026-11-15T08:00:03Z`."""
+        moment = self.calendar.moment(tick) if self.iso else None
+        return str(tick) if moment is None else f"@{_iso(moment)}"
+
+    def at_end(self, text: str) -> str:
+        """A text such as `p(a) at 5` whose last word is a tick, with that tick as it is written here.
+
+        >>> TimeFormat(Calendar(), "iso").at_end("p(a) at 5")
+        'p(a) at 1970-01-01T00:00:05Z'
+        """
+        rest, at, tick = text.rpartition(" at ")
+        return f"{rest} at {self.text(int(tick))}" if self.iso and at and tick.isdecimal() else text
+
+    def in_words(self, sentence: str) -> str:
+        """A sentence with the ticks that it names behind `at`, `until` and `since`; what is quoted stays as it is.
+
+        >>> TimeFormat(Calendar(), "iso").in_words("`p at 1` came at 5")
+        '`p at 1` came at 1970-01-01T00:00:05Z'
+        """
+        if not self.iso:
+            return sentence
+        parts = sentence.split("`")
+        parts[::2] = [_TICK.sub(lambda found: self.text(int(found[0])), part) for part in parts[::2]]
+        return "`".join(parts)
+
+
+def _iso(moment: datetime) -> str:
+    written = moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
+    return f"{written[:-6]}Z" if moment.tzinfo is UTC else written
+
+
+AS_TICKS: Final = TimeFormat(times="ticks")
+"""Numbers everywhere."""
 
 
 def milliseconds(text: str) -> int:

@@ -50,12 +50,13 @@ class Mixed:
 
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.wired_run import WiredRun
-        from thalweg.runtimes.emit import EMITTERS
+        from thalweg.runtimes.emit import emitter_of
         from thalweg.runtimes.mixed_kinds import mixed_kinds
 
-        dictionary, calendar = Dictionary(), Calendar(context.clock)
+        dictionary, calendar = Dictionary(), context.settings.calendar
         places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
-        run = WiredRun(places, dictionary, EMITTERS[context.settings.emit](), context.settings.first)
+        settings = context.settings
+        run = WiredRun(places, dictionary, emitter_of(settings.emit, settings.with_until), settings.first)
         watch = self._watch()
 
         def summary() -> Iterator[Diagnostic]:

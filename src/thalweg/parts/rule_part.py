@@ -7,7 +7,6 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
-from thalweg.model.time import Calendar
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Rules:
         from thalweg.runtimes.rule_engine import RuleEngine
         from thalweg.runtimes.unmatched import Unmatched
 
-        settings, calendar = context.settings, Calendar(context.clock)
+        settings, calendar = context.settings, context.settings.calendar
         engine = RuleEngine(self.rules, first=settings.first, memory=settings.memory, calendar=calendar)
         watch = Unmatched(self.rules)
         look = _look(self.rules, watch, context.report)

@@ -59,6 +59,10 @@ class Joined:
         return []
 
     @property
+    def until(self) -> dict[str, int]:
+        return {fact: until for change in self.changes for fact, until in change.until.items()}
+
+    @property
     def shed(self) -> tuple[str, ...]:
         return ()
 

@@ -8,7 +8,7 @@ answered before the wait and not after it; where nothing waits, the engine is ca
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from thalweg.connectors.interrupt import Interrupt
@@ -16,7 +16,8 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Emitter, RowEmitter
+from thalweg.model.time import AS_TICKS, Calendar, TimeFormat
+from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, emitter_of
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
@@ -52,6 +53,8 @@ class Settings:
     emit: str = "changes"
     on_error: Literal["stop", "skip"] = "stop"
     memory: int | None = None
+    calendar: Calendar = field(default_factory=Calendar, repr=False)
+    with_until: bool = False
 
 
 class Reasoner(Protocol):
@@ -122,15 +125,16 @@ class Embedded(Generic[R]):
         interrupt: Interrupt | None = None,
         state: Savable | None = None,
         checkpoint: Checkpoint | None = None,
+        times: TimeFormat = AS_TICKS,
     ) -> None:
         self.engine = engine
         self.settings = settings
-        self.late = Late(write_late)
+        self.late = Late(write_late, times)
         self._report = report
         self._interrupt = interrupt or Interrupt()
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
         self._buffer = Reorder()
-        self._emitter: Emitter = emitter or EMITTERS[settings.emit]()
+        self._emitter: Emitter = emitter or emitter_of(settings.emit, settings.with_until)
         self._advance_engine = advance or engine.advance
         self._present = present
         self._look = look
@@ -243,6 +247,7 @@ class Embedded(Generic[R]):
             "watermark": self._watermark.save(),
             "late": self.late.save(),
             "shedding": self._shedding.save(),
+            "stamped": self.settings.calendar.clock.notation.stamped,
         }
         rows = self._emitter.save() if isinstance(self._emitter, RowEmitter) else {}
         engine = b"" if self.engine.now is None else self._state.snapshot()
@@ -257,6 +262,8 @@ class Embedded(Generic[R]):
         self._watermark.load(header["watermark"])
         self.late.load(header["late"])
         self._shedding.load(header["shedding"])
+        # What is answered before more is read is written as before.
+        self.settings.calendar.clock.notation.stamped |= header["stamped"]
         if isinstance(self._emitter, RowEmitter):
             self._emitter.load(rows)
         if engine:

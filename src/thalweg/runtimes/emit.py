@@ -18,7 +18,6 @@ names say from when to when they hold.
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from itertools import pairwise
 from json.encoder import encode_basestring as quoted
 from operator import itemgetter
@@ -30,7 +29,7 @@ from thalweg.connectors.publish import Graph, Statements
 from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
-from thalweg.model.time import FOREVER, Clock
+from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.runtimes.event_answers import EventAnswers, EventLine
 from thalweg.runtimes.query_answers import QueryAnswer
 from thalweg.runtimes.shedding import MissingFacts, Span, shed_between
@@ -60,25 +59,21 @@ def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ..
     return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", _TRUE), *missing))
 
 
-def time_statements(predicate: str, name: str, tick: int, clock: Clock) -> Statements:
-    """A tick as a moment, by the clock, and as itself; as itself alone where it lies beyond all calendars."""
+def time_statements(predicate: str, name: str, tick: int, times: TimeFormat) -> Statements:
+    """A tick as a moment, and as itself; as itself alone where it lies beyond all calendars."""
     number = as_ntriples(str(tick))
-    return (predicate, _moment(tick, clock) or number), (f"{OWN}{name}>", number)
+    return (predicate, _moment(tick, times) or number), (f"{OWN}{name}>", number)
 
 
-def _moment(tick: int, clock: Clock) -> str | None:
+def _moment(tick: int, times: TimeFormat) -> str | None:
     """The moment at which a tick begins; the clock maps it to the same tick again.
 
-    >>> _moment(9, Clock(tick_length=100)), _moment(10**15, Clock())
+    >>> from thalweg.model.time import Calendar, Clock
+    >>> _moment(9, TimeFormat(Calendar(Clock(tick_length=100)))), _moment(10**15, TimeFormat())
     ('"1970-01-01T00:00:00.900Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>', None)
     """
-    milliseconds = clock.epoch + tick * clock.tick_length
-    try:
-        then = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)
-    except OverflowError:
-        return None
-    written = then.isoformat(timespec="milliseconds" if milliseconds % 1_000 else "seconds")
-    return f'"{written}Z"^^<{XSD}dateTime>'
+    written = times.moment(tick)
+    return None if written is None else f'"{written}"^^<{XSD}dateTime>'
 
 
 def _listed(facts: tuple[str, ...]) -> str:
@@ -133,19 +128,20 @@ class SnapshotRun:
     def answers(self) -> Iterator[Snapshot]:
         return (Snapshot(tick, self.facts, self.partial, self.shed) for tick in range(self.first, self.last + 1))
 
-    def jsonl(self) -> str:
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
         rest = f',"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}\n'
-        return "".join([f'{{"t":{tick}{rest}' for tick in range(self.first, self.last + 1)])
+        return "".join([f'{{"t":{times.json(tick)}{rest}' for tick in range(self.first, self.last + 1)])
 
-    def atoms(self) -> str:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`q(x2,y,z) at 41.`, one fact a line."""
         end = f".{_NOTE * self.partial}\n"
-        return "".join([f"{fact} at {tick}{end}" for tick in range(self.first, self.last + 1) for fact in self.facts])
+        ticks = map(times.atom, range(self.first, self.last + 1)) if self.facts else ()
+        return "".join([f"{fact} at {tick}{end}" for tick in ticks for fact in self.facts])
 
-    def graphs(self, clock: Clock) -> Iterator[Graph]:
+    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """One for each tick at which something holds: an event of a stream that can be read again."""
         for tick in range(self.first, self.last + 1) if self.facts else ():
-            when = time_statements(GENERATED_AT, "tick", tick, clock)
+            when = time_statements(GENERATED_AT, "tick", tick, times)
             yield _graph(f"snapshot:{tick}", self.facts, self.partial, self.shed, when)
 
 
@@ -167,25 +163,27 @@ class Change:
     partial: bool = False
     shed: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    until: tuple[int, ...] = field(default=(), compare=False)
+    """The last tick for which each fact of `begin` is guaranteed, where that was asked for."""
 
     def __str__(self) -> str:
-        unknown = f',"unknown":{_listed(self.unknown)}' if self.unknown else ""
-        rest = f"{unknown}{marked(self.partial, self.shed)}"
-        return f'{{"t":{self.t},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{rest}}}'
+        return self.jsonl()[:-1]
 
     def answers(self) -> Iterator["Change"]:
         yield self
 
-    def jsonl(self) -> str:
-        return f"{self}\n"
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        unknown = f',"unknown":{_listed(self.unknown)}' if self.unknown else ""
+        rest = f"{unknown}{marked(self.partial, self.shed)}"
+        return f'{{"t":{times.json(self.t)},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{rest}}}\n'
 
-    def atoms(self) -> str:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`- q(x1,y,z) at 40.`, `? q(x2,y,z) at 40.` and `+ q(x3,y,z) at 40.`: what ended, is unknown, and began."""
-        rest = f" at {self.t}.{_NOTE * self.partial}\n"
+        rest = f" at {times.atom(self.t)}.{_NOTE * self.partial}\n"
         kinds = (("-", self.end), ("?", self.unknown), ("+", self.begin))
         return "".join([f"{sign} {fact}{rest}" for sign, facts in kinds for fact in facts])
 
-    def graphs(self, clock: Clock) -> Iterator[Graph]:
+    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """What ended, what became unknown, and what began."""
         for name, facts, predicate in (
             ("end", self.end, _INVALIDATED_AT),
@@ -193,7 +191,7 @@ class Change:
             ("begin", self.begin, GENERATED_AT),
         ):
             if facts:
-                when = time_statements(predicate, "tick", self.t, clock)
+                when = time_statements(predicate, "tick", self.t, times)
                 yield _graph(f"{name}:{self.t}", facts, self.partial, self.shed, when)
 
 
@@ -212,28 +210,28 @@ class Interval:
     shed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        until = "null" if self.until is None else self.until
-        rest = marked(self.partial, self.shed)
-        return f'{{"fact":{quoted(self.fact)},"from":{self.start},"until":{until}{rest}}}'
+        return self.jsonl()[:-1]
 
     def answers(self) -> Iterator["Interval"]:
         yield self
 
-    def jsonl(self) -> str:
-        return f"{self}\n"
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        until = "null" if self.until is None else times.json(self.until)
+        rest = marked(self.partial, self.shed)
+        return f'{{"fact":{quoted(self.fact)},"from":{times.json(self.start)},"until":{until}{rest}}}\n'
 
-    def atoms(self) -> str:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`q(x2,y,z) from 38 until 41.`, or `q(x2,y,z) from 38.` while it holds."""
-        until = "" if self.until is None else f" until {self.until}"
-        return f"{self.fact} from {self.start}{until}.{_NOTE * self.partial}\n"
+        until = "" if self.until is None else f" until {times.atom(self.until)}"
+        return f"{self.fact} from {times.atom(self.start)}{until}.{_NOTE * self.partial}\n"
 
-    def graphs(self, clock: Clock) -> Iterator[Graph]:
+    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """The graph of all that holds just so long."""
-        start = time_statements(_VALID_FROM, "from", self.start, clock)
+        start = time_statements(_VALID_FROM, "from", self.start, times)
         if self.until is None:
             yield _graph(f"interval:{self.start}", (self.fact,), self.partial, self.shed, start)
         else:
-            end = time_statements(_VALID_THROUGH, "until", self.until, clock)
+            end = time_statements(_VALID_THROUGH, "until", self.until, times)
             yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, self.shed, start, end)
 
 
@@ -256,9 +254,10 @@ class Solution:
     def answers(self) -> Iterator["Solution"]:
         yield self
 
-    def jsonl(self) -> Iterator[str]:
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> Iterator[str]:
         """Its line, in parts: some have millions of facts."""
-        yield f'{{"t":{self.t},"window":[{self.start},{self.t}],"answers":['
+        start, end = times.json(self.start), times.json(self.t)
+        yield f'{{"t":{end},"window":[{start},{end}],"answers":['
         for number, facts in enumerate(self.sets):
             yield ",[" if number else "["
             for place, some in enumerate(in_parts(facts, _QUOTED)):
@@ -266,18 +265,18 @@ class Solution:
             yield "]"
         yield "]" + ',"incomplete":true' * self.incomplete + "}\n"
 
-    def atoms(self) -> Iterator[str]:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> Iterator[str]:
         """`q(x2,y,z) at 41.`, one fact a line, of a window with one answer set; in parts."""
-        note = " % incomplete" * self.incomplete
+        note, tick = " % incomplete" * self.incomplete, times.atom(self.t)
         if not self.sets:
-            yield f"% {'nothing is known' if self.incomplete else 'no answer set'} at {self.t}{note}\n"
+            yield f"% {'nothing is known' if self.incomplete else 'no answer set'} at {tick}{note}\n"
         for facts in self.sets:
-            for some in in_parts(facts, Wrapping(after=f" at {self.t}.{note}\n")):
+            for some in in_parts(facts, Wrapping(after=f" at {tick}.{note}\n")):
                 yield "".join(some)
 
-    def graphs(self, clock: Clock) -> Iterator[Graph]:
+    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """One for each answer set, and one that only says so where there is none."""
-        said = (*time_statements(GENERATED_AT, "tick", self.t, clock), (f"{OWN}from>", as_ntriples(str(self.start))))
+        said = (*time_statements(GENERATED_AT, "tick", self.t, times), (f"{OWN}from>", as_ntriples(str(self.start))))
         marks = {"incomplete": self.incomplete, "inconsistent": not self.sets and not self.incomplete}
         said += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
         for facts in self.sets or ((),):
@@ -300,29 +299,29 @@ Row = TypeVar("Row")
 FORMATS: Final = ("jsonl", "atoms", "nquads", "jsonld")
 
 
-def formatter(format: str, clock: Clock) -> Formatter:
-    """Writes blocks in one of the `FORMATS`; the clock says which moment a tick is.
+def formatter(format: str, times: TimeFormat = AS_TICKS) -> Formatter:
+    """Writes blocks in one of the `FORMATS`, with ticks as `times` writes them.
 
-    >>> write = formatter("nquads", Clock())
+    >>> write = formatter("nquads")
     >>> [text] = write(Interval("<http://a/C>(<http://a/b>)", 38, None))
     >>> text.splitlines()[1]
     '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
     """
     return {
-        "jsonl": as_jsonl,
-        "atoms": lambda block: block.atoms() if isinstance(block, Solution) else (block.atoms(),),
-        "nquads": lambda block: (graph.nquads() for graph in block.graphs(clock)),
-        "jsonld": lambda block: (graph.jsonld() for graph in block.graphs(clock)),
+        "jsonl": lambda block: as_jsonl(block, times),
+        "atoms": lambda block: block.atoms(times) if isinstance(block, Solution) else (block.atoms(times),),
+        "nquads": lambda block: (graph.nquads() for graph in block.graphs(times)),
+        "jsonld": lambda block: (graph.jsonld() for graph in block.graphs(times)),
     }[format]
 
 
-def as_jsonl(block: AnswerBlock) -> Iterable[str]:
+def as_jsonl(block: AnswerBlock, times: TimeFormat = AS_TICKS) -> Iterable[str]:
     """Lines of JSON.
 
     >>> list(as_jsonl(Interval("a", 38, 41)))
     ['{"fact":"a","from":38,"until":41}\\n']
     """
-    return block.jsonl() if isinstance(block, Solution) else (block.jsonl(),)
+    return block.jsonl(times) if isinstance(block, Solution) else (block.jsonl(times),)
 
 
 class Delta(Protocol):
@@ -349,6 +348,7 @@ class TextDelta:
     end_text: list[str] = field(default_factory=list)
     unknown_text: list[str] = field(default_factory=list)
     shed: tuple[str, ...] = ()
+    until: dict[str, int] = field(default_factory=dict)
 
 
 class Emitter(Protocol):
@@ -412,10 +412,14 @@ class RowEmitter(Emitter, Generic[Row]):
 
 
 class Changes(RowEmitter[Delta]):
-    """`changes`: only ticks with a change."""
+    """`changes`: only ticks with a change; `with_until`, what begins has the tick until which it is guaranteed."""
+
+    def __init__(self, with_until: bool = False) -> None:
+        super().__init__()
+        self._with_until = with_until
 
     def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterable[Delta]:
-        return deltas
+        return map(_with_until, deltas) if self._with_until else deltas
 
     @staticmethod
     def arrange(rows: Iterable[Delta], missing: Sequence[Span]) -> Iterator[Change]:
@@ -424,7 +428,14 @@ class Changes(RowEmitter[Delta]):
             unknown = tuple(sorted(delta.unknown_text))
             if begin or end or unknown:
                 shed = shed_between(missing, delta.tick, delta.tick) if missing else ()
-                yield Change(delta.tick, begin, end, bool(shed), shed, unknown)
+                horizons = delta.until if isinstance(delta, TextDelta) else {}
+                until = tuple(horizons.get(fact, FOREVER) for fact in begin) if horizons else ()
+                yield Change(delta.tick, begin, end, bool(shed), shed, unknown, until)
+
+
+def _with_until(delta: Delta) -> TextDelta:
+    texts = delta.begin_text, delta.end_text, delta.unknown_text
+    return TextDelta(delta.tick, *texts, delta.shed, getattr(delta, "until", {}))
 
 
 class Snapshots(RowEmitter[Run]):
@@ -523,3 +534,8 @@ EMITTERS: Final[dict[str, type[RowEmitter[Any]]]] = {
     "changes": Changes,
     "intervals": Intervals,
 }
+
+
+def emitter_of(emit: str, with_until: bool = False) -> RowEmitter[Any]:
+    """The emitter of `--emit`; `with_until`, changes also say until when what begins is guaranteed."""
+    return Changes(with_until) if emit == "changes" else EMITTERS[emit]()

@@ -16,7 +16,7 @@ from thalweg.connectors.publish import Graph
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.pattern_semantics import Instance, Solution
 from thalweg.model.rdf import GENERATED_AT, OWN
-from thalweg.model.time import Clock
+from thalweg.model.time import AS_TICKS, TimeFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,16 @@ class AbstractEvent:
     graph: str = ""
 
     def __str__(self) -> str:
-        graph = f',"graph":{quoted(self.graph)}' if self.graph else ""
-        about = f'"from":{self.t},"to":{self.t},"individual":{quoted(self.individual)}{graph}'
-        return f'{{"t":{self.t},"event":{quoted(self.event)},{about}}}'
+        return self.json()
 
-    def atom(self) -> str:
-        return f"{self.event}({self.individual}) at {self.t}.\n"
+    def json(self, times: TimeFormat = AS_TICKS) -> str:
+        graph = f',"graph":{quoted(self.graph)}' if self.graph else ""
+        tick = times.json(self.t)
+        about = f'"from":{tick},"to":{tick},"individual":{quoted(self.individual)}{graph}'
+        return f'{{"t":{tick},"event":{quoted(self.event)},{about}}}'
+
+    def atom(self, times: TimeFormat = AS_TICKS) -> str:
+        return f"{self.event}({self.individual}) at {times.atom(self.t)}.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +63,29 @@ class ComplexEvent:
         return self.instance.event
 
     def __str__(self) -> str:
+        return self.json()
+
+    def json(self, times: TimeFormat = AS_TICKS) -> str:
         one = self.instance
         bound = ",".join(f"{quoted(name)}:{quoted(term)}" for name, term in self.bindings)
-        events = ",".join(map(_event, one.events))
-        about = f'"from":{one.start},"to":{one.end},"bindings":{{{bound}}},"events":[{events}]'
-        return f'{{"t":{self.t},"event":{quoted(one.event)},{about}}}'
+        events = ",".join(_event(each, times) for each in one.events)
+        about = f'{_ticks(one, times)},"bindings":{{{bound}}},"events":[{events}]'
+        return f'{{"t":{times.json(self.t)},"event":{quoted(one.event)},{about}}}'
 
-    def atom(self) -> NoReturn:
+    def atom(self, times: TimeFormat = AS_TICKS) -> NoReturn:
         raise _only_json()
 
 
-def _event(one: Instance) -> str:
+def _ticks(one: Instance, times: TimeFormat) -> str:
+    return f'"from":{times.json(one.start)},"to":{times.json(one.end)}'
+
+
+def _event(one: Instance, times: TimeFormat) -> str:
     """An event inside of another."""
-    ticks = f'"from":{one.start},"to":{one.end}'
+    ticks = _ticks(one, times)
     if one.events:
-        return f'{{"event":{quoted(one.event)},{ticks},"events":[{",".join(map(_event, one.events))}]}}'
+        inside = ",".join(_event(each, times) for each in one.events)
+        return f'{{"event":{quoted(one.event)},{ticks},"events":[{inside}]}}'
     graph = f',"graph":{quoted(one.graph)}' if one.graph else ""
     return f'{{"event":{quoted(one.event)},"individual":{quoted(one.individual)}{graph},{ticks}}}'
 
@@ -91,11 +103,14 @@ class RejectedEvents:
     graphs: tuple[str, ...]
 
     def __str__(self) -> str:
-        listed = ",".join(f'{{"graph":{quoted(graph)}}}' if graph else "{}" for graph in self.graphs)
-        return f'{{"t":{self.t},"{self.why}":[{listed}]}}'
+        return self.json()
 
-    def atom(self) -> str:
-        return "".join(f"% {self.why}: {graph or 'an event'} at {self.t}\n" for graph in self.graphs)
+    def json(self, times: TimeFormat = AS_TICKS) -> str:
+        listed = ",".join(f'{{"graph":{quoted(graph)}}}' if graph else "{}" for graph in self.graphs)
+        return f'{{"t":{times.json(self.t)},"{self.why}":[{listed}]}}'
+
+    def atom(self, times: TimeFormat = AS_TICKS) -> str:
+        return "".join(f"% {self.why}: {graph or 'an event'} at {times.atom(self.t)}\n" for graph in self.graphs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +126,14 @@ class EventAnswers:
     def answers(self) -> "Iterator[EventLine]":
         return iter(self.lines)
 
-    def jsonl(self) -> str:
-        return "".join(f"{line}\n" for line in self.lines)
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        return "".join(f"{line.json(times)}\n" for line in self.lines)
 
-    def atoms(self) -> str:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`<High>(<obs1>) at 5.`, one a line; what has no classes is a comment."""
-        return "".join(line.atom() for line in self.lines)
+        return "".join(line.atom(times) for line in self.lines)
 
-    def graphs(self, clock: Clock) -> Iterator[Graph]:
+    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """One with the classes of a tick."""
         from thalweg.runtimes.emit import time_statements
 
@@ -127,7 +142,7 @@ class EventAnswers:
         facts = tuple(f"{line.event}({line.individual})" for line in self.lines if isinstance(line, AbstractEvent))
         if facts:
             tick = self.lines[0].t
-            yield Graph(f"{OWN}events:{tick}>", facts, time_statements(GENERATED_AT, "tick", tick, clock))
+            yield Graph(f"{OWN}events:{tick}>", facts, time_statements(GENERATED_AT, "tick", tick, times))
 
 
 EventLine = AbstractEvent | ComplexEvent | RejectedEvents

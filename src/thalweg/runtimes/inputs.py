@@ -84,8 +84,15 @@ class Streams:
         recorded = [one.inner if isinstance(one, ReplayTransport) else one for one in transports if not one.live]
         self._recorded = Merge([Recording(one, words, clock, interrupt, tally) for one in recorded], interrupt)
         self._arrived: Timed | None = None
+        self._notation = clock.notation
 
     def __iter__(self) -> Iterator[Timed | None]:
+        for item in self._items():
+            if self._notation.is_mixed:
+                raise RejectedError([_mixed_times()])
+            yield item
+
+    def _items(self) -> Iterator[Timed | None]:
         for which, block, position in arrivals([one.transport for one in self._live], self._interrupt):
             live = self._live[which]
             for self._arrived in live.reader.feed(block) if block else live.reader.finish():
@@ -132,6 +139,12 @@ class Streams:
         for live, saved in zip(self._live, position["live"], strict=True):
             live.load(saved)
         self._recorded.seek(position["recorded"])
+
+
+def _mixed_times() -> Diagnostic:
+    message = "some times of this run are timestamps and others bare ticks, which cannot be compared"
+    help_ = "write all times, also `--from` and `--to`, as timestamps such as `2026-11-15T08:00:00Z`, or all as ticks"
+    return Diagnostic("E309", message, help=help_)
 
 
 def check_resumable(transports: Iterable[Transport]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.model.time import AS_TICKS, TimeFormat
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -23,18 +24,26 @@ class Late:
     '1 fact was late and ignored: `a(x1,y) at 36` arrived when the watermark was 40'
     """
 
-    def __init__(self, write: Callable[[str], object] | None = None) -> None:
+    def __init__(self, write: Callable[[str], object] | None = None, times: TimeFormat = AS_TICKS) -> None:
         self._write = write
+        self._times = times
         self._count = 0
         self._first = ""
 
     def add(self, tick: int, watermark: int, stream: str | None, facts: list[str]) -> None:
         """Takes the facts of an event of a tick, which came when the watermark had passed it."""
         if facts and not self._count:
-            self._first = f"`{facts[0]} at {tick}` arrived when the watermark was {watermark}"
+            written = self._times.text
+            self._first = f"`{facts[0]} at {written(tick)}` arrived when the watermark was {written(watermark)}"
         self._count += len(facts)
         if self._write:
-            self._write(_encode({"t": tick, "watermark": watermark, "stream": stream, "facts": facts}) + "\n")
+            at, reached = self._times.data(tick), self._times.data(watermark)
+            self._write(_encode({"t": at, "watermark": reached, "stream": stream, "facts": facts}) + "\n")
+
+    @property
+    def count(self) -> int:
+        """How many facts were late."""
+        return self._count
 
     def save(self) -> dict[str, Any]:
         """What the warning at the end needs."""

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from thalweg.connectors.publish import Graph
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.model.time import Clock
+from thalweg.model.time import AS_TICKS, TimeFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Bindings:
     def answers(self) -> Iterator["Bindings"]:
         yield self
 
-    def jsonl(self) -> str:
-        return _line(self.t, self.start, "bindings", f"[{','.join(self.objects)}]")
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        return _line(times, self.t, self.start, "bindings", f"[{','.join(self.objects)}]")
 
-    def atoms(self) -> NoReturn:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> NoReturn:
         raise _only_json("rows of a SELECT")
 
-    def graphs(self, clock: Clock) -> NoReturn:
+    def graphs(self, times: TimeFormat) -> NoReturn:
         raise _only_json("rows of a SELECT")
 
 
@@ -72,18 +72,18 @@ class ConstructedGraph:
     def answers(self) -> Iterator["ConstructedGraph"]:
         yield self
 
-    def jsonl(self) -> str:
-        return _line(self.t, self.start, "graph", f"[{','.join(map(quoted, self.facts))}]")
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        return _line(times, self.t, self.start, "graph", f"[{','.join(map(quoted, self.facts))}]")
 
-    def atoms(self) -> str:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`<p>(<s>,<o>) at 40.`, one fact a line."""
-        return "".join(f"{fact} at {self.t}.\n" for fact in self.facts)
+        return "".join(f"{fact} at {times.atom(self.t)}.\n" for fact in self.facts)
 
-    def graphs(self, clock: Clock) -> Iterator[Graph]:
+    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """One, if it has triples: an event of a stream that can be read again."""
         from thalweg.runtimes.emit import SnapshotRun
 
-        return SnapshotRun(self.t, self.t, self.facts).graphs(clock)
+        return SnapshotRun(self.t, self.t, self.facts).graphs(times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +104,22 @@ class Truth:
     def answers(self) -> Iterator["Truth"]:
         yield self
 
-    def jsonl(self) -> str:
-        return _line(self.t, self.start, "answer", "true" if self.answer else "false")
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        return _line(times, self.t, self.start, "answer", "true" if self.answer else "false")
 
-    def atoms(self) -> NoReturn:
+    def atoms(self, times: TimeFormat = AS_TICKS) -> NoReturn:
         raise _only_json("answers of an ASK")
 
-    def graphs(self, clock: Clock) -> NoReturn:
+    def graphs(self, times: TimeFormat) -> NoReturn:
         raise _only_json("answers of an ASK")
 
 
 QueryAnswer = Bindings | ConstructedGraph | Truth
 
 
-def _line(tick: int, start: int, key: str, written: str) -> str:
-    return f'{{"t":{tick},"window":[{start},{tick}],"{key}":{written}}}\n'
+def _line(times: TimeFormat, tick: int, start: int, key: str, written: str) -> str:
+    begin, end = times.json(start), times.json(tick)
+    return f'{{"t":{end},"window":[{begin},{end}],"{key}":{written}}}\n'
 
 
 def _only_json(what: str) -> RejectedError:

@@ -9,7 +9,7 @@ from thalweg.connectors.readers import open_reader
 from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.rdf import GENERATED_AT, read_graph
-from thalweg.model.time import Clock
+from thalweg.model.time import Calendar, Clock, TimeFormat
 from thalweg.runtimes.emit import (
     EMITTERS,
     FORMATS,
@@ -226,7 +226,7 @@ SCHEMA = "<https://schema.org/"
 
 def said(piece, format="nquads", clock=Clock(tick_length=500)):  # noqa: B008
     """What the default graph says, as (graph, property, value), and the graphs of the facts."""
-    text = "".join(formatter(format, clock)(piece))
+    text = "".join(formatter(format, TimeFormat(Calendar(clock)))(piece))
     documents = text.splitlines() if format == "jsonld" else [text]
     quads = [quad for document in documents for quad in read_graph(document.encode(), format)]
     about = {quad[:3] for quad in quads if quad[3] is None}
@@ -291,7 +291,7 @@ def test_a_tick_beyond_all_calendars_is_told_as_itself():
 def test_other_formats_are_as_before():
     assert set(FORMATS) == {"jsonl", "atoms", "nquads", "jsonld"}
     piece = Interval(A, 38, 41)
-    spelled = [text for name in ("jsonl", "atoms") for text in formatter(name, Clock())(piece)]
+    spelled = [text for name in ("jsonl", "atoms") for text in formatter(name)(piece)]
     assert spelled == [piece.jsonl(), piece.atoms()]
 
 
@@ -302,7 +302,7 @@ TOLD = st.lists(st.sets(st.sampled_from([A, B, "slow(road1)", "jam", 'q(x,"a, b"
 @given(snapshots=TOLD, length=st.sampled_from([1, 100, 1_000, 60_000]))
 def test_snapshots_are_a_stream_that_can_be_read_again(format, name, snapshots, length):
     clock, words = Clock(tick_length=length), Dictionary()
-    write, reader = formatter(format, clock), open_reader(name, "in", words, clock)
+    write, reader = formatter(format, TimeFormat(Calendar(clock))), open_reader(name, "in", words, clock)
     stretches = (SnapshotRun(tick, tick, tuple(sorted(held))) for tick, held in enumerate(snapshots))
     text = "".join(part for stretch in stretches for part in write(stretch))
     items = [*reader.feed(text.encode()), *reader.finish()]

@@ -32,7 +32,7 @@ TimedFacts = tuple[int, str | None, list[str]]
 """A tick, a stream, and facts as text."""
 DEFAULT_CLOCK: Final = Clock()
 
-_TIME = r'[ \t]+at[ \t]+([0-9]{1,18}|"[^"\n]*")[ \t]*\.(?![0-9])'
+_TIME = r'[ \t]+at[ \t]+([0-9]{1,18}|"[^"\n]*"|@[0-9]{4}-[0-9TZ:+-]+(?:\.[0-9]+[0-9Z:+-]*)?)[ \t]*\.(?![0-9])'
 _SIMPLE: Final = re.compile(rf'\s*([a-z]\w*(?::\w+)?|<[^<>"{{}}|^`\\\s]+>)(?:\(([^()\n]*)\))?{_TIME}', re.ASCII)
 # Whole lines of one predicate and tick, without blanks, strings or IRIs: they are taken apart together.
 _RUN: Final = re.compile(
@@ -185,7 +185,7 @@ class FactReader:
                         yield tick, batch
                         batch = Batch(stream=self.stream)
                         rows, order = batch.rows, batch.order
-                    tick, written = int(time), time
+                    tick, written = self._at(time), time
                 if self._take_run(run.group(), name, time, batch):
                     position = run.end()
                     continue
@@ -195,7 +195,7 @@ class FactReader:
                 name, args, time = found.groups()
                 try:
                     if time != written:
-                        at = int(time) if time[0] != '"' else self._moment(time)
+                        at = self._at(time)
                         if order:
                             yield tick, batch
                             batch = Batch(stream=self.stream)
@@ -372,12 +372,18 @@ class FactReader:
 
     def _stated(self, name: str, args: str | None, time: str) -> _Stated:
         terms = tuple(canonical(found.group(), self.prefixes) for found in TERM.finditer(args or ""))
-        tick = int(time) if time[0] != '"' else self._moment(time)
-        return _Stated(tick, canonical(name, self.prefixes), terms)
+        return _Stated(self._at(time), canonical(name, self.prefixes), terms)
+
+    def _at(self, time: str) -> int:
+        """The tick of a number, or of a timestamp as in `@2026-11-15T08:00:00Z` or in quotes."""
+        if time[0] in '"@':
+            return self._moment(time)
+        self.clock.notation.bare = True
+        return int(time)
 
     def _moment(self, time: str) -> int:
-        """The tick of a quoted timestamp."""
-        text = time[1 : time.rindex('"')]
+        """The tick of a timestamp."""
+        text = time[1:] if time[0] == "@" else time[1 : time.rindex('"')]
         try:
             tick = self.clock.tick(text)
         except (ValueError, OverflowError):
@@ -422,9 +428,17 @@ class FactReader:
             if not time.isdigit() and time[0] != '"':
                 raise ReadingError("E301", f"`{time}` is not a tick", "ticks are the natural numbers 0, 1, 2, …")
             fact = _ground(rule)
-            return _Stated(int(time) if time[0] != '"' else self._moment(time), *fact)
+            # A timestamp has become a tick on the way, if it was one.
+            if time[0] != '"' and _first_letter(rule.time.span) in ("@", '"'):
+                self.clock.notation.stamped = True
+                return _Stated(int(time), *fact)
+            return _Stated(self._at(time), *fact)
         except ReadingError as bad:
             return Diagnostic("E301", str(bad), rule.span, help=bad.way_out)
+
+
+def _first_letter(span: Span) -> str:
+    return span.source.text[span.start : span.start + 1]
 
 
 def _by_name(facts: list[str]) -> tuple[Iterable[str], dict[str, list[str]]]:

@@ -20,6 +20,7 @@ from thalweg.languages.rspql.lexer import closing, tokens
 from thalweg.languages.rspql.names import local_name
 from thalweg.languages.rspql.query import Query
 from thalweg.model.prefixes import Prefixes
+from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.parts.queries.construct import Constructed, fact_text
 from thalweg.parts.queries.evaluator import Row, Rows, rdf_spelling
 from thalweg.parts.queries.path_triples import Matches, Triple, ways
@@ -43,16 +44,16 @@ class Support:
     stream: str = ""
     ticks: tuple[int, ...] = ()
 
-    @property
-    def place(self) -> str:
+    def place(self, times: TimeFormat = AS_TICKS) -> str:
         if not self.window:
             return "background"
-        return f"window {self.window}, stream {self.stream}, at {', '.join(map(str, self.ticks))}"
+        return f"window {self.window}, stream {self.stream}, at {', '.join(map(times.text, self.ticks))}"
 
-    def as_data(self) -> dict[str, object]:
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         if not self.window:
             return {"fact": self.fact}
-        return {"fact": self.fact, "window": self.window, "stream": self.stream, "ticks": list(self.ticks)}
+        ticks = [times.data(tick) for tick in self.ticks]
+        return {"fact": self.fact, "window": self.window, "stream": self.stream, "ticks": ticks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +69,22 @@ class RowProof:
     number: int
     until: int | None
 
-    def render(self) -> str:
-        lines = [f"{self.row} at the evaluation of {self.tick}"]
+    def render(self, times: TimeFormat = AS_TICKS) -> str:
+        lines = [f"{self.row} at the evaluation of {times.text(self.tick)}"]
         for place, solution in enumerate(self.solutions, 1):
             lines.append("  because" if self.number == 1 else f"  solution {place} of {self.number}")
-            lines += [f"    {one.fact}   ({one.place})" for one in solution] or ["    nothing: it holds by itself"]
-        until = "for ever" if self.until is None else f"until the evaluation of {self.until}"
+            facts = [f"    {one.fact}   ({one.place(times)})" for one in solution]
+            lines += facts or ["    nothing: it holds by itself"]
+        until = "for ever" if self.until is None else f"until the evaluation of {times.text(self.until)}"
         lines.append(f"  stays {until}, unless something else comes")
         return "\n".join(lines)
 
-    def as_data(self) -> dict[str, object]:
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         return {
             "row": json.loads(self.row) if self.row.startswith("{") else self.row,
-            "t": self.tick,
-            "until": self.until,
-            "solutions": [[one.as_data() for one in solution] for solution in self.solutions],
+            "t": times.data(self.tick),
+            "until": None if self.until is None else times.data(self.until),
+            "solutions": [[one.as_data(times) for one in solution] for solution in self.solutions],
             "number": self.number,
         }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.term import unquote
+from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.runtimes.consistency.justifier import Broken, Justifier
 from thalweg.runtimes.emit import AnswerBlock, Change, Interval, Snapshot, SnapshotRun, TextDelta, marked
 
@@ -52,6 +53,10 @@ class Clash:
         because = data.get("because")
         return cls(data["individual"], data["axiom"], None if because is None else tuple(because), data.get("other"))
 
+    def at(self, times: TimeFormat) -> "Clash":
+        """The same with the ticks of its reasons as they are written in a run."""
+        return self if self.because is None else replace(self, because=tuple(map(times.at_end, self.because)))
+
 
 # What is output -----------------------------------------------------------------------------------------------------
 
@@ -79,8 +84,9 @@ class Clashing(SnapshotRun):
     def answers(self) -> Iterator[Snapshot]:
         return (Inconsistent(tick, self.facts, self.partial, self.shed) for tick in range(self.first, self.last + 1))
 
-    def jsonl(self) -> str:
-        return "".join([f"{answer}\n" for answer in self.answers()])
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        rest = f',"inconsistent":[{_listed(self.facts, times)}]{marked(self.partial, self.shed)}}}\n'
+        return "".join([f'{{"t":{times.json(tick)}{rest}' for tick in range(self.first, self.last + 1)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +105,10 @@ class ClashChange(Change):
     def ended(self) -> tuple[Clash, ...]:
         return tuple(map(Clash.read, self.end))
 
-    def __str__(self) -> str:
-        begin, end, unknown = (",".join(some) for some in (self.begin, self.end, self.unknown))
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        begin, end, unknown = (_listed(some, times) for some in (self.begin, self.end, self.unknown))
         rest = f',"unknown":[{unknown}]' * bool(unknown) + marked(self.partial, self.shed)
-        return f'{{"t":{self.t},"begin":[{begin}],"end":[{end}]{rest}}}'
+        return f'{{"t":{times.json(self.t)},"begin":[{begin}],"end":[{end}]{rest}}}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +123,15 @@ class ClashInterval(Interval):
     def clash(self) -> Clash:
         return Clash.read(self.fact)
 
-    def __str__(self) -> str:
-        until = "null" if self.until is None else self.until
-        return f'{self.fact[:-1]},"from":{self.start},"until":{until}{marked(self.partial, self.shed)}}}'
+    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
+        start, until = times.json(self.start), "null" if self.until is None else times.json(self.until)
+        clash = _listed((self.fact,), times)
+        return f'{clash[:-1]},"from":{start},"until":{until}{marked(self.partial, self.shed)}}}\n'
+
+
+def _listed(clashes: Iterable[str], times: TimeFormat) -> str:
+    """Clashes as JSON, with the ticks of their reasons as they are written in this run."""
+    return ",".join(clashes) if not times.iso else ",".join(str(Clash.read(one).at(times)) for one in clashes)
 
 
 _AS_CLASHES: Final[dict[type, type]] = {SnapshotRun: Clashing, Change: ClashChange, Interval: ClashInterval}

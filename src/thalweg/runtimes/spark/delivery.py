@@ -21,7 +21,7 @@ import numpy as np
 
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
-from thalweg.model.time import FOREVER
+from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Formatter, Run, as_jsonl
 from thalweg.runtimes.late import Late
@@ -54,6 +54,7 @@ class Delivered:
     late: int = 0
     over: bool = False
     cut: bool = False
+    stamped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class Delivery:
         format: Formatter = as_jsonl,
         combine: Combine | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
+        times: TimeFormat = AS_TICKS,
     ) -> None:
         self._ledger = ledger
         self._table = Path(out) if out is not None and out.endswith(".parquet") else None
@@ -102,7 +104,10 @@ class Delivery:
                 part.unlink()
         self._out = None if self._table else continued(out, self.done.out)
         self._late = channel = None if late is None else continued(late, self.done.late)
-        self.late = Late(None if channel is None else lambda line: channel.write(line.encode()))
+        self.late = Late(None if channel is None else lambda line: channel.write(line.encode()), times)
+        self._notation = times.calendar.clock.notation
+        # What is answered before more is read is written as before.
+        self._notation.stamped |= self.done.stamped
         self._emit = emit
         self._combine = combine
         self._format = format
@@ -200,7 +205,7 @@ class Delivery:
             yield from self._format(block)
 
     def _settle(self, done: Delivered) -> None:
-        self.done = done
+        self.done = replace(done, stamped=self._notation.stamped)
         unfinished = self._ledger.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(asdict(self.done)))
         unfinished.replace(self._ledger)

@@ -64,7 +64,8 @@ class Worker:
         self.stage: Stage = job.stages[stage]
         self.bucket = bucket
         settings = job.settings
-        self.engine = engine(_share(self.stage, bucket, job.buckets(stage)), memory=settings.memory)
+        share, calendar = _share(self.stage, bucket, job.buckets(stage)), settings.calendar
+        self.engine = engine(share, memory=settings.memory, calendar=calendar)
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
         self.answers = BucketAnswers(settings.emit, self.engine.dictionary)
         self._missing = self.answers.emitter.missing

@@ -6,7 +6,6 @@ import pytest
 pytest.importorskip("pyspark")
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
-from thalweg.model.time import Clock
 from thalweg.runtimes.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
 from thalweg.runtimes.spark.delivery import Delivery
@@ -36,7 +35,7 @@ def table(rows):
     ],
 )
 def test_every_format(tmp_path, emit, rows, pieces, format):
-    write = formatter(format, Clock())
+    write = formatter(format)
     out = tmp_path / "answers"
     delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, format=write)
     delivery.deliver(0, table([*rows, DONE]))
