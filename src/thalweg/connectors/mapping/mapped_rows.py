@@ -45,6 +45,7 @@ class MappedStream:
     def arrival(self) -> int | None:
         """The tick at which what is read now has come."""
         if self.kind == "live":
+            self.clock.notation.stamped = True
             return (round(time() * 1_000) - self.clock.epoch) // self.clock.tick_length
         return 0 if self.kind == "background" else None
 
