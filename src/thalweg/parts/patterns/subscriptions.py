@@ -64,8 +64,8 @@ class Subscriptions:
             if clause is None or not clause.triples:
                 self._plain.append(number)
             else:
-                steps = numbered(_asking(in_order(clause))[0])[0]
-                general.setdefault(tuple(steps), []).append((number, clause))
+                shape = tuple(numbered(_asking(in_order(clause))[0])[0])
+                general.setdefault(shape, []).append((number, clause))
         self._shapes: list[_Shape] = []
         for steps, alike in general.items():
             self._shapes += _together(steps, alike, background) if len(alike) >= ALIKE else _apart(alike, background)
