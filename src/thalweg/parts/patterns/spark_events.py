@@ -13,7 +13,7 @@ from zlib import crc32
 
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import Instance, Solution, rank
-from thalweg.ir.patterns import Clause, Pattern, occurrences
+from thalweg.ir.patterns import Pattern, occurrences
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
