@@ -26,7 +26,7 @@ _LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 settings.register_profile("quick", settings(max_examples=8, derandomize=True, **_PATIENT))
-settings.register_profile("usual", settings(max_examples=100, derandomize=True, **_PATIENT))
+settings.register_profile("usual", settings(max_examples=60, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 
 

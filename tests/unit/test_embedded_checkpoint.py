@@ -318,7 +318,7 @@ def size(name: str) -> int:
 
 
 # A quick run tries fewer of everything: it is asked to end once, and killed once.
-KILLS = 5 if settings().max_examples >= 100 else 1
+KILLS = 5 if settings().max_examples >= 60 else 1
 
 
 @pytest.mark.parametrize(
