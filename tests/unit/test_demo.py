@@ -99,6 +99,11 @@ def test_the_picture_has_a_bar_for_every_time_that_a_conclusion_held(shown: tupl
     assert "blocked(mill) 17:34:00 to 17:47:00" in titles
 
 
+def test_the_picture_of_the_tutorial_is_that_of_the_demo(shown: tuple[str, Path]) -> None:
+    tutorial = Path(__file__).parents[2] / "docs" / "tutorial" / "city.svg"
+    assert shown[1].read_text(encoding="utf-8") == tutorial.read_text(encoding="utf-8")
+
+
 def test_the_summary_has_a_line_for_each_layer(shown: tuple[str, Path]) -> None:
     text, out = shown
     summary = text.split("summary")[1]

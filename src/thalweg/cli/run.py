@@ -1,6 +1,5 @@
 """The verb `run`."""
 
-import gc
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -253,10 +252,7 @@ def _run(
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
             given = part, streams, timing, emit, delivery.on_error, budget
-            job = api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint, mapped=mapped)
-            # What was loaded stays to the end, and need not be searched for garbage again and again.
-            gc.freeze()
-            return job
+            return api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint, mapped=mapped)
 
         if target.on_spark:
             from thalweg.runtimes.spark.shutdown import leaving_in_time

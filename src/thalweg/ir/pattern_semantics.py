@@ -18,7 +18,6 @@ end first: what is selected is known when it ends.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
 
 from thalweg.ir.patterns import Absent, Both, Clause, Either, Filter, Occurs, Operand, Pattern, Sequence, occurrences
 
@@ -71,7 +70,8 @@ Occurring = Mapping[str, Iterable[Pair]]
 """The pairs of each name of events."""
 
 
-class Match(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Match:
     """A complex event of a pattern: its events from left to right, and what its clauses bind."""
 
     start: int
