@@ -26,7 +26,7 @@ from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.demo.city_log import CityLog, layer_of, minutes
 from thalweg.demo.live_view import COLOURS, LiveView, svg
-from thalweg.demo.smart_city import MINUTES, SENSORS, background, observed_at, write
+from thalweg.demo.smart_city import MINUTES, SENSORS, background, observed_at, statements, write
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.shutdown import leaving_in_time
 
@@ -47,7 +47,6 @@ PARTITIONS: Final = 2
 PICTURE: Final = "timeline.svg"
 ANSWERS: Final = "answers.jsonl"
 TIMING: Final = api.Timing()
-EVENTS: Final = ("GarageFills", "CrowdJam", "Incident", "IncidentOver")
 
 Runtime = Literal["spark", "embedded"]
 
@@ -146,13 +145,12 @@ def _summary(log: CityLog, took: float, batches: int | None, out: Path, answers:
     found = log.found
     kinds = ", ".join(sensors.stream for sensors in SENSORS)
     table.add_row("observations", f"{observed_at(log.second):,} of {kinds}, in {minutes(log.second + 1)} of the city")
-    table.add_row("background", f"{background().count(' ;') + background().count(' .'):,} statements")
+    table.add_row("background", f"{statements(background()):,} statements")
     table.add_row("query", f"{found['means']} evaluations")
     table.add_row("ontology", f"{found['contradictions']} observation that contradicts it")
-    events = ", ".join(f"{found[name]} {name}" for name in EVENTS if found[name])
-    table.add_row("patterns", events)
-    table.add_row("rules", ", ".join(f"{found[name]} {name}" for name in COLOURS if layer_of(name) == "rules"))
-    table.add_row("answer sets", f"{found['answer sets']}, {found['long_green']} settings of lights")
+    for layer in ("patterns", "rules", "lights"):
+        table.add_row(layer, ", ".join(f"{found[name]} {name}" for name in COLOURS if layer_of(name) == layer))
+    table.add_row("answer sets", f"{found['answer sets']}")
     table.add_row("time", f"{took:.1f} s with start-up" + (f", {batches} batches on Spark" if batches else ""))
     table.add_row("picture", str(out))
     table.add_row("answers", str(answers))

@@ -1,4 +1,4 @@
-"""What a run has answered so far: the news, line by line, and for how long each conclusion held."""
+"""What a run has answered so far: the news, line by line, and from when until when each event and conclusion lasted."""
 
 import json
 from collections import Counter, deque
@@ -10,7 +10,7 @@ from typing import Any
 from thalweg.demo.smart_city import CITY, START
 
 Intervals = dict[str, list[tuple[int, int]]]
-"""For each fact the seconds at which it began and ended."""
+"""For each fact or event the seconds at which it began and ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,12 @@ class CityLog:
             yield from self._changes(answer)
 
     def _event(self, answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        name = short(answer["event"])
+        name, bound = short(answer["event"]), answer["bindings"]
         self.found[name] += 1
-        bound, took = answer["bindings"], seconds_of(answer["to"]) - seconds_of(answer["from"])
-        about = ", ".join(f"{key} {short(bound[key])}" for key in ("road", "garage", "district") if key in bound)
-        yield "patterns", f"{name}: {about}, in {minutes(took)}"
+        start, end = seconds_of(answer["from"]), seconds_of(answer["to"])
+        about = [(key, short(bound[key])) for key in ("road", "garage", "district") if key in bound]
+        self.ended.setdefault(f"{name}({about[0][1]})", []).append((start, end + 1))
+        yield "patterns", f"{name}: {', '.join(map(' '.join, about))}, in {minutes(end - start)}"
 
     def _query(self, facts: list[str]) -> None:
         self.found["means"] += 1
@@ -94,7 +95,7 @@ class CityLog:
 
     @property
     def held(self) -> Intervals:
-        """All intervals so far; what holds now ends now."""
+        """All intervals so far, of conclusions and of events; what holds now ends now."""
         found = {fact: list(spans) for fact, spans in self.ended.items()}
         for fact, start in self.since.items():
             found.setdefault(fact, []).append((start, self.second + 1))
@@ -112,8 +113,14 @@ def _by_layer(facts: list[str]) -> list[str]:
 
 
 def layer_of(fact: str) -> str:
-    """Which program concluded a fact."""
-    return "lights" if fact.startswith("long_") else "rules"
+    """Which programs an event or a conclusion is of.
+
+    >>> [layer_of(fact) for fact in ("CrowdJam(park)", "crowded(park)", "long_green(j_park,park)")]
+    ['patterns', 'rules', 'lights']
+    """
+    if fact.startswith("long_"):
+        return "lights"
+    return "patterns" if fact[0].isupper() else "rules"
 
 
 def seconds_of(moment: str | int) -> int:

@@ -14,10 +14,14 @@ from rich.panel import Panel
 from rich.spinner import Spinner
 from rich.text import Text
 
-from thalweg.demo.city_log import CityLog, Intervals, News, clock, kind_of
+from thalweg.demo.city_log import CityLog, Intervals, News, clock, kind_of, layer_of
 from thalweg.demo.smart_city import MINUTES, observed_at
 
 COLOURS: Final = {
+    "GarageFills": "#2b8a9e",
+    "CrowdJam": "#2b8a9e",
+    "Incident": "#2b8a9e",
+    "IncidentOver": "#2b8a9e",
     "blocked": "#c0262d",
     "crowded": "#e8731a",
     "smog": "#8a6fb0",
@@ -25,10 +29,12 @@ COLOURS: Final = {
     "long_green": "#2e9e4f",
     "long_yellow": "#e6b422",
 }
-"""The conclusions on the timeline, from the top, each with its colour."""
+"""The events and conclusions on the timeline, from the top, each with its colour."""
 
 _LAYERS: Final = {"ontology": "magenta", "patterns": "cyan", "rules": "yellow", "lights": "green"}
 _PAUSE: Final = 0.1
+# Lines of a live picture besides those of the timeline: frame, times, means, and a few news.
+_REST: Final = 9
 _SECONDS: Final = 60 * MINUTES
 
 
@@ -81,16 +87,22 @@ class LiveView:
                 self.console.print(worded(news), highlight=False)
 
     def _picture(self) -> RenderableType:
-        picture = self.timeline()
+        held = self.log.held
+        if len(held) + _REST > self.console.height:
+            # The news have the lights, too.
+            held = {fact: spans for fact, spans in held.items() if layer_of(fact) != "lights"}
         means = " · ".join(f"{district} {mean:.0f}" for district, mean in sorted(self.log.means.items()))
-        room = max(3, self.console.height - len(picture.split()) - 6)
+        room = max(3, self.console.height - len(held) - _REST + 3)
         title = f"{clock(self.log.second)}  {observed_at(self.log.second):,} observations"
-        shown = Group(picture, Text(f"particles, mean of 5 min: {means}" if means else "", "dim"))
+        shown = Group(self._timeline(held), Text(f"particles, mean of 5 min: {means}" if means else "", "dim"))
         return Group(Panel(shown, title=title), *map(worded, list(self.log.news)[-room:]))
 
     def timeline(self) -> Text:
-        """What held when, so far."""
-        return timeline(self.log.held, max(60, min(self.console.width - 4, 130)))
+        """What lasted from when until when, so far."""
+        return self._timeline(self.log.held)
+
+    def _timeline(self, held: Intervals) -> Text:
+        return timeline(held, max(60, min(self.console.width - 4, 130)))
 
 
 def worded(news: News) -> Text:
@@ -101,7 +113,7 @@ def worded(news: News) -> Text:
 
 
 def timeline(held: Intervals, width: int) -> Text:
-    """A line for each conclusion, time from left to right, no longer than `width`.
+    """A line for each event and conclusion, time from left to right, no longer than `width`.
 
     >>> print(timeline({"blocked(mill)": [(0, 600)], "smog(harbour)": [(900, 1800)]}, width=32))
     blocked(mill) ██████
@@ -120,7 +132,7 @@ def timeline(held: Intervals, width: int) -> Text:
 
 
 def in_order(held: Iterable[str]) -> list[str]:
-    """Conclusions by their kind, as `COLOURS` has them."""
+    """Events and conclusions by their kind, as `COLOURS` has them."""
     kinds = list(COLOURS)
     return sorted(held, key=lambda fact: (kinds.index(kind_of(fact)), fact))
 
@@ -143,7 +155,7 @@ def svg(held: Intervals) -> str:
     left, top, row, width = 190, 40, 24, 960
     scale, facts = width / _SECONDS, in_order(held)
     bottom = top + row * len(facts)
-    drawn = [f'<text x="{left}" y="24" font-size="17" fill="#222">What held in the city, and when</text>']
+    drawn = [f'<text x="{left}" y="24" font-size="17" fill="#222">What happened in the city, and when</text>']
     for minute in range(0, MINUTES + 1, 5):
         at = left + 60 * minute * scale
         drawn.append(f'<path d="M{at:.1f} {top}V{bottom}" stroke="#ddd"/>')

@@ -74,6 +74,16 @@ def background(seed: int = SEED) -> str:
     return _HEADER + "\n".join(statements) + "\n"
 
 
+def statements(turtle: str) -> int:
+    """How many triples there are in what `background` writes.
+
+    >>> statements(":a a :B ; :c :d, :e .")
+    3
+    """
+    lines = (line for line in turtle.splitlines() if line.startswith(":"))
+    return sum(1 + line.count(" ; ") + line.count(", ") for line in lines)
+
+
 def _district(district: str, chance: random.Random) -> Iterator[str]:
     yield f":{district} a :District ."
     yield f":pm10_{district} a :ParticleLevel ; :isPropertyOf :{district} ."
