@@ -135,6 +135,8 @@ CATALOGUE: Final = {
     "W809": "pattern is matched once only",
     "W810": "events are kept for ever",
     "W811": "what follows from the ontology is not looked up",
+    "E812": "selection without known triples",
+    "W813": "events are selected too late for patterns",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

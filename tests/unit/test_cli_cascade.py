@@ -170,10 +170,86 @@ def test_what_is_refused(arguments: tuple[str, ...], code: int, said: str) -> No
 def test_what_cannot_stand_beside_events_is_refused() -> None:
     assert "need an ontology" in run(programs=("rules.tw",)).output
     Path("more.lars").write_text("q(X) :- p(X).")
-    selection = "FROM NAMED WINDOW :w ON STREAM :s [RANGE 5s, SLIDE 1s] WHERE { WINDOW :w { ?o :celsius ?v } }"
-    Path("rules.tw").write_text(RULES + selection)
-    assert "a selection cannot be run yet" in run().output
     assert "`--event` is only for events" in invoke("run", "more.lars", "--event", ":E").output
+
+
+# Selections ---------------------------------------------------------------------------------------------------------
+
+SELECTION = """
+FROM NAMED WINDOW :w ON STREAM :{stream} [RANGE {size}s, SLIDE {slide}s]
+WHERE {{ ?room :on :ground . WINDOW :w {{ ?o a :Reading ; :in ?room ; :celsius ?v }} }}
+"""
+
+
+def selecting(stream: str = "events", size: int = 5, slide: int = 5) -> None:
+    Path("rules.tw").write_text(RULES + SELECTION.format(stream=stream, size=size, slide=slide))
+
+
+def test_what_is_selected_is_output_when_a_window_closes() -> None:
+    selecting()
+    lines = answers(run("--to", "11", "--event", ":Hot", "--event", ":Cooling"))
+    assert [(one["t"], one["event"], one["from"], one["to"]) for one in lines] == [
+        (5, "<:Cooling>", 1, 3),
+        (5, "<:Hot>", 1, 1),
+        (5, "<:Hot>", 5, 5),
+        (10, "<:Cooling>", 8, 9),
+        (10, "<:Hot>", 8, 8),
+    ]
+    assert (lines[1]["individual"], lines[1]["graph"]) == ("<:o1>", "<:g1>")
+
+
+def test_the_time_of_an_open_not_runs_out_at_a_closing_tick() -> None:
+    selecting()
+    assert [(one["t"], one["to"]) for one in answers(run("--to", "31"))] == [(30, 28), (30, 28)]
+    assert answers(run("--to", "29")) == []
+
+
+def test_what_is_not_selected_is_not_seen() -> None:
+    selecting()
+    Path("site.ttl").write_text(KNOWN.replace(":ground", ":first"))
+    assert answers(run("--to", "20", "--event", ":Hot")) == []
+
+
+def test_a_selection_names_a_stream_of_the_run() -> None:
+    selecting("other")
+    assert answers(run("--event", ":Hot")) != []
+    Path("more.trig").write_text(events((3, 20.0)))
+    result = run("--stream", "more.trig")
+    assert (result.exit_code, "there is no stream `other`" in result.output) == (1, True)
+
+
+def test_a_selection_with_a_checkpoint_gives_the_same() -> None:
+    selecting(slide=3)
+    expected = run("--to", "40").stdout
+    for _ in range(2):
+        assert run("--to", "40", "--checkpoint", "state", "--out", "out.jsonl").exit_code == 0
+        assert Path("out.jsonl").read_text() == expected != ""
+
+
+def test_a_selection_beside_rules_and_of_what_a_query_constructs() -> None:
+    Path("warm.rspql").write_text(
+        "PREFIX : <http://ex.org/> REGISTER ISTREAM :warm AS CONSTRUCT { ?o a :Reading ; :in ?room ; :celsius ?v } "
+        "FROM NAMED WINDOW :w ON STREAM :events [RANGE 2s, SLIDE 2s] WHERE { WINDOW :w { ?o :in ?room ; :celsius ?v } }"
+    )
+    Path("seen.lars").write_text("@prefix : <http://ex.org/> . :seen(X) :- :Hot(X).")
+    selecting("warm", 4, 4)
+    lines = answers(run("--to", "12", "--event", ":Hot", programs=("rules.tw", "site.ofn", "warm.rspql", "seen.lars")))
+    hot = [(one["t"], one["from"], one["individual"]) for one in lines if "event" in one]
+    assert hot == [(4, 2, "<:o1>"), (8, 6, "<:o5>"), (8, 8, "<:o8>")]
+    assert [(one["t"], one["begin"]) for one in lines if one.get("begin")] == [
+        (4, ["<:seen>(<:o1>)"]),
+        (8, ["<:seen>(<:o5>)", "<:seen>(<:o8>)"]),
+    ]
+
+
+def test_solutions_whose_events_have_passed_are_no_part_of_patterns() -> None:
+    where = "WINDOW :w { ?o a :Reading ; :in ?room ; :celsius ?v FILTER NOT EXISTS { ?x :celsius 5e0 } }"
+    Path("rules.tw").write_text(
+        RULES + f"FROM NAMED WINDOW :w ON STREAM :events [RANGE 4s, SLIDE 1s] WHERE {{ {where} }}"
+    )
+    result = run("--to", "12", "--event", ":Hot", "--event", ":Cooling")
+    assert [(one["t"], one["from"]) for one in answers(result)] == [(7, 5), (8, 8), (9, 8)]
+    assert "1 selected event was not part of patterns" in result.stderr
 
 
 # Beside rules, answer sets and queries -------------------------------------------------------------------------------

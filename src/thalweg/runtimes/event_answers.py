@@ -23,6 +23,8 @@ from thalweg.model.time import AS_TICKS, TimeFormat
 class AbstractEvent:
     """An individual is in a class, by the graph of an event; `graph` is empty where the event has no name.
 
+    The event is of another tick, `at`, where a selection knows it later.
+
     >>> print(AbstractEvent(5, "<High>", "<obs1>", "<g1>"))
     {"t":5,"event":"<High>","from":5,"to":5,"individual":"<obs1>","graph":"<g1>"}
     """
@@ -31,15 +33,16 @@ class AbstractEvent:
     event: str
     individual: str
     graph: str = ""
+    at: int | None = None
 
     def __str__(self) -> str:
         return self.json()
 
     def json(self, times: TimeFormat = AS_TICKS) -> str:
         graph = f',"graph":{quoted(self.graph)}' if self.graph else ""
-        tick = times.json(self.t)
+        tick = times.json(self.t if self.at is None else self.at)
         about = f'"from":{tick},"to":{tick},"individual":{quoted(self.individual)}{graph}'
-        return f'{{"t":{tick},"event":{quoted(self.event)},{about}}}'
+        return f'{{"t":{times.json(self.t)},"event":{quoted(self.event)},{about}}}'
 
     def atom(self, times: TimeFormat = AS_TICKS) -> str:
         return f"{self.event}({self.individual}) at {times.atom(self.t)}.\n"

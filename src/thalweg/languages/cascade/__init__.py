@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgram, list[Diagnostic]]":
     """The events of all texts, each behind those that it uses, and every diagnostic."""
-    from thalweg.languages.cascade.check_events import in_order, undefined
+    from thalweg.languages.cascade.check_events import in_order, too_many, undefined
     from thalweg.languages.cascade.event_definitions import CascadeProgram
     from thalweg.languages.cascade.read_events import read_events
 
@@ -29,7 +29,8 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgra
     found = [one for *_, some in read for one in some]
     # A definition that could not be read is not unknown to those that use it.
     unknown = () if any(one.code == "E101" for one in found) else tuple(undefined(written))
-    return CascadeProgram(tuple(events), selections, unknown), [*found, *wrong]
+    program = CascadeProgram(tuple(events), selections, unknown, options.dataset)
+    return program, [*found, *wrong, *too_many(selections)]
 
 
 def includes(source: Source) -> Sequence[tuple[str, Span]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.patterns import Pattern, occurrences
-from thalweg.languages.cascade.event_definitions import NamedEvent
+from thalweg.languages.cascade.event_definitions import NamedEvent, Selection
 from thalweg.languages.cascade.token_reader import written
 from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
@@ -47,6 +47,16 @@ def undefined(events: Sequence[NamedEvent]) -> Iterator[tuple[str, Diagnostic]]:
                 if close is not None:
                     help_ = f"did you mean `{written(known[close.name].span)}`?"
                 yield used.event, Diagnostic("E801", f"the event `{name}` is not defined", used.span, help_)
+
+
+def too_many(selections: Sequence[Selection]) -> Iterator[Diagnostic]:
+    """A run has one selection."""
+    for one in selections[1:]:
+        first = selections[0].span
+        line, column = first.source.position(first.start)
+        note = f"the first one is at {first.source.name}:{line}:{column}"
+        help_ = "use one with several windows, or `UNION`"
+        yield Diagnostic("E812", "there is another selection already", one.span, help_, (note,))
 
 
 def _in_circles(rest: dict[str, NamedEvent]) -> list[NamedEvent]:

@@ -4,14 +4,18 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.ir.nodes import Program
 from thalweg.ir.patterns import Pattern, occurrences
 from thalweg.languages.compile_options import OntologyOptions
+from thalweg.model.dataset import Dataset
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE
+
+if TYPE_CHECKING:
+    from thalweg.languages.rspql.query import Query
 
 _IRI: Final = re.compile(r"<[^<>\s]+>")
 
@@ -42,9 +46,10 @@ class NamedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection in RSP-QL: its text without a query form, as it was written."""
+    """A selection in RSP-QL: its text without a query form, and the query for all its variables that it is."""
 
     text: str
+    query: "Query | None" = field(default=None, repr=False)
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -61,6 +66,8 @@ class CascadeProgram:
     selections: tuple[Selection, ...] = ()
     undefined: tuple[tuple[str, Diagnostic], ...] = ()
     """The names that patterns use and no text defines, with what is wrong unless rules conclude them."""
+    background: Dataset = field(default=Dataset(), repr=False)
+    """What selections see besides their windows."""
 
     @property
     def name(self) -> str:

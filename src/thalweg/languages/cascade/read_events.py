@@ -8,13 +8,18 @@
 A definition that cannot be read becomes a diagnostic, and reading goes on with the next one.
 """
 
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.languages.cascade.check_selection import check_selection
 from thalweg.languages.cascade.event_definitions import ClassText, NamedEvent, Selection, SyntaxProblem
 from thalweg.languages.cascade.read_pattern import MATCH, PatternReader
 from thalweg.languages.cascade.token_reader import TokenReader, shown
 from thalweg.languages.rspql.lexer import Edit, Edited, Token
+
+if TYPE_CHECKING:
+    from thalweg.languages.rspql.query import Query
 
 _EVENT: Final = (
     "write `NAMED EVENT :High AS :HighTraffic` or `NAMED EVENT :Jam { MATCH EVERY :A SEQ :B WITHIN (10 m) }`"
@@ -153,10 +158,14 @@ class _Reading:
             text.take()
         text.group("close the selection with `}`")
         end = text.tokens[text.at - 1].end
-        self.selections.append(Selection(text.source.text[start.start : end], Span(text.source, start.start, end)))
-        self._check_selection(start.start, end)
+        query = self._query(start.start, end)
+        whole = Span(text.source, start.start, end)
+        self.selections.append(Selection(text.source.text[start.start : end], query, whole))
+        if query is not None:
+            text.found += check_selection(query, whole)
 
-    def _check_selection(self, start: int, end: int) -> None:
+    def _query(self, start: int, end: int) -> "Query | None":
+        """A selection as a query for all its variables."""
         # What reads queries is an optional package.
         from thalweg.languages.rspql.read_query import read_query
 
@@ -169,10 +178,17 @@ class _Reading:
             place = piece.end
         # Blanks go before what is inserted at the same place.
         edited = Edited(written, [one for one in edits if one.start != one.end or one.text])
-        for found in read_query(Source(self.text.source.name, edited.text), self._tick_length)[1]:
-            first, last = edited.original(found.span.start), edited.original(max(found.span.start, found.span.end - 1))
-            span = Span(self.text.source, first, last + 1)
-            self.text.found.append(Diagnostic(found.code, found.message, span, found.help, found.notes))
+
+        def written_at(span: Span) -> Span:
+            first, last = edited.original(span.start), edited.original(max(span.start, span.end - 1))
+            return Span(self.text.source, first, last + 1)
+
+        query, found = read_query(Source(self.text.source.name, edited.text), self._tick_length)
+        self.text.found += (replace(one, span=written_at(one.span)) for one in found)
+        if query is None:
+            return None
+        windows = tuple(replace(one, span=written_at(one.span)) for one in query.windows)
+        return replace(query, windows=windows)
 
 
 def _joined(text: TokenReader, tokens: list[Token]) -> str:

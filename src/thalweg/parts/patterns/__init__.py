@@ -13,6 +13,7 @@ from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
 from thalweg.languages.owl.dl.subscribe import triples_of
+from thalweg.languages.rspql.names import means_stream
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
@@ -66,7 +67,7 @@ class EventCascade:
     def identity(self, context: Context) -> tuple[str, str]:
         known = self._abstraction()
         text, fingerprint = known.identity(context) if known is not None else ("", "")
-        events = "\n".join(repr(one) for one in self.program.events)
+        events = "\n".join(repr(one) for one in (*self.program.events, *self.program.selections))
         return f"{events}\n{text}", sha256(repr((events, fingerprint, sorted(self.output))).encode()).hexdigest()
 
     def start(self, context: Context) -> Evaluation:
@@ -87,10 +88,17 @@ class EventCascade:
             self.program.name,
             reads=reads.__contains__,
             writes=given.__contains__,
-            hears=self.beside.streams.__contains__,
+            hears=self._hears,
             streams=True,
             mentions=given | reads,
         )
+
+    def _hears(self, stream: str) -> bool:
+        """Whether it reads a stream that another part makes: one that a selection names, or all without a selection."""
+        windows = [window for one in self.program.selections if one.query is not None for window in one.query.windows]
+        if self.program.selections:
+            return any(means_stream(window.stream, stream) for window in windows)
+        return stream in self.beside.streams
 
     def readers(self) -> Program:
         """It reads graphs, and not predicates."""
@@ -102,7 +110,8 @@ class EventCascade:
 
         self._check(context)
         names = frozenset(one.name for one in self.program.events)
-        run = self._run(context, names, dictionary)
+        known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
+        run = self._run(known, names, dictionary)
         concluded = ConcludedEvents(self.beside.classes)
         return EventStream(run, self.program.name, self.output, concluded, context.report)
 
@@ -142,10 +151,6 @@ class EventCascade:
         return {*form.classes, *form.roles, *form.data}
 
     def _check(self, context: Context) -> None:
-        if self.program.selections:
-            span = self.program.selections[0].span
-            message = "a selection cannot be run yet: events are taken as they come"
-            raise RejectedError([Diagnostic("E403", message, span, "leave it out")])
         if context.settings.memory is not None:
             raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])
 
@@ -155,8 +160,17 @@ class EventCascade:
         ladder, doubts = self._ladder()
         for doubt in doubts:
             context.report(doubt)
-        settings = context.settings
-        return EventRun(self.program, ladder, output, settings.first, context.report, dictionary)
+        first, report = context.settings.first, context.report
+        if not self.program.selections:
+            return EventRun(self.program, ladder, output, first, report, dictionary)
+        from thalweg.parts.patterns.selecting_run import SelectingRun
+        from thalweg.parts.queries.streams_read import StreamsRead
+
+        query = self.program.selections[0].query
+        assert query is not None
+        streams = StreamsRead(query, context.streams)
+        streams.check(context.names_streams)
+        return SelectingRun(self.program, ladder, output, first, report, dictionary, streams)
 
     def _ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
         return self.classifier().ladder()

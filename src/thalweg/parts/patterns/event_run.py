@@ -9,6 +9,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.pattern_semantics import Instance, TripleTerms
 from thalweg.languages.cascade.event_definitions import CascadeProgram
@@ -98,9 +101,14 @@ class EventRun:
         """Forgets the terms that waiting batches do not use; patterns keep theirs as text."""
         self._classifier.collect(waiting)
 
-    def forget(self) -> None:
-        """The words of terms may get another meaning."""
+    def looks(self, after: int, before: int) -> Iterable[int]:
+        """The ticks between two others at which it looks at what holds: it reads conclusions themselves."""
+        return ()
+
+    def words_in_use(self) -> NDArray[np.int64]:
+        """None, as others may get another meaning now: patterns keep terms as text."""
         self._classifier.forget()
+        return np.zeros(0, dtype=np.int64)
 
     def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
         """What `advance` gives is the output."""

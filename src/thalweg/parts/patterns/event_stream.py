@@ -67,13 +67,11 @@ class EventStream:
         return iter(())
 
     def looks(self, after: int, before: int) -> Iterable[int]:
-        """It hears no streams of what holds: it reads conclusions themselves."""
-        return ()
+        return self._run.looks(after, before)
 
     def words_in_use(self) -> NDArray[np.int64]:
-        """Those of conclusions; patterns keep terms as text."""
-        self._run.forget()
-        return self._concluded.words()
+        """Those of conclusions, and of windows; patterns keep terms as text."""
+        return np.concatenate([self._run.words_in_use(), self._concluded.words()])
 
     def why(self, fact: Fact) -> Proof | None:
         """The event that a fact is, at its tick."""

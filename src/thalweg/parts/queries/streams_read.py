@@ -37,7 +37,7 @@ class StreamsRead:
         """The batches that the query reads, each with the stream's name as the query writes it."""
         for batch in batches:
             for written in self._names(batch.stream):
-                yield batch if batch.stream == written else Batch(batch.rows, batch.order, written)
+                yield batch if batch.stream == written else Batch(batch.rows, batch.order, written, batch.graphs)
 
     def _names(self, stream: str | None) -> tuple[str, ...]:
         if stream not in self._meant:
