@@ -1,4 +1,4 @@
-"""The W3C's tests of OWL 2, and how many of them the rules of OWL 2 RL pass; with those of SPARQL, a page of results.
+"""The W3C's tests of OWL 2, and how many the rules of OWL 2 RL pass; with OWL 2 DL and SPARQL, a page of results.
 
 Each test is a folder with an ontology and the expected result: it is consistent, it is not, something follows, or
 something does not. The rules are sound for all of OWL and complete for OWL 2 RL. So what they find counts everywhere;
@@ -15,6 +15,7 @@ from typing import Final
 from rich.progress import track
 
 from thalweg.bench.conformance_page import page
+from thalweg.bench.dl_conformance import DlVerdict, counted_dl, dl_failures, dl_targets, run_dl_test
 from thalweg.bench.refutation import Close, Closure, follows
 from thalweg.bench.report import Report, Row, Target
 from thalweg.bench.sparql_conformance import counted_sparql, failures, not_rules, run_sparql_test, sparql_targets
@@ -198,6 +199,12 @@ def folder_of_tests(name: str, about: str) -> Path:
     return folder
 
 
+def run_by_ladder(test: Test, read: Read = read_triples) -> DlVerdict:
+    """Runs a test of OWL 2 DL under the direct semantics."""
+    conclusion = None if test.conclusion is None else read(test.conclusion)
+    return run_dl_test(test.name, test.kind, read(test.premise), conclusion, test.kind in (CONSISTENT, FOLLOWS))
+
+
 def main(out: Path, quick: bool = False) -> None:
     """Runs the tests, prints the tables, and writes CSV files and a page to the folder `conformance` of `out`."""
     tests = [test for test in find_tests(folder_of_tests("owl2", "OWL 2")) if not quick or "RL" in test.profiles]
@@ -210,6 +217,11 @@ def main(out: Path, quick: bool = False) -> None:
     report.show("W3C tests of OWL 2 by the rules of OWL 2 RL; a test may have several profiles", owl_tables[0])
     report.show("not passed, in one of the profiles", owl_tables[1])
     report.write("results", list(map(row, verdicts)))
+    direct = track([t for t in tests if t.direct], description="OWL 2 DL", console=report.stderr, transient=True)
+    by_ladder = [run_by_ladder(test) for test in direct]
+    dl_tables = counted_dl(by_ladder), dl_failures(by_ladder)
+    report.add("dl", dl_tables[0], "W3C tests of OWL 2 DL, by rules, models and HermiT")
+    report.add("dl_failures", dl_tables[1], "not passed")
     asked = track(sparql_tests, description="SPARQL 1.1", console=report.stderr, transient=True)
     answered = [run_sparql_test(test) for test in asked]
     sparql_tables = counted_sparql(answered), failures(answered), not_rules(answered)
@@ -217,5 +229,5 @@ def main(out: Path, quick: bool = False) -> None:
     report.add("sparql_failures", sparql_tables[1], "not passed")
     report.add("sparql_not_rules", sparql_tables[2], "not compiled to rules")
     if not quick:
-        (report.folder / "conformance.md").write_text(page(*owl_tables, *sparql_tables), encoding="utf-8")
-    report.close([*verdict_of(verdicts), *sparql_targets(answered)])
+        (report.folder / "conformance.md").write_text(page(*owl_tables, *dl_tables, *sparql_tables), encoding="utf-8")
+    report.close([*verdict_of(verdicts), *dl_targets(by_ladder), *sparql_targets(answered)])

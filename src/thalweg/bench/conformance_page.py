@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from typing import Final
 
+from thalweg.bench.dl_conformance import PUBLISHED
 from thalweg.bench.report import Row
 
 _HEADER: Final = """\
@@ -12,7 +13,7 @@ _HEADER: Final = """\
 Results of the W3C's tests. `make conformance` runs them again and rewrites this page; the tests themselves are not part
 of Thalweg (`THALWEG_DATA` names the folder that has them). Versions: {versions}.
 """
-_PACKAGES: Final = ("pyoxigraph", "rdflib")
+_PACKAGES: Final = ("pyoxigraph", "rdflib", "owlready2")
 
 _OWL: Final = """
 ## OWL 2
@@ -25,6 +26,21 @@ contradiction. Finding none counts only where the rules are complete, which is i
 Not passed, in one of the profiles:
 
 {noted}"""
+
+_DL: Final = """
+## OWL 2 DL
+
+The tests of OWL 2 DL among them, under the direct semantics and whatever their profile, by what decides the classes of
+events (`--profile dl`): rules, models that are searched for, and HermiT for the rest. A conclusion follows if ontology
+and denial of the conclusion have no model. *Undecided* is what none of them decides; nothing is guessed.
+
+{counts}
+Not passed:
+
+{failures}
+Published for the approved tests of OWL 2 DL: {published}. The folder has {tests} tests of consistency and entailment
+and lacks the others, so only the shares can be compared.
+"""
 
 _SPARQL: Final = """
 ## SPARQL 1.1 queries
@@ -45,13 +61,22 @@ Not compiled to rules, because of:
 
 
 def page(
-    owl: Sequence[Row], noted: Sequence[Row], sparql: Sequence[Row], failed: Sequence[Row], why: Sequence[Row]
+    owl: Sequence[Row],
+    noted: Sequence[Row],
+    dl: Sequence[Row],
+    undecided: Sequence[Row],
+    sparql: Sequence[Row],
+    failed: Sequence[Row],
+    why: Sequence[Row],
 ) -> str:
-    """The whole page, from the counts and failures of both."""
+    """The whole page, from the counts and failures of all three."""
     versions = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
     return (
         _HEADER.format(versions=versions)
         + _OWL.format(counts=as_markdown(owl), noted=as_markdown(noted))
+        + _DL.format(
+            counts=as_markdown(dl), failures=as_markdown(undecided), published=PUBLISHED, tests=dl[-1]["tests"]
+        )
         + _SPARQL.format(counts=as_markdown(sparql), failures=as_markdown(failed), reasons=as_markdown(why))
     )
 

@@ -42,7 +42,7 @@ def follows(premise: Sequence[Triple], conclusion: Sequence[Triple], close: Clos
     (True, False)
     """
     closure = close(premise)
-    claims = list(_claims(conclusion, direct))
+    claims = list(claims_of(conclusion, direct))
     if closure.contradictions or matches(claims, closure.triples):
         return True
     # Under the RDF-based semantics an anonymous expression is a claim as well: that there is such a class.
@@ -56,12 +56,19 @@ def _refuted(cases: Sequence[Case], premise: Sequence[Triple], denials: Denials,
     return bool(cases) and all(close([*premise, *denials.definitions, *case]).contradictions for case in cases)
 
 
-def _claims(conclusion: Sequence[Triple], direct: bool) -> Iterator[Triple]:
+def claims_of(conclusion: Sequence[Triple], direct: bool) -> Iterator[Triple]:
     """The triples that are neither about the document nor annotate an axiom, nor declare what needs no declaration."""
     aside = {subject for subject, predicate, value in conclusion if predicate == RDF_TYPE and value in _ASIDE}
     for triple in conclusion:
         declares = triple[1] == RDF_TYPE and triple[2] in _DECLARATIONS
         if triple[0] not in aside and not (direct and declares):
+            yield triple
+
+
+def declarations_of(conclusion: Sequence[Triple]) -> Iterator[Triple]:
+    """The triples that say what kind of thing a name is, which claims nothing under the direct semantics."""
+    for triple in conclusion:
+        if triple[0][0] == "<" and triple[1] == RDF_TYPE and triple[2] in _DECLARATIONS:
             yield triple
 
 

@@ -203,7 +203,7 @@ def test_the_rules_conform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert "positive entailment" in capsys.readouterr().out
     with (tmp_path / "conformance" / "verdict.csv").open(encoding="utf-8") as file:
         targets = list(csv.DictReader(file))
-    assert len(targets) == 6
+    assert len(targets) == 8
     assert [target["target"] for target in targets if target["holds"] != "1"] == []
     with (tmp_path / "conformance" / "results.csv").open(encoding="utf-8") as file:
         assert [row["test"] for row in csv.DictReader(file) if row["outcome"] != PASS] == ["WebOnt-imports-011"]

@@ -282,6 +282,11 @@ class Decisions:
         self._known: dict[Hashable, Decision] = {}
         self._selects = ladder.program.chosen if selects is None else selects
 
+    @property
+    def size(self) -> int:
+        """How many decisions are kept."""
+        return len(self._known)
+
     @cached_property
     def selection(self) -> EventSelection | None:
         """What drops events before the ladder; made when the first event needs it."""
