@@ -11,6 +11,7 @@ from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
+from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.part import Context, Part
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.watermark import Watermark
@@ -79,6 +80,24 @@ def classes_part() -> Part:
     )
 
 
+BESIDE = f"""
+@prefix : <{EX}> .
+:cooled(R) :- :Cooling_room(E,R), :Cooling(E).
+:shut(R)   :- :cooled(R), not open(R).
+:Chilly(R) :- :celsius(O,V) in [2], :in(O,R) in [2], V < 9.
+"""
+DOORS = f"#prefix ex: <{EX}>. 1 {{ open(R) : ex_cooled(R) }} 1 :- ex_cooled(_)."
+COUNTED = f"""PREFIX : <{EX}> SELECT ?room (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON STREAM :rules [RANGE 4s, SLIDE 2s]
+WHERE {{ WINDOW :w {{ ?e a :Cooling ; :Cooling_room ?room }} }} GROUP BY ?room"""
+ABOVE = f"PREFIX : <{EX}> NAMED EVENT :Chill AS :Chilly NAMED EVENT :Then {{ MATCH LAST :HotNow SEQ :Chill WITHIN (5 s) }}"
+
+
+def mixed_part() -> Part:
+    texts = {"rules.tw": RULES, "above.tw": ABOVE, "b.lars": BESIDE, "d.lp": DOORS, "c.rspql": COUNTED}
+    sources = [*(Source(name, text) for name, text in texts.items()), Source("site.ofn", SITE)]
+    return api.load_part(sources, solving=SolveOptions(workers=0), report=lambda _: None)
+
+
 def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
     """What a part answers in one process."""
     work = part.start(Context(settings, Clock(), lambda _: None))
@@ -93,7 +112,7 @@ def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("make", [classes_part, events_part])
+@pytest.mark.parametrize("make", [classes_part, events_part, mixed_part])
 def test_buckets_answer_as_one_process(make: object, loss: str) -> None:
     part = make()  # type: ignore[operator]
     events = stream()

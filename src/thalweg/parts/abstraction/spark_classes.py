@@ -232,7 +232,7 @@ def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Mapping):
             found[name] = added(found.get(name, {}), value)
         else:
-            found[name] = found.get(name, 0) + value
+            found[name] = round(found.get(name, 0) + value, 6)
     return found
 
 
