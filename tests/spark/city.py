@@ -18,7 +18,23 @@ dim(R)  :- light(R,L), L < 4, not light(R,8).
 { visit(R) : light(R,0) } 1.
 :- visit(R), light(R,5).
 """
+# Classes in all buckets, two levels of patterns that are split by the road, and one that is in one bucket.
+CASCADE = """
+PREFIX : <http://ex/>
+NAMED EVENT :Slow AS :Reading and (:speed some xsd:integer[< 20])
+NAMED EVENT :Fast AS :Reading and (:speed some xsd:integer[> 60])
+NAMED EVENT :Braking { MATCH EVERY :Fast SEQ :Slow WITHIN (5 s)
+  IF { EVENT :Fast { ?f :by ?s . ?s :on ?road } EVENT :Slow { ?o :by ?t . ?t :on ?road } } }
+NAMED EVENT :Jam { MATCH EVERY :Braking SEQ NOT :Fast WITHIN (9 s)
+  IF { EVENT :Braking { ?o :by ?s . ?s :on ?road } EVENT :Fast { ?f :by ?t . ?t :on ?road } } }
+NAMED EVENT :Worse { MATCH LAST :Jam SEQ :Jam WITHIN (22 s) }
+"""
+ONTOLOGY = """
+Prefix(:=<http://ex/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(Declaration(DataProperty(:speed)) DisjointClasses(:Reading :Sensor) ObjectPropertyRange(:by :Sensor))
+"""
 SENSORS, ROADS, FACTS_A_TICK, DELAY = 120, 40, 20, 3
+XSD = "http://www.w3.org/2001/XMLSchema#"
 # Sixteen segments are a batch: a hundred ticks.
 SEGMENT = 125
 # A name that must not be taken for the value of a column.
@@ -38,29 +54,60 @@ def late_facts(file: Path) -> list[tuple[int, int, str]]:
 
 def write_city(folder: Path, ticks: int, program: str = PROGRAM) -> None:
     """A program, its background, and readings: many out of order, a few of them late."""
-    (folder / f"program.{'lp' if program == ANSWER_SETS else 'lars'}").write_text(program)
-    (folder / "city.facts").write_text("\n".join(f"on(s{each},r{each % ROADS})." for each in range(SENSORS)))
+    kind = {ANSWER_SETS: "lp", CASCADE: "tw"}.get(program, "lars")
+    (folder / f"program.{kind}").write_text(program)
     random = Random(1)
+    if kind == "tw":
+        (folder / "city.ofn").write_text(ONTOLOGY)
+        (folder / "city.nt").write_text(
+            "".join(triple(f"s{each}", "on", f"r{each % ROADS}") for each in range(SENSORS))
+        )
+        events = (event(random, number, number * 4 // FACTS_A_TICK) for number in range(ticks * FACTS_A_TICK // 4))
+        (folder / "readings.nq").write_text("".join(events))
+        return
+    (folder / "city.facts").write_text("\n".join(f"on(s{each},r{each % ROADS})." for each in range(SENSORS)))
     readings = [reading(random, tick) for tick in range(ticks) for _ in range(FACTS_A_TICK)]
     (folder / "readings.facts").write_text("\n".join(readings))
 
 
+def behind(random: Random) -> int:
+    return DELAY + 2 if random.random() < 0.002 else random.choice((0, 0, 0, 0, 1, 2, 3))
+
+
 def reading(random: Random, tick: int) -> str:
-    behind = DELAY + 2 if random.random() < 0.002 else random.choice((0, 0, 0, 0, 1, 2, 3))
+    when = max(0, tick - behind(random))
     if random.random() < 0.1:
-        return f"light(r{random.randrange(ROADS)},{random.randrange(9)}) at {max(0, tick - behind)}."
-    return f"speed(s{random.randrange(SENSORS)},{random.randrange(80)}) at {max(0, tick - behind)}."
+        return f"light(r{random.randrange(ROADS)},{random.randrange(9)}) at {when}."
+    return f"speed(s{random.randrange(SENSORS)},{random.randrange(80)}) at {when}."
+
+
+def event(random: Random, number: int, tick: int) -> str:
+    """A graph with its time; a few contradict the ontology."""
+    one, graph = f"o{number}", f"<http://ex/g{number}>"
+    when = f'"{max(0, tick - behind(random))}"^^<{XSD}integer>'
+    by = one if random.random() < 0.01 else f"s{random.randrange(SENSORS)}"
+    return (
+        f"{graph} <http://www.w3.org/ns/prov#generatedAtTime> {when} .\n"
+        f"<http://ex/{one}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://ex/Reading> {graph} .\n"
+        f'<http://ex/{one}> <http://ex/speed> "{random.randrange(80)}"^^<{XSD}integer> {graph} .\n'
+        f"{triple(one, 'by', by, graph)}"
+    )
+
+
+def triple(one: str, name: str, other: str, graph: str = "") -> str:
+    return f"<http://ex/{one}> <http://ex/{name}> <http://ex/{other}> {graph} .\n"
 
 
 def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
-    files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
     out = ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
-    answer_sets = folder / "program.lp"
-    if answer_sets.exists():
-        program, told = answer_sets, ("--window", "5", "--slide", "3", "--models", "all")
-    else:
-        program, told = folder / "program.lars", ("--emit", "changes")
-    return thalweg("run", program, *files, *told, "--delay", str(DELAY), *out, *options, segment=SEGMENT)
+    files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
+    programs, told = [folder / "program.lars"], ("--emit", "changes")
+    if (folder / "program.lp").exists():
+        programs, told = [folder / "program.lp"], ("--window", "5", "--slide", "3", "--models", "all")
+    elif (folder / "program.tw").exists():
+        programs, told = [folder / "program.tw", folder / "city.ofn"], ("--event", ":Jam", "--event", ":Worse")
+        files = ("--stream", folder / "readings.nq", "--background", folder / "city.nt")
+    return thalweg("run", *programs, *files, *told, "--delay", str(DELAY), *out, *options, segment=SEGMENT)
 
 
 def spark_line(folder: Path, master: str, *options: str | Path) -> list[str]:

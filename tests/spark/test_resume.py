@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark.city import ANSWER_SETS, CHECKPOINT, PROGRAM, assert_same, batches, run_line, spark_line, write_city
+from spark.city import ANSWER_SETS, CASCADE, CHECKPOINT, PROGRAM, assert_same, batches, run_line, spark_line, write_city
 from spark.processes import Family, kill, run, started, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
@@ -45,6 +45,14 @@ WORKER, DRIVER, COMMAND, JAVA = "worker", "driver", "command", "java"
             2_500,
             {WORKER: 14, DRIVER: 3, COMMAND: 1, JAVA: 2},
             id="answer sets, 20 times",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(CASCADE, 400, {WORKER: 2, DRIVER: 1}, id="events, 3 times", marks=pytest.mark.slow),
+        pytest.param(
+            CASCADE,
+            2_000,
+            {WORKER: 14, DRIVER: 3, COMMAND: 1, JAVA: 2},
+            id="events, 20 times",
             marks=pytest.mark.slow,
         ),
     ],

@@ -89,7 +89,9 @@ BESIDE = f"""
 DOORS = f"#prefix ex: <{EX}>. 1 {{ open(R) : ex_cooled(R) }} 1 :- ex_cooled(_)."
 COUNTED = f"""PREFIX : <{EX}> SELECT ?room (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON STREAM :rules [RANGE 4s, SLIDE 2s]
 WHERE {{ WINDOW :w {{ ?e a :Cooling ; :Cooling_room ?room }} }} GROUP BY ?room"""
-ABOVE = f"PREFIX : <{EX}> NAMED EVENT :Chill AS :Chilly NAMED EVENT :Then {{ MATCH LAST :HotNow SEQ :Chill WITHIN (5 s) }}"
+ABOVE = (
+    f"PREFIX : <{EX}> NAMED EVENT :Chill AS :Chilly NAMED EVENT :Then {{ MATCH LAST :HotNow SEQ :Chill WITHIN (5 s) }}"
+)
 
 
 def mixed_part() -> Part:
