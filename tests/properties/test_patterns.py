@@ -1,18 +1,20 @@
 """Patterns are matched tick by tick as `ir/pattern_semantics.py` says of the whole stream."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from random_patterns import NAMES, looking, patterns
-from thalweg.ir.pattern_semantics import Instance, Match, Pair, matches, rank, solutions
-from thalweg.ir.patterns import Filter, Pattern
+from thalweg.ir.pattern_semantics import Holds, Instance, Match, Pair, matches, rank, solutions
+from thalweg.ir.patterns import Clause, Filter, Occurs, Pattern, Sequence
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.parts.patterns import joins
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.matcher import Matcher
+from thalweg.parts.patterns.next_event import matcher
 from thalweg.parts.patterns.restrictions import holds
 
 LAST = 14
@@ -64,15 +66,18 @@ def in_order(found: list[Match]) -> list[Match]:
 
 
 def matched(
-    pattern: Pattern, stream: Stream, after: Callable[[int, Matcher], Matcher] = lambda _, one: one
+    pattern: Pattern,
+    stream: Stream,
+    after: Callable[[int, Any], Any] = lambda _, one: one,
+    made: Callable[[Pattern, Holds], Any] = Matcher,
 ) -> list[Match]:
-    matcher = Matcher(pattern, unequal)
+    running = made(pattern, unequal)
     found: list[Match] = []
     for tick in range(LAST + 1):
-        new = matcher.advance(tick, stream.get(tick, {}))
+        new = running.advance(tick, stream.get(tick, {}))
         assert all(one.end == tick for one in new)
         found += new
-        matcher = after(tick, matcher)
+        running = after(tick, running)
     return in_order(found)
 
 
@@ -82,6 +87,36 @@ def test_matcher_is_semantics(data: st.DataObject) -> None:
     pattern = data.draw(patterns())
     stream = data.draw(streams(pattern))
     assert matched(pattern, stream) == meant(pattern, stream)
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> Pattern:
+    """`EVERY A SEQ B`, which is not matched by a tree of joins."""
+    pattern = draw(patterns())
+    operand = Sequence((Occurs("A", 0), Occurs("B", 1)))
+    clauses = tuple(one for one in pattern.clauses if one.event != "C")
+    known = {name for one in clauses for name in one.variables}
+    kept = (tuple(each for each in one.filters if set(each.variables) <= known) for one in clauses)
+    bound = tuple(Clause(one.event, one.triples, filters) for one, filters in zip(clauses, kept, strict=True))
+    named = {one.event for one in bound}
+    return Pattern(operand, "EVERY", pattern.within, (*bound, *(Clause(one) for one in "AB" if one not in named)))
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_next_event_is_semantics_also_when_stopped(data: st.DataObject) -> None:
+    pattern = data.draw(sequences())
+    stream = data.draw(streams(pattern))
+    stop = data.draw(st.integers(0, LAST))
+
+    def resumed(tick: int, found: Any) -> Any:
+        if tick != stop:
+            return found
+        another = matcher(pattern, unequal)
+        another.load(found.save())
+        return another
+
+    assert matched(pattern, stream, resumed, made=matcher) == meant(pattern, stream)
 
 
 @given(st.data())
@@ -103,8 +138,8 @@ def test_any_order_inside_a_tick(data: st.DataObject) -> None:
 def test_ticks_without_events_may_be_left_out(data: st.DataObject) -> None:
     pattern = data.draw(patterns())
     stream = data.draw(streams(pattern))
-    matcher = Matcher(pattern, unequal)
-    found = [one for tick in sorted({*stream, LAST}) for one in matcher.advance(tick, stream.get(tick, {}))]
+    one_by_one = Matcher(pattern, unequal)
+    found = [one for tick in sorted({*stream, LAST}) for one in one_by_one.advance(tick, stream.get(tick, {}))]
     assert in_order(found) == matched(pattern, stream)
 
 
@@ -127,11 +162,11 @@ def test_stop_and_resume_is_never_stopped(data: st.DataObject) -> None:
     stops = data.draw(st.sets(st.integers(0, LAST), min_size=1, max_size=3))
     note(pattern)
 
-    def resumed(tick: int, matcher: Matcher) -> Matcher:
+    def resumed(tick: int, running: Matcher) -> Matcher:
         if tick not in stops:
-            return matcher
+            return running
         another = Matcher(pattern, unequal)
-        another.load(matcher.save())
+        another.load(running.save())
         return another
 
     assert matched(pattern, stream, resumed) == matched(pattern, stream)

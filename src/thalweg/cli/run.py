@@ -1,5 +1,6 @@
 """The verb `run`."""
 
+import gc
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -252,7 +253,10 @@ def _run(
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
             given = part, streams, timing, emit, delivery.on_error, budget
-            return api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint, mapped=mapped)
+            job = api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint, mapped=mapped)
+            # What was loaded stays to the end, and need not be searched for garbage again and again.
+            gc.freeze()
+            return job
 
         if target.on_spark:
             from thalweg.runtimes.spark.shutdown import leaving_in_time

@@ -18,6 +18,7 @@ end first: what is selected is known when it ends.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import NamedTuple
 
 from thalweg.ir.patterns import Absent, Both, Clause, Either, Filter, Occurs, Operand, Pattern, Sequence, occurrences
 
@@ -70,8 +71,7 @@ Occurring = Mapping[str, Iterable[Pair]]
 """The pairs of each name of events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A complex event of a pattern: its events from left to right, and what its clauses bind."""
 
     start: int

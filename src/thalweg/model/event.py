@@ -1,8 +1,8 @@
 """Events, and their coded form."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,14 +57,11 @@ class Batch:
         >>> list(Batch({p: [5, 9], q: []}, [p, q, p]).in_order())
         [('p/1', (5,)), ('q/0', ()), ('p/1', (9,))]
         """
-        flat = {
-            signature: np.asarray(words, dtype=np.int64).reshape(-1).tolist() for signature, words in self.rows.items()
-        }
-        places = dict.fromkeys(self.rows, 0)
-        for signature in self.order or _in_groups(flat):
-            place = places[signature]
-            places[signature] = after = place + signature.arity
-            yield signature, tuple(flat[signature][place:after])
+        flat = {signature: _facts(signature, words) for signature, words in self.rows.items()}
+        if not self.order:
+            return ((one, words) for one, facts in flat.items() for words in (facts if one.arity else ((),)))
+        following = {signature: iter(facts).__next__ for signature, facts in flat.items()}
+        return ((signature, following[signature]()) for signature in self.order)
 
     def events(self) -> Iterator[tuple[str, list[tuple[Predicate, tuple[int, ...]]]]]:
         """The facts graph by graph, with the name of each; a batch without graphs is one without a name.
@@ -90,6 +87,9 @@ class Batch:
         return (words.fact(signature.name, codes) for signature, codes in self.in_order())
 
 
-def _in_groups(flat: dict[Predicate, list[int]]) -> Iterator[Predicate]:
-    for signature, words in flat.items():
-        yield from [signature] * (len(words) // signature.arity if signature.arity else 1)
+def _facts(signature: Predicate, words: list[int] | NDArray[np.int64]) -> Iterable[tuple[int, ...]]:
+    """The words of each fact of a signature; one without arguments is a fact each time."""
+    if signature.arity == 0:
+        return repeat(())
+    flat = words if isinstance(words, list) else words.reshape(-1).tolist()
+    return zip(*[iter(flat)] * signature.arity, strict=True)

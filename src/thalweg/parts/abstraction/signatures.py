@@ -194,16 +194,19 @@ class Signatures:
 
     def _equal(self, facts: Sequence[Given], names: dict[Handle, int]) -> tuple[Hashable, ...]:
         """Which literals are equal: the cell, the predicate and the subject of each, and the number of its value."""
-        found = []
+        known = []
         for name, handles in facts:
             predicate = self._pairs.get(name) if len(handles) == 2 else None
             if predicate is not None and self.kinds[predicate] == LITERAL:
                 cell = self._literals.get((predicate, handles[1]))
                 if cell is not None:
-                    subject = _name(handles[0], names, self._individuals)
-                    found.append((cell, predicate, subject, value(self._spell(handles[1]))))
-        if len(found) < 2:
+                    known.append((cell, predicate, *handles))
+        if len(known) < 2:
             return ()
+        found = [
+            (cell, predicate, _name(subject, names, self._individuals), value(self._spell(literal)))
+            for cell, predicate, subject, literal in known
+        ]
         numbers: dict[Any, int] = {}
         return tuple((*one[:3], numbers.setdefault(one[3], len(numbers))) for one in sorted(found))
 

@@ -71,25 +71,25 @@ class Kept:
 
     def __init__(self, key: Key) -> None:
         self.key = key
-        self._of: dict[Any, list[Partial]] = {}
+        self.of: dict[Any, list[Partial]] = {}
         self._size = 0
         self._most = FEW
 
     def __iter__(self) -> Iterator[Partial]:
-        return (one for some in self._of.values() for one in some)
+        return (one for some in self.of.values() for one in some)
 
     def add(self, one: Partial) -> None:
         key = self.key(one.values)
-        bucket = self._of.get(key)
+        bucket = self.of.get(key)
         if bucket is None:
-            self._of[key] = [one]
+            self.of[key] = [one]
         else:
             bucket.append(one)
         self._size += 1
 
     def needed(self, key: Any, floor: int) -> list[Partial]:
         """Those with a key that are needed: they began at `floor` or later, and are not settled."""
-        bucket = self._of.get(key)
+        bucket = self.of.get(key)
         if bucket is None:
             return []
         for one in bucket:
@@ -100,26 +100,26 @@ class Kept:
         rest = _needed(bucket, floor)
         self._size += len(rest) - len(bucket)
         if rest:
-            self._of[key] = rest
+            self.of[key] = rest
         else:
-            del self._of[key]
+            del self.of[key]
         return rest
 
     def all_of(self, key: Any) -> list[Partial]:
         """Those with a key, needed or not."""
-        return self._of.get(key, [])
+        return self.of.get(key, [])
 
     def clear(self) -> None:
         """Drops everything."""
-        self._of = {}
+        self.of = {}
         self._size = 0
 
     def forget(self, floor: int) -> None:
         """Drops what is not needed, where there may be much of it."""
         if self._size > self._most:
-            left = ((key, _needed(bucket, floor)) for key, bucket in self._of.items())
-            self._of = {key: bucket for key, bucket in left if bucket}
-            self._size = sum(map(len, self._of.values()))
+            left = ((key, _needed(bucket, floor)) for key, bucket in self.of.items())
+            self.of = {key: bucket for key, bucket in left if bucket}
+            self._size = sum(map(len, self.of.values()))
             self._most = max(FEW, GROWTH * self._size)
 
 
@@ -139,11 +139,25 @@ class Leaf:
         self._event = occurs.event
         self._place = occurs.place
         self._columns = [bound.index(name) if name in bound else None for name in shared]
+        # Most patterns have one shared variable, or none.
+        self._only = self._columns[0] if len(shared) == 1 else None
+        self._nothing: Values = (None,) * len(shared)
         self.certain = self.possible = frozenset(name for name in shared if name in bound)
 
     def new(self, arriving: Arriving, floor: int) -> list[Partial]:
         """The candidates that end now and began at `floor` or later."""
         place, columns = self._place, self._columns
+        entries = arriving.get(self._event, ())
+        if self._only is not None:
+            only = self._only
+            return [
+                Partial(one.start, one.end, ((place, one),), (one.solution[only][1],))
+                for one in entries
+                if one.start >= floor
+            ]
+        if not self.possible:
+            nothing = self._nothing
+            return [Partial(one.start, one.end, ((place, one),), nothing) for one in entries if one.start >= floor]
         return [
             Partial(
                 one.start,
@@ -151,7 +165,7 @@ class Leaf:
                 ((place, one),),
                 tuple([None if column is None else one.solution[column][1] for column in columns]),
             )
-            for one in arriving.get(self._event, ())
+            for one in entries
             if one.start >= floor
         ]
 
@@ -190,6 +204,11 @@ class Meeting:
             for number, name in enumerate(shared)
             if name in left.possible & right.possible and name not in left.certain & right.certain
         ]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether candidates with the same key always agree."""
+        return not self._loose
 
     def agree(self, left: Values, right: Values) -> bool:
         """Whether candidates with the same key agree on everything else."""
@@ -230,18 +249,22 @@ class Follows(_Join):
         """The candidates that end now and began at `floor` or later."""
         lefts = self._left.new(arriving, floor)
         found = []
-        kept, key, agree = self._lefts, self._meeting.key, self._meeting.agree
+        kept, key, is_exact, agree = self._lefts, self._meeting.key, self._meeting.is_exact, self._meeting.agree
+        known = kept.of
         for right in self._right.new(arriving, floor):
             values, start = right.values, right.start
-            for left in kept.needed(key(values), floor):
+            here = key(values)
+            if here not in known:
+                continue
+            for left in kept.needed(here, floor):
                 if left.end >= start:
                     break
-                if agree(left.values, values):
-                    filled = left.filled + right.filled
-                    found.append(Partial(left.start, right.end, filled, _united(left.values, values), left.begins))
+                if is_exact or agree(left.values, values):
+                    both = values if left.values == values else _united(left.values, values)
+                    found.append(Partial(left.start, right.end, left.filled + right.filled, both, left.begins))
         for left in lefts:
             if self._marks:
-                left.begins = least(left.filled)
+                left.begins = left.filled[0][1] if len(left.filled) == 1 else least(left.filled)
             kept.add(left)
         kept.forget(floor)
         return found

@@ -8,8 +8,7 @@ What is kept is bounded by `WITHIN`: once the bound, and twice where a `NOT` is 
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from thalweg.ir.pattern_semantics import (
     Holds,
@@ -22,7 +21,7 @@ from thalweg.ir.pattern_semantics import (
     nots,
     rank,
 )
-from thalweg.ir.patterns import Clause, Filter, Pattern, occurrences
+from thalweg.ir.patterns import Both, Either, Operand, Pattern, Sequence, occurrences
 from thalweg.parts.patterns.disturbed import Absence
 from thalweg.parts.patterns.joins import (
     LONG_AGO,
@@ -35,6 +34,8 @@ from thalweg.parts.patterns.joins import (
     least,
     positive_tree,
 )
+from thalweg.parts.patterns.own_filters import OwnFilters
+from thalweg.parts.patterns.saved_events import event_data, read_event, read_solution
 
 Line = tuple[frozenset[Instance], Solution]
 
@@ -55,10 +56,11 @@ class Matcher:
         self._holds = holds
         self._within = pattern.within
         self._tree = positive_tree(pattern)
-        self._own_filters = {one.event: _covered(pattern, one) for one in pattern.clauses}
-        self._joint_filters = [one for clause in pattern.clauses for one in clause.filters if not _alone(pattern, one)]
+        self._own_filters = OwnFilters(pattern, holds)
+        self._joint_filters = self._own_filters.joint
         self._absences = [Absence(pattern, one, self._tree, self._passes) for one in nots(pattern.operand)]
         self._shown = _shown(pattern)
+        self._columns = _columns(pattern, self._shown)
         names = [one.event for one in occurrences(pattern.operand, under_not=False)]
         # Where a name occurs once, its event and the bindings say which place was filled, and how.
         self.repeats = len(set(names)) < len(names)
@@ -82,7 +84,8 @@ class Matcher:
         found = self._overdue(now)
         if self._finished:
             return found
-        entries = {name: self._entries(name, pairs) for name, pairs in arriving.items()}
+        passing = self._own_filters.passing
+        entries = {name: [Entry(*pair) for pair in passing(name, pairs)] for name, pairs in arriving.items()}
         floor = LONG_AGO if self._within is None else now - self._within
         # What waits until its time is over may be disturbed by what came as long before it.
         forgotten = floor - self._within if self._waits and self._within is not None else floor
@@ -91,19 +94,16 @@ class Matcher:
         ready = self._ready(entries, floor)
         return found + self._selected([*ready, *self._pending.pop(now, ())], now)
 
+    def forget(self, now: int) -> None:
+        """Drops what has expired, where there may be much of it; `advance` does so where events come."""
+        if self._within is not None:
+            # What waits until its time is over may be disturbed by what came as long before it.
+            for kept in self._all_kept():
+                kept.forget(now - (2 if self._waits else 1) * self._within)
+
     def _overdue(self, now: int) -> list[Match]:
         ends = sorted(end for end in self._pending if end < now)
         return [match for end in ends for match in self._selected(self._pending.pop(end, []), end)]
-
-    def _entries(self, name: str, pairs: Iterable[tuple[Instance, Solution]]) -> list[Entry]:
-        filters = self._own_filters.get(name)
-        if not filters:
-            return [Entry(event, solution) for event, solution in pairs]
-        return [
-            Entry(event, solution)
-            for event, solution in pairs
-            if all(self._holds(one, _taken(solution, one.variables)) for one in filters)
-        ]
 
     def _ready(self, entries: Arriving, floor: int) -> list[Partial]:
         """The candidates that are complete and end now; the others wait."""
@@ -188,6 +188,8 @@ class Matcher:
         return Match(candidate.start, end, events, self._bindings(candidate.filled))
 
     def _bindings(self, filled: Filled) -> Solution:
+        if self._columns is not None:
+            return tuple([filled[number][1].solution[column] for number, column in self._columns])
         found = {name: entry.solution[column][1] for place, entry in filled for name, column in self._shown[place]}
         return tuple(sorted(found.items()))
 
@@ -231,16 +233,18 @@ class Matcher:
         state = {
             "kept": [saved(kept) for kept in self._all_kept()],
             "pending": [[end, saved(some)] for end, some in self._pending.items()],
-            "output": [[[_data(one) for one in events], line, last] for (events, line), last in self._output.items()],
+            "output": [
+                [[event_data(one) for one in events], line, last] for (events, line), last in self._output.items()
+            ],
             "finished": self._finished,
         }
-        entries = [[_data(one.instance), one.solution, one.settled] for one in numbers]
+        entries = [[event_data(one.instance), one.solution, one.settled] for one in numbers]
         return json.dumps({"entries": entries, **state}).encode()
 
     def load(self, saved: bytes) -> None:
         """Brings one that has seen nothing to where another was saved."""
         state = json.loads(saved)
-        entries = [Entry(_instance(one), _solution(terms), settled) for one, terms, settled in state["entries"]]
+        entries = [Entry(read_event(one), read_solution(terms), settled) for one, terms, settled in state["entries"]]
 
         def partial(
             start: int, end: int, values: list[str | None], filled: list[list[int]], begins: int | None
@@ -253,27 +257,9 @@ class Matcher:
                 kept.add(partial(*one))
         self._pending = {end: [partial(*one) for one in some] for end, some in state["pending"]}
         self._output = {
-            (frozenset(map(_instance, events)), _solution(line)): last for events, line, last in state["output"]
+            (frozenset(map(read_event, events)), read_solution(line)): last for events, line, last in state["output"]
         }
         self._finished = state["finished"]
-
-
-def _covered(pattern: Pattern, clause: Clause) -> list[Filter]:
-    """The filters that an event of a name with its solution decides."""
-    return [one for each in pattern.clauses for one in each.filters if set(one.variables) <= clause.variables]
-
-
-def _alone(pattern: Pattern, condition: Filter) -> bool:
-    """Whether single events decide a filter: those of one name bind all of it, or all that bind some of it."""
-    wanted, shared = set(condition.variables), pattern.shared
-    if any(one.variables & wanted - shared and wanted <= one.variables for one in pattern.clauses):
-        return True
-    return bool(wanted) and all(wanted <= one.variables for one in pattern.clauses if one.variables & wanted)
-
-
-def _taken(solution: Solution, names: Iterable[str]) -> Mapping[str, str]:
-    known = dict(solution)
-    return {name: known[name] for name in names}
 
 
 def _shown(pattern: Pattern) -> dict[int, list[tuple[str, int]]]:
@@ -291,16 +277,19 @@ def _shown(pattern: Pattern) -> dict[int, list[tuple[str, int]]]:
     }
 
 
-def _data(instance: Instance) -> list[object]:
-    parts = [_data(one) for one in instance.events]
-    return [instance.event, instance.start, instance.end, instance.individual, instance.graph, parts, instance.triples]
+def _columns(pattern: Pattern, shown: Mapping[int, list[tuple[str, int]]]) -> list[tuple[int, int]] | None:
+    """Where a match has the variables that are output, by their names; None where not all places are always filled."""
+    if any(isinstance(one, Either) for one in _within(pattern.operand)):
+        return None
+    found: dict[str, tuple[int, int]] = {}
+    for number, one in enumerate(occurrences(pattern.operand, under_not=False)):
+        for name, column in shown[one.place]:
+            found.setdefault(name, (number, column))
+    return [found[name] for name in sorted(found)]
 
 
-def _instance(data: list[Any]) -> Instance:
-    event, start, end, individual, graph, parts, triples = data
-    known = tuple((subject, predicate, thing) for subject, predicate, thing in triples)
-    return Instance(event, start, end, individual, graph, tuple(map(_instance, parts)), known)
-
-
-def _solution(pairs: Iterable[Iterable[str]]) -> Solution:
-    return tuple((name, term) for name, term in pairs)
+def _within(operand: Operand) -> Iterator[Operand]:
+    yield operand
+    if isinstance(operand, Sequence | Both | Either):
+        for one in operand.operands:
+            yield from _within(one)

@@ -1,21 +1,29 @@
-"""The clauses of a pattern, asked of one event after the other.
+"""The clauses of patterns, asked of one event after the other.
 
 The triples of a clause are found in the graph of the event and in the background. The first one begins at the
 individual of the event, and the others follow in an order in which each has something that is bound already, where
 there is one. So what a clause costs does not depend on how large the background is. The graph of an event is small, and
 is looked through.
 
-A filter is evaluated by SPARQL, once for each different binding of its variables.
+The variables of a clause are numbered in the order in which they are bound, and a solution is a row of terms: which
+of them a triple finds bound is known beforehand.
+
+A filter is evaluated by SPARQL, once for each different binding of its variables; a comparison with a number needs no
+SPARQL.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
 from thalweg.ir.patterns import Clause, Filter, Triple
+from thalweg.parts.patterns.number_filters import comparison
 from thalweg.solvers.sparql import SparqlStore
 
-Binding = dict[str, str]
+Row = tuple[str, ...]
+Term = str | int
+"""A term, or the number of a variable."""
+Step = tuple[Term, Term, Term]
 _CASE = "<urn:thalweg:case>"
 
 
@@ -30,12 +38,19 @@ class TripleIndex:
     def __init__(self, triples: Iterable[TripleTerms]) -> None:
         self._all = list(dict.fromkeys(triples))
         self._subjects: dict[str, list[TripleTerms]] = {}
+        self._of: dict[str, dict[str, list[str]]] = {}
         self._predicates: dict[str, list[TripleTerms]] = {}
         self._objects: dict[str, list[TripleTerms]] = {}
         for triple in self._all:
             self._subjects.setdefault(triple[0], []).append(triple)
+            self._of.setdefault(triple[0], {}).setdefault(triple[1], []).append(triple[2])
             self._predicates.setdefault(triple[1], []).append(triple)
             self._objects.setdefault(triple[2], []).append(triple)
+
+    def objects(self, subject: str, predicate: str) -> Sequence[str]:
+        """The objects of a subject and a predicate."""
+        known = self._of.get(subject)
+        return () if known is None else known.get(predicate, ())
 
     def matching(self, subject: str | None, predicate: str | None, thing: str | None) -> Sequence[TripleTerms]:
         """The triples that have the terms asked for; None stands for any."""
@@ -67,41 +82,78 @@ def matching(
 
 
 class Restriction:
-    """A clause, without its filters."""
+    """The triples of a clause in the order in which they are looked up, variables as numbers.
 
-    def __init__(self, clause: Clause, background: TripleIndex) -> None:
-        self._triples = [_terms(triple) for triple in _in_order(clause.triples)]
-        self._names = sorted(clause.variables)
+    >>> restriction = Restriction([(0, "<at>", 1), (1, "<in>", 2)], TripleIndex([("<y>", "<in>", "<z>")]))
+    >>> restriction.solutions(Instance("<A>", 1, 1, "<x>", triples=(("<x>", "<at>", "<y>"),)))
+    [('<x>', '<y>', '<z>')]
+    """
+
+    def __init__(self, steps: Sequence[Step], background: TripleIndex) -> None:
+        self._steps = list(steps)
         self._background = background
 
-    def solutions(self, event: Instance) -> list[Solution]:
-        """How the clause is found at an event; the same as `ir/pattern_semantics.py` says."""
+    def solutions(self, event: Instance) -> list[Row]:
+        """The rows of a clause at an event; the same as `ir/pattern_semantics.py` says."""
         anchors = event.individuals if event.events else (event.individual,)
-        found = [more for anchor in anchors for more in self._extended({}, self._triples[0], event, anchor)]
-        for triple in self._triples[1:]:
-            found = [more for one in found for more in self._extended(one, triple, event)]
-        names = self._names
-        solved = [tuple([(name, one[name]) for name in names]) for one in found]
-        return solved if len(solved) < 2 else list(dict.fromkeys(solved))
+        first = self._steps[0][0]
+        rows: list[Row] = [(one,) for one in anchors] if isinstance(first, int) else [()] * (first in anchors)
+        for step in self._steps:
+            if not rows:
+                return rows
+            rows = self._extended(rows, step, event)
+        return rows if len(rows) < 2 else list(dict.fromkeys(rows))
 
-    def _extended(
-        self, binding: Binding, written: TripleTerms, event: Instance, anchor: str | None = None
-    ) -> Iterator[Binding]:
-        """A binding with what a triple binds; with an anchor, one that begins there."""
-        subject, predicate, thing = [binding.get(term[1:]) if term[0] == "?" else term for term in written]
-        if anchor is not None:
-            if subject not in (None, anchor):
-                return
-            subject = anchor
+    def _extended(self, rows: list[Row], step: Step, event: Instance) -> list[Row]:
+        """Rows with what a triple binds."""
+        subject, predicate, thing = step
+        width = len(rows[0])
+        if isinstance(predicate, int) or (isinstance(subject, int) and subject >= width):
+            return [more for row in rows for more in self._searched(row, step, event)]
+        found: list[Row] = []
+        for row in rows:
+            known = row[subject] if isinstance(subject, int) else subject
+            objects: Sequence[str] = [
+                triple[2] for triple in event.triples if triple[0] == known and triple[1] == predicate
+            ]
+            if more := self._background.objects(known, predicate):
+                objects = list(dict.fromkeys([*objects, *more])) if objects else more
+            if isinstance(thing, int) and thing >= width:
+                found += [(*row, one) for one in objects]
+            elif (row[thing] if isinstance(thing, int) else thing) in objects:
+                found.append(row)
+        return found
+
+    def _searched(self, row: Row, step: Step, event: Instance) -> Iterable[Row]:
+        """The same where the subject or the predicate is not known."""
+        width = len(row)
+        wanted = [one if isinstance(one, str) else row[one] if one < width else None for one in step]
+        subject, predicate, thing = wanted
         found = matching(event.triples, subject, predicate, thing)
-        known = self._background.matching(subject, predicate, thing)
-        for terms in dict.fromkeys([*found, *known]) if known else found:
-            more = dict(binding)
-            for term, one in zip(written, terms, strict=True):
-                if term[0] == "?" and more.setdefault(term[1:], one) != one:
-                    break
-            else:
-                yield more
+        for terms in dict.fromkeys([*found, *self._background.matching(subject, predicate, thing)]):
+            bound: dict[int, str] = {}
+            new = [(one, term) for one, term in zip(step, terms, strict=True) if isinstance(one, int) and one >= width]
+            if all(bound.setdefault(one, term) == term for one, term in new):
+                yield (*row, *(bound[one] for one in sorted(bound)))
+
+
+def in_order(clause: Clause) -> list[TripleTerms]:
+    """The first triple, and then again and again one with the most that is bound by those before."""
+    return [_terms(one) for one in _in_order(clause.triples)]
+
+
+def numbered(triples: Iterable[TripleTerms]) -> tuple[list[Step], dict[str, int]]:
+    """Triples with variables as numbers in the order in which they are bound, and the number of each variable.
+
+    >>> numbered([("?o", "<at>", "?l"), ("?l", "<in>", "<z>")])
+    ([(0, '<at>', 1), (1, '<in>', '<z>')], {'?o': 0, '?l': 1})
+    """
+    numbers: dict[str, int] = {}
+
+    def number(term: str) -> Term:
+        return numbers.setdefault(term, len(numbers)) if term[0] == "?" else term
+
+    return [(number(one), number(two), number(three)) for one, two, three in triples], numbers
 
 
 def _in_order(triples: tuple[Triple, ...]) -> list[Triple]:
@@ -125,6 +177,9 @@ def holds(condition: Filter, binding: Mapping[str, str]) -> bool:
     >>> holds(Filter("(?v > 15)", ("v",)), {"v": "16"}), holds(Filter("(?v > 15)", ("v",)), {"v": "<a>"})
     (True, False)
     """
+    compare = comparison(condition.text)
+    if compare is not None and (found := compare(binding)) is not None:
+        return found
     return _holds(condition.text, tuple(sorted(binding.items())))
 
 

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import Instance, Solution, rank
-from thalweg.ir.patterns import Clause, Pattern, occurrences
+from thalweg.ir.patterns import Pattern, occurrences
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -24,7 +24,8 @@ from thalweg.parts.part import Context, SparkWork
 from thalweg.parts.patterns import EventCascade
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.event_run import instances
-from thalweg.parts.patterns.restrictions import Restriction, TripleIndex
+from thalweg.parts.patterns.restrictions import TripleIndex
+from thalweg.parts.patterns.subscriptions import Subscriptions
 from thalweg.parts.spark_plan import answers, packed, plan_job, unpacked
 from thalweg.planning.partition import Partitioning, Route, Stage
 from thalweg.planning.stage_patterns import PatternStage, stage_patterns
@@ -112,19 +113,6 @@ def bucket_of(term: str, buckets: range) -> int:
     return buckets[crc32(term.encode()) % len(buckets)]
 
 
-class OwnSolutions(Restriction):
-    """A clause in a bucket: those of its solutions whose key belongs there."""
-
-    def __init__(self, clause: Clause, background: TripleIndex, key: str, bucket: int, buckets: range) -> None:
-        super().__init__(clause, background)
-        self._key = sorted(clause.variables).index(key)
-        self._bucket, self._buckets = bucket, buckets
-
-    def solutions(self, event: Instance) -> list[Solution]:
-        bucket, buckets, key = self._bucket, self._buckets, self._key
-        return [one for one in super().solutions(event) if bucket_of(one[key][1], buckets) == bucket]
-
-
 # Handing events on ---------------------------------------------------------------------------------------------------
 
 
@@ -132,12 +120,12 @@ class OwnSolutions(Restriction):
 class _User:
     """A definition that uses an event: its clause, where the key is in the solutions of the clause, its buckets."""
 
-    clause: Restriction | None
+    clause: Subscriptions | None
     key: int | None
     buckets: range
 
     def wanted_in(self, event: Instance) -> Iterable[int]:
-        found = [()] if self.clause is None else self.clause.solutions(event)
+        found = [()] if self.clause is None else [solution for _, solution in self.clause.asked(event)]
         if self.key is None:
             return self.buckets if found else ()
         return {bucket_of(one[self.key][1], self.buckets) for one in found}
@@ -160,7 +148,7 @@ class Sender:
         for event in sorted({one.event for one in occurrences(pattern.operand)}):
             clause = clauses.get(event)
             place = sorted(clause.variables).index(key) if clause is not None and key is not None else None
-            user = _User(None if clause is None else Restriction(clause, index), place, buckets)
+            user = _User(None if clause is None else Subscriptions([(0, clause)], index), place, buckets)
             self._users.setdefault(event, {}).setdefault(stage.number, []).append(user)
 
     def send(self, tick: int, event: Instance) -> None:
@@ -295,11 +283,11 @@ class PatternsWorker:
 def _layers(job: EventsJob, stage: PatternStage, bucket: int) -> EventLayers:
     buckets = job.buckets(stage.number)
 
-    def clause_in_bucket(name: str, clause: Clause, index: TripleIndex) -> Restriction:
+    def owns(name: str, solution: Solution) -> bool:
         key = stage.keys.get(name)
-        return Restriction(clause, index) if key is None else OwnSolutions(clause, index, key, bucket, buckets)
+        return key is None or bucket_of(dict(solution)[key], buckets) == bucket
 
-    return EventLayers(job.part_of(stage), job.index(), clause_in_bucket)
+    return EventLayers(job.part_of(stage), job.index(), owns, job.looked_at)
 
 
 def _by_name(events: Iterable[Instance]) -> Mapping[str, list[Instance]]:
