@@ -147,7 +147,7 @@ def _summary(log: CityLog, took: float, batches: int | None, out: Path, answers:
     table.add_row("observations", f"{observed_at(log.second):,} of {kinds}, in {minutes(log.second + 1)} of the city")
     table.add_row("background", f"{statements(background()):,} statements")
     table.add_row("query", f"{found['means']} evaluations")
-    table.add_row("ontology", f"{found['contradictions']} observation that contradicts it")
+    table.add_row("ontology", f"contradicted by {found['contradictions']} of the observations")
     for layer in ("patterns", "rules", "lights"):
         table.add_row(layer, ", ".join(f"{found[name]} {name}" for name in COLOURS if layer_of(name) == layer))
     table.add_row("answer sets", f"{found['answer sets']}")
