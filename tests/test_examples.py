@@ -42,10 +42,10 @@ def test_an_example_keeps_its_promise(example: Path) -> None:
     assert asked.program == f"examples/{example.name}"
     answers = api.run(
         ROOT / asked.program,
-        on=ROOT / asked.stream,
+        stream=ROOT / asked.stream,
         emit=asked.emit,
-        first=asked.first,
-        last=asked.last,
+        start=asked.first,
+        end=asked.last,
         delay=asked.delay,
     )
     assert list(map(str, answers)) == expected

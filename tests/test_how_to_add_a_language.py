@@ -70,7 +70,7 @@ def test_it_runs_beside_programs_of_all_kinds(installed: Path) -> None:
     city = Source("city.ttl", "<hot> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <Alarm> .")
     repair = Source("repair.lp", "repair(X) :- hot(X), not known(X).")
     rules = "send(X) :- repair(X). <hot>(X) :- hot(X)."
-    answers = thalweg.run(["city.limit", repair, city, rules], on="temperature(s1,35) at 1.")
+    answers = thalweg.run(["city.limit", repair, city, rules], stream="temperature(s1,35) at 1.")
     assert list(map(str, answers)) == [
         '{"t":1,"window":[1,1],"answers":[["repair(s1)"]]}',
         '{"t":1,"begin":["<Alarm>(s1)","<hot>(s1)","hot(s1)","send(s1)"],"end":[]}',

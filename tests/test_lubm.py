@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pyoxigraph import NamedNode, RdfFormat, Store, parse
 
-from thalweg import Engine
-from thalweg.api import OntologyOptions, load
+from thalweg.api import load
 from thalweg.model.rdf import triple_of
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 LUBM = Path(__file__).parents[2] / "shared" / "data" / "lubm"
 ONTOLOGY = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
@@ -19,9 +19,7 @@ pytestmark = pytest.mark.skipif(not LUBM.is_dir(), reason="the data of LUBM are 
 @pytest.fixture(scope="module")
 def closed() -> Store:
     """The data of department 0 with all that follows, by rules specialised to the ontology."""
-    program = load(
-        LUBM / "univ-bench.owl", background=LUBM / "dept0.nt.gz", ontology=OntologyOptions("rl"), report=[].append
-    )
+    program = load(LUBM / "univ-bench.owl", background=LUBM / "dept0.nt.gz", profile="rl", report=[].append)
     engine = Engine(program, first=0)
     engine.advance(0)
     store = Store()

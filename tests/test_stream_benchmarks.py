@@ -80,15 +80,15 @@ def test_citybench(name: str, tmp_path: Path) -> None:
     answers = list(
         run(
             tmp_path / "query.rspql",
-            on=tmp_path / "city.jsonl",
+            stream=tmp_path / "city.jsonl",
             background=CITYBENCH / "static.nt",
-            first=first,
-            last=last,
+            start=first,
+            end=last,
         )
     )
     assert [one.t for one in answers] == [window["close"] // 1000 - 1 for window in expected["windows"]]
     for answer, window in zip(answers, expected["windows"], strict=True):
-        found = [tuple(row[name] for name in expected["vars"]) for row in answer.rows]
+        found = [tuple(row[name] for name in expected["vars"]) for row in json.loads(str(answer))["bindings"]]
         assert Counter(found) == Counter(tuple(map(term, row)) for row in window["rows"])
 
 

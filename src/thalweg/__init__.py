@@ -1,7 +1,7 @@
 """Thalweg: a stream reasoner that knows until when each conclusion holds.
 
-    for answer in thalweg.run("traffic.lars", on="readings.facts"):
-        print(answer)
+    for change in thalweg.run("traffic.lars", stream="readings.facts"):
+        print(change.t, change.begin, change.end)
 
 These are all the names that a program needs; each is imported when it is first used.
 """
@@ -10,19 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import OntologyOptions, SolveOptions, check, load, run, why, why_not, why_row
+    from thalweg.api import Answers, Session, check, load, run, why, why_not, why_row
+    from thalweg.api import open as open
+    from thalweg.api.answer_values import Bindings, Change, ConstructedGraph, Interval, Snapshot, Solution, Truth
+    from thalweg.api.rule_engine_face import Engine
     from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, ThalwegWarning
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
     from thalweg.model.event import Event
     from thalweg.model.fact import PythonFact as Fact
-    from thalweg.model.python_values import IRI
-    from thalweg.runtimes.emit import Change, Interval, Snapshot, Solution
-    from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
-    from thalweg.runtimes.rule_engine import RuleEngine as Engine
+    from thalweg.model.python_values import IRI, Term
 
+    __version__: str
+
+# `open` is not among them: `from thalweg import *` must not hide Python's own.
 __all__ = [
     "IRI",
+    "Answers",
     "Bindings",
     "BusyError",
     "Change",
@@ -33,13 +37,13 @@ __all__ = [
     "Fact",
     "FailedError",
     "Interval",
-    "OntologyOptions",
     "Program",
     "RejectedError",
+    "Session",
     "Snapshot",
     "Solution",
-    "SolveOptions",
     "Source",
+    "Term",
     "ThalwegWarning",
     "Truth",
     "check",
@@ -51,23 +55,30 @@ __all__ = [
 ]
 
 _NAMES = {
-    "api": ("OntologyOptions", "SolveOptions", "check", "load", "run", "why", "why_not", "why_row"),
+    "api": ("Answers", "Session", "check", "load", "open", "run", "why", "why_not", "why_row"),
+    "api.answer_values": ("Bindings", "Change", "ConstructedGraph", "Interval", "Snapshot", "Solution", "Truth"),
+    "api.rule_engine_face": ("Engine",),
     "diagnostics": ("Diagnostic", "FailedError", "RejectedError", "Source", "ThalwegWarning"),
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),
     "model.event": ("Event",),
     "model.fact:PythonFact": ("Fact",),
-    "model.python_values": ("IRI",),
-    "runtimes.emit": ("Change", "Interval", "Snapshot", "Solution"),
-    "runtimes.query_answers": ("Bindings", "ConstructedGraph", "Truth"),
-    "runtimes.rule_engine:RuleEngine": ("Engine",),
+    "model.python_values": ("IRI", "Term"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     # On first use: `thalweg --help` need not wait for the engine's compiler to be imported.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("thalweg")
     if name not in _HOMES:
         raise AttributeError(f"module `thalweg` has no attribute `{name}`")
     module, _, other_name = _HOMES[name].partition(":")
     return getattr(import_module(f"thalweg.{module}"), other_name or name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__", "open"])

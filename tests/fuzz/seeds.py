@@ -9,8 +9,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from thalweg import Engine, load
+from thalweg import load
 from thalweg.model.fact import Fact
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]

@@ -14,8 +14,8 @@ from typing import Final
 from zlib import crc32
 
 from fuzz.seeds import SAVED
-from thalweg import Engine, Event, FailedError, RejectedError, api, load
-from thalweg.api import OntologyOptions, SolveOptions, Timing
+from thalweg import Event, FailedError, RejectedError, api, load
+from thalweg.api import SolveOptions, Timing
 from thalweg.cli.settings import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.ontology_documents import read_triples
@@ -30,6 +30,7 @@ from thalweg.model.arrow import DamagedError, decode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.runtimes.emit import FORMATS, formatter
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 MOST_NODES: Final = 100
 """Of a rule that is run: atoms that have nothing in common have more answers than anyone can wait for."""
@@ -147,21 +148,21 @@ def _ontology(path: Path, data: bytes) -> None:
     """An ontology, compiled by one of the profiles, or checked."""
     path.write_bytes(data)
     random = Random(crc32(data))
-    profiles = [OntologyOptions(profile) for profile in api.PROFILES if profile != "dl"]
-    abstraction = OntologyOptions("dl", task="abstraction", reasoner="none")
-    options = random.choice([*profiles, OntologyOptions(task="consistency"), abstraction])
-    _look(api.check(path, ontology=options))
+    profiles = [{"profile": profile} for profile in api.PROFILES if profile != "dl"]
+    abstraction = {"profile": "dl", "as_": "abstraction", "reasoner": "none"}
+    options = random.choice([*profiles, {"as_": "consistency"}, abstraction])
+    _look(api.check(path, **options))
 
 
 def _run_ontology(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     options = Random(crc32(data)).choice(
-        [OntologyOptions("rl"), OntologyOptions("rdfs"), OntologyOptions("ql"), OntologyOptions(task="consistency")]
+        [{"profile": "rl"}, {"profile": "rdfs"}, {"profile": "ql"}, {"as_": "consistency"}]
     )
     for answer in api.run(
         path,
-        on=[(1, ["<http://ex.org/A>(<http://ex.org/x>)", "<http://ex.org/p>(<http://ex.org/x>,3)"])],
-        ontology=options,
+        stream=[(1, ["<http://ex.org/A>(<http://ex.org/x>)", "<http://ex.org/p>(<http://ex.org/x>,3)"])],
+        **options,
         report=_report,
     ):
         assert str(answer).encode()
@@ -182,7 +183,7 @@ def _run(path: Path, data: bytes) -> None:
         plan = explain(program, random.choice((None, 2)))
         assert random.choice((lambda: json.dumps(plan.as_data()), plan.as_text, plan.as_svg))().encode()
     emit = random.choice(("changes", "intervals", "snapshot"))
-    for answer in api.run(program, on=EVENTS, last=15, emit=emit, memory=MEMORY, report=_report):
+    for answer in api.run(program, stream=EVENTS, end=15, emit=emit, memory=MEMORY, report=_report):
         assert str(answer).encode()
 
 
@@ -210,8 +211,8 @@ def _run_stream(path: Path, data: bytes) -> None:
 
 def _run_answer_sets(path: Path, data: bytes) -> None:
     path.write_bytes(data)
-    asking = SolveOptions(window=3, slide=1, solver="engine")
-    for answer in api.run(path, on=EVENTS[:4], solving=asking, report=_report):
+    asking = {"window": 3, "slide": 1, "solver": "engine"}
+    for answer in api.run(path, stream=EVENTS[:4], **asking, report=_report):
         assert str(answer).encode()
 
 

@@ -72,7 +72,7 @@ def cases() -> st.SearchStrategy[Case]:
 
 
 def snapshots(program: Program, stream: Stream) -> Iterator[Inconsistent]:
-    for answer in api.run(program, on=stream, first=0, last=LAST, emit="snapshot"):
+    for answer in api.run(program, stream=stream, start=0, end=LAST, emit="snapshot"):
         assert isinstance(answer, Inconsistent)
         yield answer
 
@@ -97,7 +97,7 @@ def test_changes_tell_each_clash_once_when_it_begins_and_once_when_it_ends(
 ) -> None:
     now: Named = set()
     told: dict[int, ClashChange] = {}
-    for answer in api.run(case.program(*topology), on=case.stream, emit="changes", first=0, last=LAST):
+    for answer in api.run(case.program(*topology), stream=case.stream, emit="changes", start=0, end=LAST):
         assert isinstance(answer, ClashChange)
         told[answer.t] = answer
     for tick in range(LAST + 1):
@@ -116,7 +116,7 @@ def test_changes_tell_each_clash_once_when_it_begins_and_once_when_it_ends(
 @given(cases(), st.sampled_from(TOPOLOGIES))
 def test_intervals_tell_from_when_to_when(case: Case, topology: tuple[str, int | None]) -> None:
     found: dict[int, Named] = {tick: set() for tick in range(LAST + 1)}
-    for answer in api.run(case.program(*topology), on=case.stream, emit="intervals", first=0, last=LAST):
+    for answer in api.run(case.program(*topology), stream=case.stream, emit="intervals", start=0, end=LAST):
         assert isinstance(answer, ClashInterval)
         case.check_reasons(answer.clash, answer.start)
         for tick in range(answer.start, (LAST if answer.until is None else answer.until) + 1):
@@ -127,7 +127,7 @@ def test_intervals_tell_from_when_to_when(case: Case, topology: tuple[str, int |
 def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
     """What one process tells, in the rows that buckets tell."""
     found: Answers = []
-    for answer in api.run(case.program(*topology), on=case.stream, emit=emit, first=0, last=LAST):  # type: ignore[arg-type]
+    for answer in api.run(case.program(*topology), stream=case.stream, emit=emit, start=0, end=LAST):  # type: ignore[arg-type]
         match answer:
             case Inconsistent(tick, clashes):
                 found += [(tick, text) for text in clashes]

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from thalweg import Engine
 from thalweg.ir.nodes import Interface, Program
 from thalweg.ir.semantics import output
 from thalweg.languages.owl import axioms as ax
@@ -27,6 +26,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import unquote
 from thalweg.planning import topology
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 CLASSES = tuple(f"<{name}>" for name in "ABCDEFG")
 PROPERTIES = ("<r>", "<s>", "<t>")

@@ -112,7 +112,7 @@ def test_a_run_gives_what_the_definition_gives(text, events):
     first, last = 2, 18
     background = Source("background.trig", BACKGROUND)
     answers = list(
-        run(Source("q.rspql", text), on=stream, background=background, first=first, last=last, report=lambda _: None)
+        run(Source("q.rspql", text), stream=stream, background=background, start=first, end=last, report=lambda _: None)
     )
     expected = lines(query, events, first, last)
     if query.form == "CONSTRUCT":
@@ -131,7 +131,7 @@ def check_graphs(query, answers, evaluations) -> None:
         named = {f"<{EX}r>({x},{y})" for x, y in pairs if x[0] != '"'}
         graphs[tick] = named, sum(1 for row in known if row.get("x"))
     before: set[str] = set()
-    told = {one.t: set(one.facts) for one in answers}
+    told = {one.t: set(map(str, one.facts)) for one in answers}
     for tick, (named, number) in graphs.items():
         found = {fact for fact in told.get(tick, ()) if fact.startswith(f"<{EX}r>")}
         expected = {"RSTREAM": named, "ISTREAM": named - before, "DSTREAM": before - named}[query.output]

@@ -6,9 +6,9 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg import Engine
 from thalweg.engine import assemble
 from thalweg.model.event import Batch, Event
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, differences, feed
 from thalweg.testing.strategies import Scenario, large_scenarios, remembering_scenarios, scenarios
 

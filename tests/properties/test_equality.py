@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 from test_ontologies import CLASSES, INDIVIDUALS, PROPERTIES, WINDOW, ontologies, owl
 from test_shedding import tight
 
-from thalweg import Engine
 from thalweg.engine.equality import Classes
 from thalweg.ir.semantics import answers
 from thalweg.languages.owl.program import as_fact, specialised
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS, TYPE, Triple
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 EDGES = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 6), st.integers(0, 6), st.integers(0, 5)).filter(

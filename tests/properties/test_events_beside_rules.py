@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cells import stopped
 from thalweg import api
+from thalweg.api.answer_values import Change
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
@@ -19,7 +20,6 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.parts.patterns.event_facts import facts_of
 from thalweg.parts.patterns.restrictions import holds
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.emit import Change
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventLine
 from thalweg.testing.evaluators import changes_of
 
@@ -162,9 +162,9 @@ def sources(case: Case) -> list[Source]:
 @settings(max_examples=100, deadline=None)
 def test_events_beside_rules_are_their_semantics(case: Case) -> None:
     said, changes = [], {}
-    for one in api.run(sources(case), on=list(case.events), emit="changes", first=0, last=LAST, report=lambda _: None):
+    for one in api.run(sources(case), stream=list(case.events), start=0, end=LAST, report=lambda _: None):
         if isinstance(one, Change):
-            changes[one.t] = (frozenset(one.begin), frozenset(one.end))
+            changes[one.t] = (frozenset(map(str, one.begin)), frozenset(map(str, one.end)))
         else:
             said.append(str(one))
     assert (said, changes) == expected(case)

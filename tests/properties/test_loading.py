@@ -29,17 +29,20 @@ STREAM = [
 @pytest.mark.filterwarnings("ignore::thalweg.ThalwegWarning")
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl", "ql"])
 def test_two_steps_are_one(profile: str, tmp_path: Path) -> None:
-    options, refused = api.OntologyOptions(profile, window=1), dict[tuple[str, str], set[str]]()
+    options, refused = {"profile": profile, "window": 1}, dict[tuple[str, str], set[str]]()
     for name, text in DOCUMENTS.items():
         (tmp_path / name).write_text(text)
     for one, other in permutations(DOCUMENTS, 2):
-        together = api.load(tmp_path / one, tmp_path / other, ontology=options)
+        together = api.load(tmp_path / one, tmp_path / other, **options)
         try:
-            apart = api.load(api.load(tmp_path / one, ontology=options), tmp_path / other, ontology=options)
+            apart = api.load(api.load(tmp_path / one, **options), tmp_path / other, **options)
         except RejectedError as error:
             refused[one, other] = {found.code for found in error.diagnostics if found.severity == "error"}
             continue
-        assert list(map(str, api.run(apart, on=STREAM))) == list(map(str, api.run(together, on=STREAM))), (one, other)
+        assert list(map(str, api.run(apart, stream=STREAM))) == list(map(str, api.run(together, stream=STREAM))), (
+            one,
+            other,
+        )
     assert all(codes == {"E411"} for codes in refused.values())
     # Rules first is what people do.
     assert not [pair for pair in refused if pair[0].endswith(".lars")]
@@ -51,7 +54,7 @@ def test_a_program_and_more_background_is_fine(tmp_path: Path) -> None:
     more = "<http://a/C>(<http://a/z>)."
     apart = api.load(api.load(tmp_path / "classes.ttl"), background=more)
     together = api.load(tmp_path / "classes.ttl", background=more)
-    assert list(map(str, api.run(apart, on=STREAM))) == list(map(str, api.run(together, on=STREAM)))
+    assert list(map(str, api.run(apart, stream=STREAM))) == list(map(str, api.run(together, stream=STREAM)))
 
 
 def test_a_document_of_rdf_is_compiled_with_its_ontology(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import clingo
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.ir.semantics import output
 from thalweg.languages.asp import program as asp
@@ -18,6 +17,7 @@ from thalweg.languages.asp.program import AspProgram
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solving import Spelling
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 INPUTS = {"p": 1, "q": 1, "e": 2}
 DERIVED = {"a": 1, "b": 1, "c": 2, "d": 2}

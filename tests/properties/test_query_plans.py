@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from cells import LOSSES, in_buckets, stopped
 from thalweg import api
+from thalweg.api.answer_values import Bindings, Change, ConstructedGraph
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.emit import Change
-from thalweg.runtimes.query_answers import Bindings, ConstructedGraph
 from thalweg.testing.evaluators import changes_of
 
 LAST = 9
@@ -206,14 +205,16 @@ def expected(
 def test_queries_between_rules_are_the_parts_one_after_the_other(case: Case) -> None:
     snapshots, graphs, rows = expected(case)
     changes, made, found = {}, {}, {}
-    for one in api.run(sources(case), on=list(case.events), emit="changes", first=0, last=LAST, report=lambda _: None):
+    for one in api.run(
+        sources(case), stream=list(case.events), emit="changes", start=0, end=LAST, report=lambda _: None
+    ):
         match one:
             case Change():
-                changes[one.t] = (frozenset(one.begin), frozenset(one.end))
+                changes[one.t] = (frozenset(map(str, one.begin)), frozenset(map(str, one.end)))
             case ConstructedGraph():
-                made[one.t] = list(one.facts)
+                made[one.t] = list(map(str, one.facts))
             case Bindings():
-                each = (json.loads(row) for row in one.objects)
+                each = json.loads(str(one))["bindings"]
                 found[one.t] = Counter(tuple(sorted(f"{name}={term}" for name, term in row.items())) for row in each)
     assert made == graphs
     assert changes == {tick: (one.begin, one.end) for tick, one in changes_of(snapshots).items()}
@@ -233,5 +234,5 @@ def test_queries_between_rules_can_be_stopped_and_resumed(case: Case, breaks: se
 def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, loss: str) -> None:
     part = api.load_part(sources(case), report=lambda _: None)
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
-    alone = api.run(sources(case), on=list(case.events), emit="changes", first=0, last=LAST, report=lambda _: None)
+    alone = api.run(sources(case), stream=list(case.events), emit="changes", start=0, end=LAST, report=lambda _: None)
     assert in_buckets(part, SETTINGS, batches, loss) == list(map(str, alone))

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import api
+from thalweg.api.answer_values import Change, Interval, Snapshot
 from thalweg.ir.semantics import answers
 from thalweg.model.event import Event
-from thalweg.runtimes.emit import Change, Interval, Snapshot
 from thalweg.testing.strategies import Scenario, scenarios
 
 # Random programs look back as far as they like, and are warned of it.
@@ -15,8 +15,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::thalweg.ThalwegWarning")
 
 
 def snapshots(scenario: Scenario, events: list[Event], delay: int = 0) -> dict[int, tuple[str, ...]]:
-    found = api.run(scenario.program, on=events, first=scenario.first, last=scenario.last, delay=delay, emit="snapshot")
-    return {answer.t: answer.facts for answer in found if isinstance(answer, Snapshot)}
+    found = api.run(
+        scenario.program, stream=events, start=scenario.first, end=scenario.last, delay=delay, emit="snapshot"
+    )
+    return {answer.t: tuple(map(str, answer.facts)) for answer in found if isinstance(answer, Snapshot)}
 
 
 @given(scenarios())
@@ -49,22 +51,22 @@ def test_any_order_of_ticks_inside_the_delay(scenario: Scenario, delay: int, dat
 @given(scenarios())
 def test_changes_and_intervals_rebuild_snapshots(scenario: Scenario) -> None:
     expected = snapshots(scenario, list(scenario.events))
-    timing = {"first": scenario.first, "last": scenario.last}
+    timing = {"start": scenario.first, "end": scenario.last}
     changed, holding = dict[int, tuple[str, ...]](), set[str]()
     changes = {
-        found.t: found for found in api.run(scenario.program, on=list(scenario.events), emit="changes", **timing)
+        found.t: found for found in api.run(scenario.program, stream=list(scenario.events), emit="changes", **timing)
     }
     stretched: dict[int, set[str]] = {tick: set() for tick in range(scenario.first, scenario.last + 1)}
-    for interval in api.run(scenario.program, on=list(scenario.events), emit="intervals", **timing):
+    for interval in api.run(scenario.program, stream=list(scenario.events), emit="intervals", **timing):
         assert isinstance(interval, Interval)
         for tick in range(interval.start, (scenario.last if interval.until is None else interval.until) + 1):
-            assert interval.fact not in stretched[tick], "intervals of one fact overlap"
-            stretched[tick].add(interval.fact)
+            assert str(interval.fact) not in stretched[tick], "intervals of one fact overlap"
+            stretched[tick].add(str(interval.fact))
     for tick in range(scenario.first, scenario.last + 1):
         if tick in changes:
             change = changes[tick]
             assert isinstance(change, Change)
-            holding = (holding | set(change.begin)) - set(change.end)
+            holding = (holding | set(map(str, change.begin))) - set(map(str, change.end))
         changed[tick] = tuple(sorted(holding))
     assert changed == expected
     assert {tick: tuple(sorted(facts)) for tick, facts in stretched.items()} == expected

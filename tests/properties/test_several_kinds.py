@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cells import LOSSES, in_buckets, stopped
 from thalweg import api
+from thalweg.api.answer_values import Change, Solution
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
@@ -16,7 +17,6 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.emit import Change, Solution
 from thalweg.testing.evaluators import changes_of
 
 LAST = 8
@@ -190,21 +190,24 @@ def found(case: Case) -> tuple[dict[int, object], dict[int, frozenset[str]]]:
     shown = []
     for one in api.run(
         programs,
-        on=list(case.events),
+        stream=list(case.events),
         emit=case.emit,
-        first=0,
-        last=LAST,
-        solving=asking,
+        start=0,
+        end=LAST,
+        models=asking.models,
+        window=asking.window,
+        slide=asking.slide,
+        workers=0,
         inputs=INPUTS,
         report=lambda _: None,
     ):
         ticks.append(one.t)
         if isinstance(one, Solution):
-            answers[one.t] = frozenset(fact for facts in one.sets for fact in facts)
+            answers[one.t] = frozenset(str(fact) for facts in one.sets for fact in facts)
         elif isinstance(one, Change):
-            changes[one.t] = (frozenset(one.begin), frozenset(one.end))
+            changes[one.t] = (frozenset(map(str, one.begin)), frozenset(map(str, one.end)))
         else:
-            shown.append((one.t, one.facts))
+            shown.append((one.t, tuple(map(str, one.facts))))
     assert ticks == sorted(ticks)
     changes |= {tick: (one.begin, one.end) for tick, one in changes_of(shown).items()}
     return changes, answers

@@ -7,7 +7,6 @@ from itertools import count, pairwise
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine import Delta
 from thalweg.engine.checkpoint import save
@@ -20,6 +19,7 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Calendar
 from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import OUT, Content, unwrap

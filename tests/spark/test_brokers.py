@@ -63,7 +63,7 @@ answers = reason(rules, messages.select("value")).selectExpr("to_json(struct(t, 
 def changes(events):
     return sorted(
         (answer.t, kind, fact)
-        for answer in api.run(RULES, on="\n".join(events), emit="changes")
+        for answer in api.run(RULES, stream="\n".join(events), emit="changes")
         if isinstance(answer, Change)
         for kind, facts in (("begin", answer.begin), ("end", answer.end))
         for fact in facts

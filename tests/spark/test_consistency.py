@@ -57,8 +57,8 @@ def test_spark_tells_the_same_clashes(topology: str, emit: str, tmp_path: Path) 
 def test_bolts_are_stages(tmp_path: Path) -> None:
     ontology = tmp_path / "staff.ttl"
     ontology.write_text(ONTOLOGY)
-    options = api.OntologyOptions(task="consistency", topology="ltm", bolts=3)
-    stages = api.explain(ontology, ontology=options, partitions=2).as_data()["stages"]
+    options = {"as_": "consistency", "topology": "ltm", "bolts": 3}
+    stages = api.explain(ontology, **options, partitions=2).as_data()["stages"]
     assert isinstance(stages, list)
     assert len(stages) == 3
     assert [stage["partitions"] for stage in stages] == [2, 2, 2]

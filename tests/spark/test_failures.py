@@ -12,7 +12,7 @@ PROGRAM = "q(X) :- p(X) in [2]."
 EXHAUSTED = """
 from functools import partial
 from thalweg.diagnostics import Diagnostic, FailedError
-from thalweg import Engine
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark import dataframe
 from thalweg.runtimes.spark.worker import Worker
 

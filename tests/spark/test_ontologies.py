@@ -1,6 +1,5 @@
 """An ontology on Spark gives what it gives in one process, however the answers are told and written."""
 
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -9,13 +8,13 @@ import pytest
 
 from spark.processes import run, thalweg
 from thalweg import api
+from thalweg.api.answer_values import Change, Snapshot
 from thalweg.connectors.readers import open_reader
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.time import Clock
 from thalweg.planning.partition import partition
-from thalweg.runtimes.emit import Change, Snapshot
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -78,9 +77,9 @@ def test_the_command_writes_the_same_lines(tmp_path: Path) -> None:
 def test_rules_for_a_schema_and_rules_over_triples(session: "SparkSession", tmp_path: Path) -> None:
     """Both in one query, because each takes seconds; the command above tells intervals."""
     ontology, _ = write(tmp_path)
-    options = api.OntologyOptions(profile="rl", window=WINDOW)
+    options = {"profile": "rl", "window": WINDOW}
     program, schema = (
-        api.load(ontology, ontology=each, report=[].append) for each in (options, replace(options, schema=True))
+        api.load(ontology, **each, report=[].append) for each in (options, {**options, "schema_stream": True})
     )
     assert sum(stage.split for stage in partition(program).stages) > 1
     asked: list[tuple[Program, Emit]] = [(program, "snapshot"), (schema, "changes")]
@@ -110,7 +109,7 @@ def told(program: Program, emit: Emit, facts: "DataFrame", number: int) -> "Data
 
 def embedded(program: Program, emit: Emit) -> list[str]:
     found: list[str] = []
-    for each in api.run(program, on=events(), emit=emit, last=LAST, report=lambda _: None):
+    for each in api.run(program, stream=events(), emit=emit, end=LAST, report=lambda _: None):
         match each:
             case Snapshot(tick, facts):
                 found += [f"{tick} {fact}" for fact in facts]

@@ -1,20 +1,24 @@
 import gzip
+import re
 from pathlib import Path
 
 import pytest
 
 import thalweg
-from thalweg import IRI, Change, Event, Fact, Interval, Program, RejectedError, Snapshot
+from thalweg import IRI, Event, Fact, Program, RejectedError
 from thalweg.api import Timing
 from thalweg.diagnostics import Source
 from thalweg.model.fact import Fact as SpelledFact
 
 RECENT = "q(X) :- p(X) in [2]."
+A, B = Fact("q", ("a",)), Fact("q", ("b",))
 
 
 def test_the_public_names_are_there():
     for name in thalweg.__all__:
-        assert getattr(thalweg, name).__name__ == {"Engine": "RuleEngine", "Fact": "PythonFact"}.get(name, name)
+        assert getattr(thalweg, name).__name__ == {"Fact": "PythonFact"}.get(name, name)
+    assert {*thalweg.__all__, "open", "__version__"} == {*dir(thalweg)}
+    assert re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", thalweg.__version__)
     with pytest.raises(AttributeError, match="nonsense"):
         thalweg.nonsense  # noqa: B018
 
@@ -66,28 +70,25 @@ def test_a_background_holds_facts_only():
     ],
 )
 def test_streams_of_all_kinds(on):
-    assert list(thalweg.run(RECENT, on=on, emit="snapshot")) == [Snapshot(3, ("q(a)",)), Snapshot(4, ("q(a)", "q(b)"))]
+    found = [(answer.t, answer.facts) for answer in thalweg.run(RECENT, stream=on, emit="snapshot")]
+    assert found == [(3, (A,)), (4, (A, B))]
 
 
 def test_streams_from_files(tmp_path):
     (tmp_path / "a.facts").write_text("p(a) at 3.")
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"t":4,"facts":["p(b)"]}'))
     files = [tmp_path / "a.facts", tmp_path / "b.jsonl.gz"]
-    assert list(thalweg.run(RECENT, on=files, emit="snapshot"))[-1] == Snapshot(4, ("q(a)", "q(b)"))
-    assert list(thalweg.run(RECENT, on=Path(files[0]))) == [Change(3, ("q(a)",), ())]
+    assert list(thalweg.run(RECENT, stream=files, emit="snapshot"))[-1].facts == (A, B)
+    assert [change.begin for change in thalweg.run(RECENT, stream=Path(files[0]))] == [(A,)]
 
 
 def test_changes_and_intervals():
     on = [(3, "p(a)"), (4, "p(b)")]
-    assert list(thalweg.run(RECENT, on=on, last=6)) == [
-        Change(3, ("q(a)",), ()),
-        Change(4, ("q(b)",), ()),
-        Change(6, (), ("q(a)",)),
-    ]
-    assert list(thalweg.run(RECENT, on=on, emit="intervals", last=6)) == [
-        Interval("q(a)", 3, 5),
-        Interval("q(b)", 4, None),
-    ]
+    changes = thalweg.run(RECENT, stream=on, end=6)
+    assert [(one.t, one.begin, one.end) for one in changes] == [(3, (A,), ()), (4, (B,), ()), (6, (), (A,))]
+    intervals = thalweg.run(RECENT, stream=on, emit="intervals", end=6)
+    assert [(one.fact, one.start, one.until) for one in intervals] == [(A, 3, 5), (B, 4, None)]
+    assert str(next(iter(intervals))) == '{"fact":"q(a)","from":3,"until":5}'
 
 
 def test_an_iterator_is_answered_as_it_flows():
@@ -98,14 +99,14 @@ def test_an_iterator_is_answered_as_it_flows():
             yield tick, "p(a)"
             told.append(f"event {tick}")
 
-    for answer in thalweg.run("q(X) :- p(X).", on=sensor(), emit="changes"):
+    for answer in thalweg.run("q(X) :- p(X).", stream=sensor(), emit="changes"):
         told.append(answer.t)
     assert told == ["event 3", 3, "event 4", 5, "event 9", 9]
 
 
 def test_a_gap_of_a_million_ticks_is_one_step():
-    answers = list(thalweg.run(RECENT, on=[(3, "p(a)"), (1_000_003, "p(b)")], emit="intervals"))
-    assert answers == [Interval("q(a)", 3, 5), Interval("q(b)", 1_000_003, None)]
+    answers = thalweg.run(RECENT, stream=[(3, "p(a)"), (1_000_003, "p(b)")], emit="intervals")
+    assert [(one.fact, one.start, one.until) for one in answers] == [(A, 3, 5), (B, 1_000_003, None)]
 
 
 def test_the_dictionary_follows_the_window():
@@ -151,20 +152,20 @@ def test_times_that_do_not_fit(timing, part):
 
 def test_why():
     on = [(3, "p(a)")]
-    proof = thalweg.why(RECENT, "q(a)", at=4, on=on)
+    proof = thalweg.why(RECENT, "q(a)", at=4, stream=on)
     assert "p(a)" in proof.render()
-    assert thalweg.why(RECENT, Fact("q", ("a",)), at=6, on=on) is None
+    assert thalweg.why(RECENT, Fact("q", ("a",)), at=6, stream=on) is None
     assert thalweg.why(RECENT, "q(a)", at=6) is None
-    absence = thalweg.why_not(RECENT, "q(a)", at=6, on=on)
+    absence = thalweg.why_not(RECENT, "q(a)", at=6, stream=on)
     assert absence is not None
     assert absence.rules
-    assert thalweg.why_not(RECENT, Fact("q", ("a",)), at=4, on=on) is None
+    assert thalweg.why_not(RECENT, Fact("q", ("a",)), at=4, stream=on) is None
     assert thalweg.why_not(RECENT, "q(a)", at=6).note == "no tick has been evaluated"
 
 
 def test_a_late_fact_is_not_lost_in_silence():
     with pytest.warns(UserWarning, match="W302"):
-        list(thalweg.run("q(X) :- p(X) in [1].", on=[(3, "p(a)"), (1, "p(b)")]))
+        list(thalweg.run("q(X) :- p(X) in [1].", stream=[(3, "p(a)"), (1, "p(b)")]))
 
 
 def test_facts_take_values_of_python():
@@ -174,8 +175,8 @@ def test_facts_take_values_of_python():
     assert sorted(map(str, change.begin)) == ['q("a b",3)', "q(c,4)"]
     assert sorted(fact.args for fact in change.begin) == [("a b", 3), ("c", 4)]
     assert engine.why(Fact("q", ("a b", 3))) is not None
-    (answer,) = thalweg.run("q(X) :- p(X).", on=[(1, Fact("p", (True,)))], background=Fact("p", ("b 7",)))
-    assert answer.begin == ('q("b 7")', "q(true)")
+    (answer,) = thalweg.run("q(X) :- p(X).", stream=[(1, Fact("p", (True,)))], background=Fact("p", ("b 7",)))
+    assert answer.begin == (Fact("q", ("b 7",)), Fact("q", (True,)))
 
 
 def test_what_could_not_be_read_back_is_refused():
@@ -202,8 +203,8 @@ ON = [(1, "alarm(a)")]
     "use",
     [
         lambda **more: thalweg.load(AGAIN, **more),
-        lambda **more: list(thalweg.run(AGAIN, on=ON, **more)),
-        lambda **more: thalweg.why(AGAIN, "again(a)", at=1, on=ON, **more),
+        lambda **more: list(thalweg.run(AGAIN, stream=ON, **more)),
+        lambda **more: thalweg.why(AGAIN, "again(a)", at=1, stream=ON, **more),
     ],
     ids=["load", "run", "why"],
 )
@@ -222,8 +223,8 @@ def test_what_check_warns_of_is_a_warning_of_python(use):
 def test_late_facts_are_a_warning_wherever_a_program_is_run():
     late = [(5, "p(a)"), (1, "p(a)")]
     for use in (
-        lambda: list(thalweg.run(RECENT, on=late)),
-        lambda: thalweg.why(RECENT, "q(a)", at=5, on=late),
+        lambda: list(thalweg.run(RECENT, stream=late)),
+        lambda: thalweg.why(RECENT, "q(a)", at=5, stream=late),
     ):
         with pytest.warns(thalweg.ThalwegWarning, match="late"):
             use()
@@ -231,5 +232,5 @@ def test_late_facts_are_a_warning_wherever_a_program_is_run():
 
 def test_hours_are_those_of_the_ticks_of_the_run() -> None:
     program = Source("hours.lars", "h(H) :- p(T), H = hour(T).")
-    answers = list(thalweg.run(program, on=[(0, "p(90)")], tick="1 min", emit="snapshot"))
-    assert [list(answer.facts) for answer in answers] == [["h(1)"]]
+    answers = list(thalweg.run(program, stream=[(0, "p(90)")], tick="1 min", emit="snapshot"))
+    assert [answer.facts for answer in answers] == [(Fact("h", (1,)),)]

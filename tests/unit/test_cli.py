@@ -22,7 +22,7 @@ COMMAND = [sys.executable, "-m", "thalweg"]
 @pytest.fixture(scope="session")
 def compiled():
     """Kernels are compiled once per installation, which is told where nothing should be."""
-    list(run("q :- p.", on="p at 0."))
+    list(run("q :- p.", stream="p at 0."))
 
 
 @pytest.fixture(autouse=True)

@@ -216,8 +216,8 @@ def test_explain_shows_the_axioms_that_can_matter() -> None:
 
 
 def test_the_same_from_python(folder: Path) -> None:
-    asked = api.OntologyOptions("dl", task="abstraction", classes=":High")
-    found = list(api.run(folder / "city.ofn", folder / "events.trig", background=folder / "city.ttl", ontology=asked))
+    asked = {"profile": "dl", "as_": "abstraction", "classes": ":High"}
+    found = list(api.run(folder / "city.ofn", folder / "events.trig", background=folder / "city.ttl", **asked))
     assert [getattr(one, "individual", None) for one in found] == [
         "<http://ex.org/obs1>",
         None,

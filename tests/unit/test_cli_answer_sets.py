@@ -225,8 +225,8 @@ def test_what_does_not_go_together_is_wrong_usage(folder: Path) -> None:
         assert (refused.exit_code, refused.stdout) == (2, "")
     why = CliRunner().invoke(app, ["why", "gates.lp", "go(a)", "--at", "1"])
     assert (why.exit_code, "`thalweg explain`" in why.stderr) == (2, True)
-    with pytest.raises(thalweg.RejectedError, match="`emit` cannot be used"):
-        list(thalweg.run(folder / "gates.lp", on="open(a) at 1.", emit="snapshot"))
+    with pytest.raises(thalweg.RejectedError, match="`--emit` cannot be used"):
+        list(thalweg.run(folder / "gates.lp", stream="open(a) at 1.", emit="snapshot"))
 
 
 def test_scripts_are_not_run(folder: Path) -> None:

@@ -32,10 +32,10 @@ def thalweg(*arguments: str):
     return CliRunner().invoke(app, list(arguments))
 
 
-def answers(*programs: str, show: str | None = None, on: str = FACTS, **options) -> tuple[list[str], list[str]]:
+def answers(*programs: str, show: str | None = None, stream: str = FACTS, **options) -> tuple[list[str], list[str]]:
     found: list[Diagnostic] = []
     lines = [
-        str(one) for one in api.run(list(programs), on, show=show, report=found.append, emit="snapshot", **options)
+        str(one) for one in api.run(list(programs), stream, show=show, report=found.append, emit="snapshot", **options)
     ]
     return lines, [f"{one.code} {one.message}" for one in found if one.code != "W409"]
 
@@ -60,15 +60,15 @@ def test_a_directive_counts_for_the_ontology_beside_the_rules() -> None:
 def test_an_ontology_alone_also_where_its_schema_is_data() -> None:
     only = '"facts":["<http://ex.org/Sensor>(<http://ex.org/c1>)"]}'
     for on in ([], FACTS):
-        assert answers("city.ttl", show="ex:Sensor/1", on=on)[0][0].endswith(only)
+        assert answers("city.ttl", show="ex:Sensor/1", stream=on)[0][0].endswith(only)
 
 
 def test_answer_sets_beside_rules_read_what_is_not_shown() -> None:
     pytest.importorskip("clingo")
     Path("alarm.lp").write_text("alarm(D) :- hot(D). calm :- not alarm(a).")
     rules = "hot(D) :- temp(D,V), V > 20. ring(D) :- alarm(D)."
-    assert answers(rules, "alarm.lp", show="ring/1", last=1)[0] == ['{"t":1,"facts":["ring(a)"]}']
-    assert '{"t":1,"window":[1,1],"answers":[["alarm(a)"]]}' in answers(rules, "alarm.lp", show="alarm/1", last=1)[0]
+    assert answers(rules, "alarm.lp", show="ring/1", end=1)[0] == ['{"t":1,"facts":["ring(a)"]}']
+    assert '{"t":1,"window":[1,1],"answers":[["alarm(a)"]]}' in answers(rules, "alarm.lp", show="alarm/1", end=1)[0]
 
 
 @pytest.mark.parametrize("wrong", ["jam", "", "Jam/1", "nope:jam/1", "jam/x"])
@@ -95,7 +95,7 @@ def test_a_name_that_nothing_derives_is_reported_with_the_nearest() -> None:
     ],
 )
 def test_nothing_matches_silently(rules: str, facts: str, sentence: str) -> None:
-    assert answers(rules, on=facts)[1] == [sentence]
+    assert answers(rules, stream=facts)[1] == [sentence]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_nothing_matches_silently(rules: str, facts: str, sentence: str) -> None
     ],
 )
 def test_what_may_be_on_purpose_is_not_reported(rules: str, facts: str) -> None:
-    assert answers(rules, on=facts)[1] == []
+    assert answers(rules, stream=facts)[1] == []
 
 
 @pytest.mark.parametrize(

@@ -74,11 +74,11 @@ def test_no_file_is_read_for_a_text(text: str, tmp_path: Path, monkeypatch: pyte
 def test_a_text_that_is_a_stream_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p at 1").write_text("p at 7.")
-    assert [answer.t for answer in thalweg.run("q :- p.", on="p at 1.")] == [1]
+    assert [answer.t for answer in thalweg.run("q :- p.", stream="p at 1.")] == [1]
     with pytest.raises(RejectedError, match="E301"):
-        list(thalweg.run("q :- p.", on="p at 1"))
+        list(thalweg.run("q :- p.", stream="p at 1"))
     with pytest.raises(RejectedError, match="E301"):
-        list(thalweg.run("q :- p.", on="/etc/passwd"))
+        list(thalweg.run("q :- p.", stream="/etc/passwd"))
 
 
 @pytest.mark.parametrize("name", ["nowhere.lars", "nowhere.ttl", f"{LONG}.lars", f"{LONG}.ttl"])
@@ -92,7 +92,7 @@ def test_a_path_that_no_file_can_have_is_an_error() -> None:
     for thing in ("x\0.lars", "x\0.ttl", "x\0.lp"):
         assert [one.code for one in thalweg.check(Path(thing))] == ["E401"]
     with pytest.raises(RejectedError, match="E401"):
-        list(thalweg.run("q :- p.", on=Path("x\0.facts")))
+        list(thalweg.run("q :- p.", stream=Path("x\0.facts")))
 
 
 @pytest.mark.parametrize("uri", URIS[:3])
@@ -104,7 +104,7 @@ def test_programs_and_backgrounds_are_not_read_from_uris(uri: str) -> None:
 def test_a_source_is_read_as_its_name_says() -> None:
     rules = Source("mine.lars", "q(X) :- p(X).")
     facts = Source("in.jsonl", '{"t": 3, "facts": ["p(a)"]}')
-    assert [str(answer) for answer in thalweg.run(rules, on=facts)] == ['{"t":3,"begin":["q(a)"],"end":[]}']
+    assert [str(answer) for answer in thalweg.run(rules, stream=facts)] == ['{"t":3,"begin":["q(a)"],"end":[]}']
     assert [one.render().splitlines()[1] for one in thalweg.check(Source("mine.lars", "q("))] == ["  mine.lars:1:3"]
     roads = Source("roads.ttl", "<http://a/r> <http://a/p> 3 .")
     (fact,) = thalweg.load("q :- <http://a/p>(X,Y).", background=roads).background
@@ -115,15 +115,15 @@ def test_a_source_is_read_as_its_name_says() -> None:
 def test_a_source_with_another_ending_is_text_like_any_other() -> None:
     assert thalweg.load(Source("request 7", "q :- p.")).derived == {"q/0"}
     assert [one.code for one in thalweg.check(Source("x.csv", "q :- p."))] == ["E402"]
-    assert [answer.t for answer in thalweg.run("q :- p.", on=Source("request 7", "p at 1."))] == [1]
+    assert [answer.t for answer in thalweg.run("q :- p.", stream=Source("request 7", "p at 1."))] == [1]
     with pytest.raises(RejectedError, match="E402"):
-        list(thalweg.run("q :- p.", on=Source("x.ttl", "<a> <p> <b> .")))
+        list(thalweg.run("q :- p.", stream=Source("x.ttl", "<a> <p> <b> .")))
 
 
 def test_an_answer_set_program_may_be_a_source_and_include_nothing() -> None:
     pytest.importorskip("clingo")
     program = Source("mine.lp", "q(X) :- p(X), not r(X).")
-    (answer,) = thalweg.run(program, on="p(a) at 1.")
+    (answer,) = thalweg.run(program, stream="p(a) at 1.")
     assert str(answer) == '{"t":1,"window":[1,1],"answers":[["q(a)"]]}'
     (found,) = thalweg.check(Source("mine.lp", 'q :- p. #include "x.lp".'))
     assert (found.code, found.as_data()["column"]) == ("E511", 19)
@@ -147,6 +147,6 @@ def test_the_command_line_means_files_and_uris() -> None:
 def test_half_a_character_is_refused_wherever_it_stands() -> None:
     pytest.importorskip("clingo")
     with pytest.raises(RejectedError, match="E301"):
-        list(thalweg.run("q(X) :- p(X).", on='p("\ud800") at 1.'))
+        list(thalweg.run("q(X) :- p(X).", stream='p("\ud800") at 1.'))
     assert [one.code for one in thalweg.check(Source("x.ttl", '<a> <p> "\ud800" .'))] == ["E101"]
     assert "E101" in [one.code for one in thalweg.check(Source("x.lp", 'q("\ud800").'))]

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from thalweg.api.sources import On, absolute, named, on_command_line
 from thalweg.api.timing import Timing
+from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.tally import Tally
-from thalweg.diagnostics import Diagnostic, RejectedError, warn
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.time import Clock
+from thalweg.model.time import Clock, TimeFormat
 from thalweg.parts.part import Context, Part
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Job:
     runtime: "Embedded[Any]"
     inputs: "Items"
     transports: "Sequence[Transport]"
+    times: TimeFormat
     end: Callable[[], None] = lambda: None
 
     def pieces(self) -> "Iterator[AnswerBlock | None]":
@@ -97,7 +99,7 @@ def start(
         times=timing.format,
     )
     items = _items(on, transports, evaluation.reasoner.dictionary, timing.clock, interrupt, mapped)
-    job = Job(runtime, items, transports, evaluation.close)
+    job = Job(runtime, items, transports, timing.format, evaluation.close)
     if checkpoint is not None:
         _resume(job, checkpoint)
     return job
@@ -142,16 +144,38 @@ def open_checkpoint(
 
     `RejectedError` where the part cannot be resumed.
     """
+    from thalweg.runtimes.checkpoint_folder import Claim
+    from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+
+    text, known = _identity(part, timing, emit, on_error, memory)
+    options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped)
+    return EmbeddedCheckpoint(folder, Claim(text, known, options))
+
+
+def identity(part: Part, timing: Timing, emit: str, memory: int | None) -> str:
+    """What a snapshot of a session must agree with; `RejectedError` where the part cannot be saved."""
+    return _identity(part, timing, emit, "stop", memory)[1]
+
+
+def _identity(
+    part: Part, timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None
+) -> tuple[str, str]:
+    """The program as people read it, and a fingerprint of it with all that its state depends on."""
     from hashlib import sha256
 
-    from thalweg.runtimes.checkpoint_folder import Claim
-    from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
+    from thalweg.runtimes.embedded_checkpoint import FORMAT
 
     settings = _settings(timing, emit, on_error, memory)
     text, fingerprint = part.identity(Context(settings, timing.clock, lambda found: None))
-    known = sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
-    options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped)
-    return EmbeddedCheckpoint(folder, Claim(text, known, options))
+    return text, sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
+
+
+def repeats(on: On) -> bool:
+    """Whether streams can be read a second time, from the beginning."""
+    names = named(on)
+    if names is None:
+        return isinstance(on, Sequence)
+    return all(isinstance(name, Path | Source | HeldTable) for name in names)
 
 
 def run_on_spark(

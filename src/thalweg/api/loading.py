@@ -42,24 +42,6 @@ Show = str | Iterable[str] | None
 """What is output: predicates such as `jam/1`, `EVERYTHING`, or None where programs say it."""
 
 
-def load(
-    *programs: Program | Text,
-    background: Background = (),
-    tick: str = "1s",
-    ontology: OntologyOptions = OntologyOptions(),
-    report: Callable[[Diagnostic], None] = warn,
-    show: Show = None,
-) -> Program:
-    """One program from many, with its background; raises `RejectedError` with all that is wrong, reports the warnings.
-
-    `show` names what it outputs, `"jam/1"` for example; by default that is what `#show` says, or all it derives.
-
-    >>> load("q(X) :- p(X) in [3].").derived
-    frozenset({'q/1'})
-    """
-    return load_part(programs, background, tick, ontology, report=report, show=show).rules
-
-
 def load_part(
     programs: Iterable[Program | Text],
     background: Background = (),

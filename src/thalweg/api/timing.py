@@ -2,11 +2,14 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from thalweg.model.time import FOREVER, Calendar, Clock, Notation, TimeFormat, milliseconds
+
+Moment = int | str | datetime
+"""A tick, or a timestamp: of Python, or as ISO 8601."""
 
 _COUNT: Final = re.compile(r"[0-9]{1,18}")
 
@@ -23,8 +26,8 @@ class Timing:
     """
 
     tick: str = "1s"
-    first: int | str | None = None
-    last: int | str | None = None
+    first: Moment | None = None
+    last: Moment | None = None
     delay: int | str = 0
     zone: str = "UTC"
     times: Literal["iso", "ticks"] | None = None
@@ -50,13 +53,20 @@ class Timing:
     def ticks(self) -> tuple[int | None, int | None, int]:
         """First, last and delay in ticks; what cannot be understood, or does not fit together, is a `ValueError`."""
         clock = self.clock
-        first, last = (None if time is None else self._moment(time, clock) for time in (self.first, self.last))
+        first, last = (None if time is None else self.tick_of(time) for time in (self.first, self.last))
         if first is not None and last is not None and last < first:
             raise ValueError(f"the timeline cannot end at {last} before it begins at {first}")
         return first, last, self._duration(clock)
 
-    @staticmethod
-    def _moment(time: int | str, clock: Clock) -> int:
+    def tick_of(self, time: Moment) -> int:
+        """The tick of a moment; `ValueError` where it cannot be understood.
+
+        >>> Timing(tick="10s").tick_of("1970-01-01T00:01:30Z"), Timing(tick="10s").tick_of(7)
+        (9, 7)
+        """
+        clock = self.clock
+        if isinstance(time, datetime):
+            time = time.isoformat()
         try:
             if isinstance(time, int) or _COUNT.fullmatch(time):
                 clock.notation.bare = True

@@ -213,7 +213,7 @@ def slide_through_run(subject: Subject, profile: str, live: int, steps: int = _S
             moments.append(time.perf_counter())
             yield tick, [as_fact(triple)]
 
-    for answer in api.run(program, on=events(), emit="changes"):
+    for answer in api.run(program, stream=events(), emit="changes"):
         str(answer)
     both = np.array([after - before for before, after in pairwise(moments[live:])])
     return Sliding("run", profile, live, *_typical(both))

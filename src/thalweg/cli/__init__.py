@@ -6,6 +6,8 @@ Exit codes: 0 done · 1 the program or data was rejected (diagnostics on stderr,
 Only typer is imported up here: a verb imports what it needs, so that help comes at once.
 """
 
+from typing import Annotated
+
 import typer
 
 from thalweg.cli.bench import BENCHMARKS, bench
@@ -18,7 +20,6 @@ from thalweg.cli.why import why
 __all__ = ["BENCHMARKS", "app", "main"]
 
 app = typer.Typer(
-    help="A stream reasoner that knows until when each conclusion holds.",
     epilog="Try it: `thalweg demo`, or `thalweg run rules.lars --stream readings.facts`.",
     no_args_is_help=True,
     add_completion=False,
@@ -31,6 +32,23 @@ app.command(epilog="Example: `thalweg explain slow.lars --format svg > plan.svg`
 app.command(epilog="Example: `thalweg why slow.lars 'slow(a)' --at 12 --stream readings.facts`")(why)
 app.command(epilog="Example: `thalweg demo --out timeline.svg`")(demo)
 app.command(epilog="Example: `thalweg bench laser --quick`")(bench)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from thalweg import __version__
+
+        print(f"thalweg {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _thalweg(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """A stream reasoner that knows until when each conclusion holds."""
 
 
 def main() -> None:

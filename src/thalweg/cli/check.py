@@ -5,15 +5,7 @@ import json
 import typer
 
 from thalweg.cli import options
-from thalweg.cli.errors import (
-    complaining,
-    need_ontologies,
-    outcome,
-    profile_of_events,
-    signatures_of,
-    understood,
-    usage,
-)
+from thalweg.cli.errors import complaining, outcome, usage
 
 
 def check(
@@ -35,21 +27,23 @@ def check(
 
     with outcome():
         with usage():
-            api.Timing(tick).clock  # noqa: B018
-            profile = profile_of_events(understood(programs), profile)
-            given = tuple(api.given_prefixes(prefix or ()).items())
-            ontology = api.OntologyOptions(profile, task=as_, classes=classes, prefixes=given)
-            names = signatures_of(inputs, programs)
-            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
-            shown = None if show is None else api.predicates_of(show, prefixes)
-        need_ontologies(programs, as_)
-        mapped = api.mapped_by(map_ or (), programs, background or (), api.given_prefixes(prefix or ()))
-        part, found = api.analyse(programs, background or (), tick, ontology, inputs=names, show=shown, mapped=mapped)
+            given = api.given_prefixes(prefix or ())
+        kinds: api.KindKeywords = {
+            "profile": profile,
+            "as_": as_,
+            "inputs": inputs,
+            "prefix": given,
+            "classes": classes,
+        }
+        asked = api.ask(programs, iter(()), background or (), api.Timing(tick), kinds, show=show, mappings=map_ or ())
+        part, found = api.analyse(
+            programs, background or (), tick, asked.ontology, inputs=asked.inputs, show=asked.shown, mapped=asked.mapped
+        )
         found = api.examine(part, found)
         if format == "json":
             print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
         else:
-            tell = complaining(prefixes, verbose)
+            tell = complaining(asked.prefixes, verbose)
             for one in found:
                 tell(one)
             if not found:

@@ -4,19 +4,15 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from thalweg.cli import options
-
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
-    from thalweg.model.predicate import Predicate
     from thalweg.model.prefixes import Prefixes
 
 
@@ -79,37 +75,6 @@ def usage() -> Iterator[None]:
         refuse(str(error))
 
 
-def need_ontologies(programs: Sequence[Path], task: str) -> None:
-    """What is checked for consistency is an ontology and nothing else."""
-    others = [name for name in programs if "--as" not in understood([name])]
-    if task != "entailment" and others:
-        refuse(f"`--as {task}` is for ontologies, and `{others[0]}` is not one: leave it out")
-
-
-def understood(programs: Sequence[Path]) -> frozenset[str]:
-    """The options and verbs that have a meaning for some of the programs."""
-    from thalweg.api import language_of_program
-
-    return frozenset(option for name in programs for option in language_of_program(name).understands)
-
-
-def profile_of_events(known: Collection[str], profile: options.Profile) -> options.Profile:
-    """The profile of the ontologies beside events, which are classified by OWL 2 DL whether it is named or not."""
-    if "--event" not in known or profile == "rl":
-        return profile
-    if profile != "dl":
-        refuse(f"events are classified by OWL 2 DL: `--profile {profile}` cannot be used with `.tw`")
-    return "rl"
-
-
-def same_tick() -> "Diagnostic":
-    from thalweg.diagnostics import Diagnostic
-
-    message = "without `--window` only facts of the same tick can contradict each other"
-    help_ = "set how long a fact counts, for example `--window 5min`, or `--window 0` if this is what you want"
-    return Diagnostic("W412", message, help=help_)
-
-
 def refuse(message: str) -> None:
     from thalweg.diagnostics import Diagnostic
 
@@ -141,15 +106,6 @@ def announce_compilation() -> None:
 
     if not kernels_ready():
         print("compiling kernels, once per installation …", file=sys.stderr, flush=True)
-
-
-def signatures_of(inputs: str | None, programs: Sequence[Path]) -> "list[Predicate]":
-    """The signatures of `--inputs`."""
-    from thalweg.languages.asp.directives import signatures
-
-    if inputs is not None and "--inputs" not in understood(programs):
-        raise ValueError("`--inputs` is only for answer set programs (`.lp`)")
-    return [] if inputs is None else signatures(inputs)
 
 
 def need_something(stream: Sequence[object], first: int | None, last: int | None) -> None:

@@ -6,16 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from thalweg.cli import options
-from thalweg.cli.errors import (
-    complaining,
-    need_ontologies,
-    outcome,
-    profile_of_events,
-    refuse,
-    signatures_of,
-    understood,
-    usage,
-)
+from thalweg.cli.errors import complaining, outcome, refuse, usage
 
 
 def explain(
@@ -23,7 +14,7 @@ def explain(
     background: options.Background = None,
     tick: options.Tick = "1s",
     profile: options.Profile = "rl",
-    window: options.Window = "0",
+    window: options.Window = None,
     schema_stream: options.SchemaStream = False,
     literals: options.Literals = False,
     witnesses: options.Witnesses = False,
@@ -57,34 +48,28 @@ def explain(
 
     with outcome():
         with usage():
-            api.Timing(tick, delay=window).ticks()
-            ontology = api.OntologyOptions(
-                profile_of_events(understood(programs), profile),
-                window,
-                schema_stream,
-                literals,
-                witnesses,
-                as_,
-                topology,
-                bolts,
-                spread=runtime == "spark",
-                classes=classes,
-                prefixes=tuple(api.given_prefixes(prefix or ()).items()),
-            )
-            names = signatures_of(inputs, programs)
-            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
-        need_ontologies(programs, as_)
-        if decomposition == "paper" and "--decomposition" not in understood(programs):
+            given = api.given_prefixes(prefix or ())
+            prefixes = api.prefixes_of([*programs, *(background or ())], given)
+        if decomposition == "paper" and "--decomposition" not in api.understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
         plan = api.explain(
             *programs,
             background=background or (),
             tick=tick,
-            ontology=ontology,
-            inputs=names,
             partitions=partitions if runtime == "spark" else None,
-            published=decomposition == "paper",
+            decomposition=decomposition,
             report=complaining(prefixes, verbose),
+            profile=profile,
+            window=window,
+            schema_stream=schema_stream,
+            literals=literals,
+            witnesses=witnesses,
+            as_=as_,
+            topology=topology,
+            bolts=bolts,
+            classes=classes,
+            prefix=given,
+            inputs=inputs,
         )
         if format == "rspql":
             if as_ != "abstraction":

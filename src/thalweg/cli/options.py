@@ -20,7 +20,7 @@ Profile = Annotated[
     ),
 ]
 Window = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="DURATION|TICKS", help="For ontologies: how long a streamed triple counts after its own tick."
     ),

@@ -2,10 +2,9 @@
 
 import gc
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from thalweg.cli import options
 from thalweg.cli.errors import (
@@ -13,20 +12,14 @@ from thalweg.cli.errors import (
     complain,
     complaining,
     misfits,
-    need_ontologies,
     need_something,
     outcome,
-    profile_of_events,
     refuse,
-    same_tick,
-    signatures_of,
     stoppable,
-    understood,
     usage,
 )
 from thalweg.cli.settings import Delivery, RuntimeOptions, size_in_bytes
 from thalweg.cli.write_answers import Channel, LateLines, deliver
-from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Tally, Text, Timing
@@ -90,130 +83,56 @@ def run(
     with outcome(), stoppable():
         target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
         delivery = Delivery(out, late, format, on_error)
-        timing = api.Timing(tick, from_, to, delay, zone, times)
         streams = [api.on_command_line(name) for name in stream or ()]
-        known = understood(programs)
-        profile = profile_of_events(known, profile)
-        given = {
-            "--emit": emit != "changes",
-            "--memory": memory,
-            "--profile": profile != "rl",
-            "--keep": keep,
-            "--schema-stream": schema_stream,
-            "--literals": literals,
-            "--witnesses": witnesses,
-            "--as": as_ != "entailment",
-            "--topology": topology,
-            "--bolts": bolts,
-            "--classes": classes,
-            "--reasoner": reasoner != "auto",
-        }
-        solving = {
-            "--slide": slide,
-            "--models": models,
-            "--inputs": inputs,
-            "--solve-limit": solve_limit,
-            "--solver": solver,
-            "--workers": workers,
-            "--report": report if as_ != "abstraction" else None,
-        }
-        _refuse_misfits(known, given, solving, window)
-        _refuse_for_queries(known, {**given, "--show": show})
-        _refuse_for_events(known, {**given, "--show": show}, window, event, _has_rules(programs))
-        need_ontologies(programs, as_)
-        if as_ == "consistency" and window is None and keep is None and stream:
-            complain(same_tick())
-        # With answer sets a window is what they are asked over.
-        slides = "--slide" in known
-        counts = keep or (None if slides else window) or "0"
         with usage():
-            ontology = api.OntologyOptions(
-                profile,
-                counts,
-                schema_stream,
-                literals,
-                witnesses,
-                as_,
-                topology,
-                bolts,
-                spread=target.on_spark,
-                classes=classes,
-                reasoner=reasoner,
-                prefixes=tuple(api.given_prefixes(prefix or ()).items()),
-            )
-            timing, ontology = api.default_timing(programs, streams, timing, ontology)
-            first, last, _ = timing.ticks()
-            timing.calendar  # noqa: B018
-            api.Timing(tick, delay=counts).ticks()
-            asked = api.SolveOptions(
-                models or "first", window if slides else None, slide, solve_limit, solver or "auto", workers
-            )
-            asked.check(timing.clock)
-            names = signatures_of(inputs, programs)
-            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
-            shown = None if show is None else api.predicates_of(show, prefixes)
-            if event:
-                asked_events = api.predicates_of([Predicate(name, 1) for name in event], prefixes)
-                shown = (*(shown or ()), *asked_events)
             budget = None if memory is None else size_in_bytes(memory)
+            prefixes = api.given_prefixes(prefix or ())
+        kinds: api.KindKeywords = {
+            "profile": profile,
+            "window": window,
+            "keep": keep,
+            "schema_stream": schema_stream,
+            "literals": literals,
+            "witnesses": witnesses,
+            "as_": as_,
+            "topology": topology,
+            "bolts": bolts,
+            "classes": classes,
+            "reasoner": reasoner,
+            "prefix": prefixes,
+            "slide": slide,
+            "models": models,
+            "inputs": inputs,
+            "solve_limit": solve_limit,
+            "solver": solver,
+            "workers": workers,
+            "event": event,
+        }
+        asked = api.ask(
+            programs,
+            streams,
+            background or (),
+            api.Timing(tick, from_, to, delay, zone, times),
+            kinds,
+            emit=emit,
+            memory=memory,
+            show=show,
+            report=report,
+            mappings=map_ or (),
+            on_spark=target.on_spark,
+        )
+        complain(*asked.warnings)
+        first, last, _ = asked.timing.ticks()
         need_something(streams, first, last)
         if as_ == "consistency" and format != "jsonl":
             refuse("clashes are written as lines of JSON: leave `--format` out")
-        if as_ == "abstraction" and emit != "changes":
-            refuse("an event is a point of the output: `--emit` cannot be used with `--as abstraction`")
-        _fitting(known, target, delivery, asked)
-        ontology = api.with_frequencies(ontology, streams, timing)
-        tell = complaining(prefixes, verbose)
-        mapped = api.mapped_by(map_ or (), programs, background or (), api.given_prefixes(prefix or ()))
-        part = api.load_part(programs, background or (), tick, ontology, asked, names, tell, shown, mapped)
+        _fitting(api.understood(programs), target, delivery, asked.solving)
+        tell = complaining(asked.prefixes, verbose)
+        given = programs, background or (), tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
+        part = api.load_part(*given, asked.mapped)
         if as_ != "abstraction":
             announce_compilation()
-        _run(part, streams, timing, emit, delivery, target, budget, report, tell, mapped)
-
-
-def _refuse_misfits(
-    known: Collection[str], given: Mapping[str, object], solving: Mapping[str, object], window: str | None
-) -> None:
-    """Refuses options that have no meaning for any of the programs."""
-    if "--slide" in known:
-        # Answer set programs cannot keep to a budget, whatever they run beside.
-        foreign = {name: value for name, value in given.items() if name not in known or name == "--memory"}
-        misfits(foreign, "answer set programs (`.lp`)", only=False)
-        return
-    misfits(solving, "answer set programs (`.lp`)")
-    if "--window" not in known:
-        misfits({"--window": window}, "answer set programs (`.lp`) and ontologies")
-        misfits({"--keep": given["--keep"]}, "ontologies")
-
-
-def _refuse_for_queries(known: Collection[str], given: Mapping[str, object]) -> None:
-    """Refuses what has no meaning where there are continuous queries, and nothing else."""
-    if "--emit" not in known and "--slide" not in known:
-        misfits(given, "continuous queries (`.rspql`)", only=False)
-
-
-def _refuse_for_events(
-    known: Collection[str], given: Mapping[str, object], window: str | None, event: list[str] | None, beside: bool
-) -> None:
-    """Refuses what has no meaning for events, and what has a meaning for them only; rules may stand `beside` them."""
-    if "--event" not in known:
-        misfits({"--event": event}, "events (`.tw`)")
-    else:
-        others = _BESIDE_EVENTS if beside else ("--reasoner",)
-        foreign = {name: value for name, value in given.items() if name not in others}
-        misfits({**foreign, "--window": None if beside else window}, "events (`.tw`)", only=False)
-
-
-def _has_rules(programs: Sequence[Path]) -> bool:
-    """Whether there are rules or answer sets that are not an ontology's."""
-    from thalweg.api import language_of_program
-
-    languages = map(language_of_program, programs)
-    return any(not one.specialised and one.understands & {"--emit", "--slide"} for one in languages)
-
-
-# What shapes the answers of rules and answer sets has a meaning where they stand beside events.
-_BESIDE_EVENTS: Final = ("--reasoner", "--emit", "--show")
+        _run(part, streams, asked.timing, emit, delivery, target, budget, report, tell, asked.mapped)
 
 
 def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:

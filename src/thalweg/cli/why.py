@@ -11,10 +11,8 @@ from thalweg.cli import options
 from thalweg.cli.errors import (
     announce_compilation,
     complaining,
-    need_ontologies,
     outcome,
     refuse,
-    understood,
     usage,
 )
 
@@ -42,7 +40,7 @@ def why(
     zone: options.Zone = "UTC",
     times: options.Times = None,
     profile: options.Profile = "rl",
-    window: options.Window = "0",
+    window: options.Window = None,
     schema_stream: options.SchemaStream = False,
     literals: options.Literals = False,
     witnesses: options.Witnesses = False,
@@ -59,7 +57,7 @@ def why(
     with outcome():
         *names, fact = arguments
         programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
-        known = understood(programs)
+        known = api.understood(programs)
         if programs and known.isdisjoint({"why", "why row"}):
             refuse(
                 "`why` explains facts of rules (`.lars`), not of answer sets alone: "
@@ -67,31 +65,39 @@ def why(
             )
         if not programs:
             refuse("both a program and a fact are needed")
-        need_ontologies(programs, as_)
-        if "--event" in understood(programs):
+        if "--event" in known:
             refuse("`why` does not explain events (`.tw`) yet: their lines list the events that they are made of")
         if as_ == "abstraction":
             refuse("`why` does not explain classes of events: see `thalweg explain` for the axioms that can matter")
         with usage():
-            ontology = api.OntologyOptions(profile, window, schema_stream, literals, witnesses, as_, topology, bolts)
-            timing = api.Timing(tick, from_, at, delay, zone, times)
-            timing, ontology = api.default_timing(programs, streams, timing, ontology)
-            timing.ticks()
-            written = timing.format
-            api.Timing(tick, delay=window).ticks()
-            prefixes = api.prefixes_of([*programs, *(background or ())], api.given_prefixes(prefix or ()))
+            declared = api.given_prefixes(prefix or ())
+        kinds: api.KindKeywords = {
+            "profile": profile,
+            "window": window,
+            "schema_stream": schema_stream,
+            "literals": literals,
+            "witnesses": witnesses,
+            "as_": as_,
+            "topology": topology,
+            "bolts": bolts,
+            "prefix": declared,
+        }
+        timing = api.Timing(tick, from_, at, delay, zone, times)
+        wanted = api.ask(programs, streams, background or (), timing, kinds, mappings=map_ or ())
+        timing, prefixes, written = wanted.timing, wanted.prefixes, wanted.timing.format
         tell = complaining(prefixes, verbose)
-        mapped = api.mapped_by(map_ or (), programs, background or (), api.given_prefixes(prefix or ()))
-        given = programs, background or (), tick, ontology
-        part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=mapped)
+        given = programs, background or (), tick, wanted.ontology
+        part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=wanted.mapped)
         if "why row" in known:
-            ran = api.run_to(part, streams, timing, tell, mapped=mapped)
+            ran = api.run_to(part, streams, timing, tell, mapped=wanted.mapped)
             _explain_row(ran.why(fact, prefixes), fact, at, format, prefixes, written)
             return
         asked = api.fact_of(fact, prefixes)
         announce_compilation()
         came: set[Predicate] = set()
-        engine = api.run_to(part, streams, timing, tell, look=lambda batch: came.update(batch.rows), mapped=mapped)
+        engine = api.run_to(
+            part, streams, timing, tell, look=lambda batch: came.update(batch.rows), mapped=wanted.mapped
+        )
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             absence = engine.why_not(asked, came)

@@ -59,7 +59,8 @@ RULES: Final = frozenset({"--emit", "--memory", "why"})
 class Language:
     """A language, by the suffixes of its files; `background` are those of files that may be background.
 
-    `understands` are the options of `run` and the verbs that have a meaning for its programs. `includes` says which
+    `title` is what its programs are called in messages. `understands` are the options of `run` and the verbs that have
+    a meaning for its programs. `includes` says which
     other files a text asks for, and where. A `specialised` language is compiled after all others, for the rules and
     the background that its programs run beside; documents of its own among the background are part of its programs.
 
@@ -76,6 +77,7 @@ class Language:
     includes: Callable[[Source], Sequence[tuple[str, Span]]] = lambda source: ()
     takes_triples: bool = False
     specialised: bool = False
+    title: str = ""
 
     def __post_init__(self) -> None:
         for suffix in (*self.suffixes, *self.background):

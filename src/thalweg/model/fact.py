@@ -4,8 +4,10 @@ Fact("speed", ("a", "12"))           from terms, as everything here spells them:
 PythonFact("speed", ("a", 12))       the same from values of Python, which users know as `thalweg.Fact`
 """
 
+import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from thalweg.model.predicate import Predicate, interned
 
@@ -44,6 +46,39 @@ class Fact(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Fact({self.predicate!r}, {self.args!r})"
+
+
+_PART: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|[(),]|[^"<(),]+')
+
+
+@lru_cache(maxsize=65_536)
+def fact_of_text(text: str) -> Fact:
+    """The fact that prints as a text; answer sets may have terms inside of terms.
+
+    >>> fact_of_text('at(<http://ex.org/a(1)>,"b, c",3)').args
+    (IRI('http://ex.org/a(1)'), 'b, c', 3)
+    >>> fact_of_text("p(f(1,2),x)").terms, fact_of_text("go")
+    (('f(1,2)', 'x'), Fact('go', ()))
+    """
+    name, bracket, rest = text.partition("(") if text[0] != "<" else _after_iri(text)
+    if not bracket:
+        return Fact(name)
+    inside = rest[:-1]
+    if '"' not in inside and "(" not in inside and "<" not in inside:
+        return Fact(name, tuple(inside.split(",")))
+    terms, depth = [""], 0
+    for part in _PART.findall(inside):
+        if part == "," and not depth:
+            terms.append("")
+            continue
+        depth += (part == "(") - (part == ")")
+        terms[-1] += part
+    return Fact(name, tuple(terms))
+
+
+def _after_iri(text: str) -> tuple[str, str, str]:
+    end = text.index(">") + 1
+    return text[:end], text[end : end + 1], text[end + 1 :]
 
 
 class PythonFact(Fact):

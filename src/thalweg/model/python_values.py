@@ -47,7 +47,7 @@ class IRI(str):
 
 
 class Term(str):
-    """A term that Python has no value for, as rules write it: `"rue"@fr`, `_:b0`."""
+    """A term that Python has no value for, as rules write it: `"rue"@fr`, `_:b0`, `f(1,2)`."""
 
     __slots__ = ()
 
@@ -94,6 +94,9 @@ def value_of(term: str) -> PythonValue:
     """
     if term[0] == "<":
         return IRI(term[1:-1])
+    if term[-1] == ")":
+        # Answer sets have terms inside of terms.
+        return Term(term)
     if (text := text_of(term)) is not None:
         return text
     if (word := number_of(term)) is not None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+import numpy as np
+
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import decode, encode, frame, unframe
@@ -193,6 +195,33 @@ class Embedded(Generic[R]):
                 self.late.add(tick, watermark, batch.stream, found)
             else:
                 self._buffer.add(tick, batch)
+
+    def put(self, tick: int, batch: Batch) -> None:
+        """Takes a batch that waits until its tick is closed; it is late if that has happened."""
+        if self._look is not None:
+            self._look(batch)
+        first, last = self._watermark.bounds
+        watermark = self._watermark.of()
+        if first <= tick <= last and tick < watermark:
+            self.late.add(tick, watermark, batch.stream, [str(fact) for fact in batch.facts(self.engine.dictionary)])
+        elif first <= tick <= last:
+            self._watermark.see(0, np.array([tick]))
+            self._buffer.add(tick, batch)
+
+    def close_up_to(self, tick: int) -> Iterator[AnswerBlock]:
+        """Answers every tick up to one, with what was put."""
+        self._watermark.close_up_to(tick)
+        for decided, batches in self._buffer.up_to(self._watermark.reached):
+            yield from map(self._present, self._advance(decided, batches))
+        yield from map(self._present, self._catch_up())
+        if self.engine.dictionary.wants_collection:
+            self.engine.collect(self._buffer.waiting())
+
+    def end(self) -> None:
+        """Reports what was late or shed, and what deserves a warning now that nothing more is put."""
+        self._summarise()
+        for found in self._summary() if not self._resumed else ():
+            self._report(found)
 
     def _advance(self, tick: int, batches: list[Batch]) -> Iterator[AnswerBlock]:
         now = self.engine.now

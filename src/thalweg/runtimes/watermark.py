@@ -98,6 +98,12 @@ class Watermark:
             self._lowest = min(int(ticks.min()), self._lowest)
             self._fresh[group] = max(int(ticks.max()), self._fresh.get(group, NEVER))
 
+    def close_up_to(self, tick: int, group: int = 0) -> None:
+        """No more events of a group will come for a tick, nor for those before it: they would be late."""
+        self._fresh.pop(group, None)
+        self._highest[group] = max(self._highest[group], tick + 1 + self.delay)
+        self._decide()
+
     def end(self, group: int = 0, cut_short: bool = False) -> None:
         """No more events of a group will come; an input that was cut short says nothing about later ticks."""
         self._ended.add(group)

@@ -14,7 +14,6 @@ from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
-from thalweg.runtimes import emit
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.job import Job
@@ -103,12 +102,8 @@ def differences(changes: Iterable[Delta]) -> Changes:
 
 def by_runtime(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
     """The changes as the embedded runtime gives them."""
-    answers = api.run(program, on=events, emit="changes", first=first, last=last, report=lambda found: None)
-    return {
-        found.t: Difference(frozenset(found.begin), frozenset(found.end))
-        for found in answers
-        if isinstance(found, emit.Change)
-    }
+    answers = api.run(program, stream=events, emit="changes", start=first, end=last, report=lambda found: None)
+    return {found.t: Difference(frozenset(map(str, found.begin)), frozenset(map(str, found.end))) for found in answers}
 
 
 def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:

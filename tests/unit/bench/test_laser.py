@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import Engine
 from thalweg.bench.laser import (
     Point,
     Result,
@@ -24,6 +23,7 @@ from thalweg.bench.laser import (
 from thalweg.bench.report import Report
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
 from thalweg.ir import semantics
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.solvers.clingo import solve_once
 
 WINDOW, RATE = 3, 20

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg import Engine
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.interleaved import (
     ECHO,
@@ -37,6 +36,7 @@ from thalweg.languages import lars
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.planning.partition import partition
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
 STREAMS = (DIAMOND, KEYED, DENSE, CLOSURE)

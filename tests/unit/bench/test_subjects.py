@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import Engine
 from thalweg.bench.subjects import KNOWN, about, instances, made, universities, well_known
 from thalweg.languages.owl.program import specialised
 from thalweg.model.vocabulary import OWL, RDFS, TYPE
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 OBJECT, KIND = f"<{OWL}ObjectProperty>", f"<{OWL}Class>"
 

@@ -4,10 +4,10 @@ from itertools import chain
 
 import pytest
 
-from thalweg import Engine
 from thalweg.bench import university
 from thalweg.languages.owl.program import specialised
 from thalweg.model.vocabulary import TYPE, Triple
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def word(name: str) -> str:

@@ -241,7 +241,7 @@ def test_a_program_meets_the_facts(tmp_path, ending):
     text = f"{HEAD}{T1} {E1} {T2} {E2}" if "trig" in ending else json.dumps(BOTH)
     path = tmp_path / f"in.{ending}"
     path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
-    assert [str(answer) for answer in run(RULES, on=path, emit="changes")] == [
+    assert [str(answer) for answer in run(RULES, stream=path, emit="changes")] == [
         '{"t":2,"begin":["<http://ex.org/q>(<http://ex.org/a>)"],"end":[]}'
     ]
 
@@ -251,7 +251,7 @@ def test_files_of_a_folder_are_documents_of_their_own(tmp_path):
     folder.mkdir()
     for number in (1, 2):
         (folder / f"{number}.trig").write_text(f"{HEAD} :e prov:generatedAtTime {number} . :e {{ _:b :p 3 }}")
-    found = [answer.begin for answer in run(RULES, on=folder, emit="changes")]
+    found = [tuple(map(str, answer.begin)) for answer in run(RULES, stream=folder, emit="changes")]
     assert len(set(sum(found, ()))) == 2
 
 
@@ -268,7 +268,7 @@ def test_a_document_without_times_is_no_stream(tmp_path, ending):
     path = tmp_path / f"in.{ending}"
     path.write_bytes(b"")
     with pytest.raises(Exception, match=r"E402.*files have no times(.|\n)*--background"):
-        list(run(RULES, on=path))
+        list(run(RULES, stream=path))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])

@@ -122,7 +122,7 @@ def folder(tmp_path):
 def test_a_folder_is_one_stream_in_the_order_of_its_names(folder):
     rules = "a(X) :- f(X). b :- p from :in. c :- q from :in. d :- r from in. e(S) :- <p>(S,_) from :in."
     found = []
-    answers = list(run(rules, on=folder, on_error="skip", report=found.append))
+    answers = list(run(rules, stream=folder, on_error="skip", report=found.append))
     assert [str(fact) for answer in answers for fact in answer.begin] == ["b", "c", "d", "e(<s>)"]
     # Each file is read for itself: a line that ends too early ends with its file.
     assert [one.as_data()["file"] for one in found] == [str(folder / "1.facts")]

@@ -120,7 +120,7 @@ def test_a_program_runs_on_either_format_and_its_answers_are_messages(kafka, top
     send(kafka, topic, *(message.format(tick).encode() for tick in (3, 5)))
     answers = make_topic(kafka, partitions=4)
     sink = open_output(uri(kafka, answers))
-    for answer in api.run(RULE, on=uri(kafka, topic, "?until=end")):
+    for answer in api.run(RULE, stream=uri(kafka, topic, "?until=end")):
         sink.write(f"{answer}\n".encode())
     sink.close()
     assert read(uri(kafka, answers, "?until=end")).splitlines() == [

@@ -78,7 +78,7 @@ def test_a_program_runs_on_either_format_and_its_answers_are_messages(mosquitto,
     open_stream(readings).close()
     publish(mosquitto, topic, *(message.format(tick).encode() for tick in (3, 5)))
     sink = open_output(uri(mosquitto, f"{topic}/answers"))
-    for answer in api.run(RULE, on=readings):
+    for answer in api.run(RULE, stream=readings):
         sink.write(f"{answer}\n".encode())
     sink.close()
     assert read_all(answers).splitlines() == [

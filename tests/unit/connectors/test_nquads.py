@@ -139,7 +139,7 @@ def test_a_program_with_prefixes_meets_the_facts(tmp_path):
     lines = (at("<e>", 3), f'<http://ex.org/a> <http://ex.org/speed> "12"^^<{XSD}integer> <e> .')
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     rules = "@prefix ex: <http://ex.org/> .\nex:slow(S) :- ex:speed(S,V), V < 20."
-    assert [str(answer) for answer in run(rules, on=path)] == [
+    assert [str(answer) for answer in run(rules, stream=path)] == [
         '{"t":3,"begin":["<http://ex.org/slow>(<http://ex.org/a>)"],"end":[]}'
     ]
 

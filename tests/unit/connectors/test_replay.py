@@ -12,7 +12,7 @@ from thalweg.diagnostics import RejectedError
 def test_a_replay_gives_the_answers_of_the_recording(tmp_path):
     (tmp_path / "in.facts").write_text("p(a) at 1. p(b) at 3.\np(c) at 4.\n")
     recorded, replayed = (
-        [str(answer) for answer in api.run("q(X) :- p(X) in [1].", on=[f"{scheme}{tmp_path}/in.facts{factor}"])]
+        [str(answer) for answer in api.run("q(X) :- p(X) in [1].", stream=[f"{scheme}{tmp_path}/in.facts{factor}"])]
         for scheme, factor in (("", ""), ("replay://", "?factor=100"))
     )
     assert replayed == recorded

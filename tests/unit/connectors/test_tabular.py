@@ -286,6 +286,6 @@ def test_a_program_runs_on_tables(write, tmp_path):
     (tmp_path / "in.csv").write_text("s,p,o,t\na,speed,12,3\nb,speed,,4\n")
     for stream in (path, tmp_path / "in.csv"):
         found = []
-        answers = run("slow(S) :- speed(S,V), V < 20.", on=stream, on_error="skip", report=found.append)
+        answers = run("slow(S) :- speed(S,V), V < 20.", stream=stream, on_error="skip", report=found.append)
         assert [str(answer) for answer in answers] == ['{"t":3,"begin":["slow(a)"],"end":[]}']
         assert [one.code for one in found] == ["E301"]

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from thalweg import Engine, api
+from thalweg import api
 from thalweg.engine import absence
 from thalweg.engine.absence import Absence
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import feed
 from thalweg.testing.strategies import Scenario, scenarios
 
@@ -18,7 +19,7 @@ Events = dict[int, list[str]]
 
 
 def why_not(rules: str, fact: str, at: int, events: Events) -> Absence:
-    found = api.why_not(rules, fact, at=at, on=list(events.items()), report=lambda found: None)
+    found = api.why_not(rules, fact, at=at, stream=list(events.items()), report=lambda found: None)
     assert found is not None
     return found
 
@@ -60,7 +61,7 @@ def test_a_rule_is_shown_with_its_place_and_the_premise_that_failed():
 
 
 def test_what_holds_has_no_absence():
-    assert api.why_not("q(X) :- p(X) in [1].", "q(a)", at=4, on=[(3, "p(a)")]) is None
+    assert api.why_not("q(X) :- p(X) in [1].", "q(a)", at=4, stream=[(3, "p(a)")]) is None
 
 
 def test_each_rule_is_tried():
@@ -223,9 +224,9 @@ def test_equal_things_are_asked_about_by_what_stands_for_them(tmp_path: Path):
         "@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
         "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :A rdfs:subClassOf :B ."
     )
-    options = api.OntologyOptions("rl", window=5)
+    options = {"profile": "rl", "window": 5}
     stream = [(1, [f"{SAME_AS}(<y>,<z>)", "<http://e/A>(<x>)"])]
-    found = api.why_not(ontology, "<http://e/B>(<z>)", at=2, on=stream, ontology=options)
+    found = api.why_not(ontology, "<http://e/B>(<z>)", at=2, stream=stream, **options)
     assert found is not None
     assert "no `<http://e/A>(<y>) in [5]`: `<http://e/A>(<x>)` holds until 6" in found.render()
-    assert api.why_not(ontology, "<http://e/B>(<x>)", at=2, on=stream, ontology=options) is None
+    assert api.why_not(ontology, "<http://e/B>(<x>)", at=2, stream=stream, **options) is None

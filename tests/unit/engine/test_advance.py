@@ -2,8 +2,9 @@
 
 import pytest
 
-from thalweg import Engine, api
+from thalweg import api
 from thalweg.model.fact import Fact
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 @pytest.mark.parametrize("tick", [2, 3])

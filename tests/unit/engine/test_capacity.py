@@ -2,12 +2,12 @@
 
 import pytest
 
-from thalweg import Engine
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 from thalweg.planning.check_capacity import MOST_COLUMNS, MOST_LOOKUPS
 from thalweg.planning.passes import check
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def variables(count: int, letter: str = "X") -> str:

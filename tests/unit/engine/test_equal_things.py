@@ -3,10 +3,11 @@
 from itertools import pairwise
 from pathlib import Path
 
-from thalweg import Engine, api
+from thalweg import api
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, SAME_AS
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 SCHEMA = """@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :A rdfs:subClassOf :B . :B owl:disjointWith :C .
@@ -17,7 +18,7 @@ B = "<http://e/B>"
 def program(folder: Path, more: str = "", window: int = 5) -> Program:
     path = folder / "x.ttl"
     path.write_text(SCHEMA + more)
-    return api.load(path, ontology=api.OntologyOptions("rl", window=window))
+    return api.load(path, profile="rl", window=window)
 
 
 def said(predicate: str, *args: str) -> Fact:

@@ -5,13 +5,13 @@ from unittest.mock import patch
 
 from workbench import Workbench, arrive
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine import memo
 from thalweg.engine.calls import ENTRY
 from thalweg.ir.text import show
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def engine(rules: str) -> Engine:

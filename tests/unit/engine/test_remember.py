@@ -5,7 +5,6 @@ from unittest.mock import patch
 
 import pytest
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine import engine as engine_module
 from thalweg.engine.checkpoint import MismatchError
@@ -17,6 +16,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import interned
 from thalweg.planning.partition import partition
 from thalweg.planning.stratify import check_strata
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import by_engine, by_semantics, differences
 
 LATCH = """

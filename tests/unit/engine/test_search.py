@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine.search import Search
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import feed
 from thalweg.testing.strategies import Scenario, scenarios
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from thalweg import Engine, api
+from thalweg import api
 from thalweg.engine import Given
 from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.ir.nodes import Interface
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import differences
 
 

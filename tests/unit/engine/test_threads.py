@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine import BusyError
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 CROSS = "h(X) :- p(X), p(Y), p(Z), X + Y + Z < 0."
 

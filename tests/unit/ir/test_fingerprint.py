@@ -4,7 +4,6 @@ from dataclasses import fields, replace
 
 import pytest
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.ir.fingerprint import fingerprint
@@ -12,6 +11,7 @@ from thalweg.ir.nodes import Atom, Constant, Equality, Hints, Interface, Program
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.job import Job
 
 PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X,_).\nt(a)."))

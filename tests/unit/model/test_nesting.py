@@ -59,4 +59,4 @@ def test_ontologies(name: str) -> None:
 def test_json_lines() -> None:
     for graph in ("[" * DEEP + "]" * DEEP, '{"a":' * DEEP + "1" + "}" * DEEP):
         with pytest.raises(thalweg.RejectedError, match="nested too deeply"):
-            list(thalweg.run("q :- p.", on=Source("in.jsonl", f'{{"t":1,"graph":{graph}}}')))
+            list(thalweg.run("q :- p.", stream=Source("in.jsonl", f'{{"t":1,"graph":{graph}}}')))

@@ -11,7 +11,7 @@ from thalweg.api import Timing, load_part, why_row
 from thalweg.api.jobs import start
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
-from thalweg.model.fact import Fact
+from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.time import Clock
 from thalweg.parts.part import Context
 from thalweg.parts.queries.continuous import MOST_EMPTY
@@ -40,7 +40,7 @@ def query(form, pattern, *windows, output="RSTREAM"):
 
 
 def answers(program, stream, warned=None, **options):
-    found = run(program, on=events(stream), report=(warned if warned is not None else []).append, **options)
+    found = run(program, stream=events(stream), report=(warned if warned is not None else []).append, **options)
     return [json.loads(str(one)) for one in found]
 
 
@@ -148,7 +148,7 @@ def test_aligned_windows_close_at_multiples():
 
 
 def test_the_first_tick_can_be_given():
-    found = answers(query("ASK", "WINDOW :w { ?x :p ?n }"), STREAM, first=0, last=4)
+    found = answers(query("ASK", "WINDOW :w { ?x :p ?n }"), STREAM, start=0, end=4)
     assert [one["window"] for one in found] == [[0, 2], [1, 3], [2, 4]]
 
 
@@ -247,10 +247,10 @@ def test_facts_that_are_not_triples_are_left_out_with_one_warning():
 
 def test_texts_are_literals_however_they_are_written():
     stream = [(1, [f"<{EX}p>(<{EX}a>,road1)", f'<{EX}p>(<{EX}a>,"b c")', f"says(<{EX}a>,1)"]), (3, [])]
-    found = run(query("SELECT ?n", "WINDOW :w { ?x :p ?n FILTER(?n IN ('road1', 'b c')) }"), on=stream)
-    assert [row["n"] for row in next(iter(found)).rows] == ['"b c"', '"road1"']
+    found = run(query("SELECT ?n", "WINDOW :w { ?x :p ?n FILTER(?n IN ('road1', 'b c')) }"), stream=stream)
+    assert [row["n"] for row in next(iter(found)).rows] == ["b c", "road1"]
     program = query("CONSTRUCT { ?x ?p ?n }", "WINDOW :w { ?x ?p ?n }")
-    assert next(iter(run(program, on=stream))).facts == tuple(sorted(stream[0][1]))
+    assert next(iter(run(program, stream=stream))).facts == tuple(map(fact_of_text, sorted(stream[0][1])))
 
 
 # Background ----------------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def replace_words(batch, there, here):
 
 def test_why_a_row_is_there_and_until_when():
     program = query("SELECT ?x ?k", "WINDOW :w { ?x :p ?n } ?x :kind ?k")
-    given = {"on": events(STREAM), "background": ex("kind(a,road). kind(b,road).")}
+    given = {"stream": events(STREAM), "background": ex("kind(a,road). kind(b,road).")}
     proof = why_row(program, "?x=:a", 4, **given)
     assert (proof.tick, proof.until, proof.number) == (4, 4, 1)
     assert [(one.fact, one.ticks) for one in proof.solutions[0]] == [(ex("p(a,1)"), (2,)), (ex("kind(a,road)"), ())]
@@ -350,14 +350,14 @@ def test_why_a_row_is_there_and_until_when():
 
 def test_what_a_row_of_an_aggregate_rests_on():
     program = query("SELECT (SUM(?n) AS ?sum)", "WINDOW :w { ?x :p ?n }")
-    proof = why_row(program, "?sum=3", 3, on=events(STREAM))
+    proof = why_row(program, "?sum=3", 3, stream=events(STREAM))
     assert proof.number == 2
     assert proof.until == 4
 
 
 def test_what_a_row_with_a_computed_column_rests_on():
     program = query("SELECT ?x (?n + 1 AS ?next)", "WINDOW :w { ?x :p ?n }")
-    proof = why_row(program, "?x=:a ?next=3", 4, on=events([(2, ["p(a,1)", "p(a,2)"]), (4, [])]))
+    proof = why_row(program, "?x=:a ?next=3", 4, stream=events([(2, ["p(a,1)", "p(a,2)"]), (4, [])]))
     assert [[one.fact for one in solution] for solution in proof.solutions] == [[ex("p(a,2)")]]
     assert proof.as_data()["row"] == {"x": "<http://ex.org/a>", "next": "3"}
 
@@ -376,23 +376,23 @@ def test_what_a_row_with_a_computed_column_rests_on():
 def test_why_a_path_leads_there(path, facts):
     program = query("SELECT ?x ?y", f"WINDOW :w {{ ?x {path} ?y FILTER(?x = :a && ?y = :b) }}")
     stream = [(1, ["p(a,b)", "q(a,b)", "r(b,a)", "s(a,b)", "t(c,b)"]), (4, [])]
-    (solution,) = why_row(program, "?x=:a", 3, on=events(stream)).solutions
+    (solution,) = why_row(program, "?x=:a", 3, stream=events(stream)).solutions
     assert [one.fact for one in solution] == [ex(fact) for fact in facts]
 
 
 def test_why_an_ask_is_true():
-    proof = why_row(query("ASK", "WINDOW :w { ?x :p 1 }"), "", 3, on=events(STREAM))
+    proof = why_row(query("ASK", "WINDOW :w { ?x :p 1 }"), "", 3, stream=events(STREAM))
     assert (proof.row, proof.until, [one.fact for one in proof.solutions[0]]) == ("true", 4, [ex("p(a,1)")])
 
 
 def test_a_row_may_come_to_an_end_because_something_leaves_that_kept_another_out():
     program = query("SELECT ?x", "WINDOW :w { ?x :p ?n FILTER NOT EXISTS { ?x :off ?m } }", output="ISTREAM")
-    proof = why_row(program, "?x=:b", 4, on=events([(2, ["p(a,1)", "off(a,1)"]), (3, ["p(b,1)"]), (4, ["p(b,1)"])]))
+    proof = why_row(program, "?x=:b", 4, stream=events([(2, ["p(a,1)", "off(a,1)"]), (3, ["p(b,1)"]), (4, ["p(b,1)"])]))
     assert (proof.until, [one.ticks for one in proof.solutions[0]]) == (6, [(3, 4)])
 
 
 @pytest.mark.parametrize("row", ["?nowhere=1", "{", "", '{"x":3}', "[1]", "?x=<"])
 def test_what_is_not_a_row_of_the_query_is_refused(row):
     with pytest.raises(RejectedError) as error:
-        why_row(query("SELECT ?x", "WINDOW :w { ?x :p ?n }"), row, 4, on=events(STREAM))
+        why_row(query("SELECT ?x", "WINDOW :w { ?x :p ?n }"), row, 4, stream=events(STREAM))
     assert [one.code for one in error.value.diagnostics] == ["E405"]

@@ -3,31 +3,28 @@
 import pytest
 
 import thalweg
-from thalweg import SolveOptions
+from thalweg.api import SolveOptions
+from thalweg.api.answer_values import Solution
 from thalweg.diagnostics import Source
-from thalweg.runtimes.emit import Solution
 
 RULES = Source("rules.lars", "busy(R) :- on(C,R) in [1]. go(C) :- on(C,R), green(R). wait(R) :- busy(R), not green(R).")
 LIGHTS = Source("lights.lp", "green(R) :- busy(R), not closed(R). #show green/1.")
 
 
 def run(*programs: Source, **options: object) -> list[str]:
-    asking = SolveOptions(
-        workers=0, **{name: options.pop(name) for name in ("window", "slide", "models") if name in options}
-    )
     events = [(1, ["on(c,a)"]), (4, ["on(d,b)", "closed(b)"])]
-    answers = thalweg.run(list(programs), on=events, emit="changes", solving=asking, **options)
+    answers = thalweg.run(list(programs), stream=events, emit="changes", workers=0, **options)
     return [f"{one.t} {'= ' if isinstance(one, Solution) else ''}{_shown(one)}" for one in answers]
 
 
 def _shown(one: object) -> str:
     if isinstance(one, Solution):
-        return " ".join(fact for facts in one.sets for fact in facts)
+        return " ".join(str(fact) for facts in one.sets for fact in facts)
     return " ".join([*(f"+{fact}" for fact in one.begin), *(f"-{fact}" for fact in one.end)])
 
 
 def test_without_windows_it_is_solved_where_something_changes() -> None:
-    assert run(RULES, LIGHTS, last=8) == [
+    assert run(RULES, LIGHTS, end=8) == [
         "1 = green(a)",
         "1 +busy(a) +go(c)",
         "2 -go(c)",
@@ -44,7 +41,7 @@ def test_without_windows_it_is_solved_where_something_changes() -> None:
 
 def test_the_answer_of_a_window_holds_until_the_next_one_closes() -> None:
     """Derived inputs are those that hold at its close."""
-    assert run(RULES, LIGHTS, window=2, slide=2, last=8) == [
+    assert run(RULES, LIGHTS, window=2, slide=2, end=8) == [
         "1 +busy(a) +wait(a)",
         "2 = green(a)",
         "2 -wait(a)",
@@ -59,14 +56,14 @@ def test_the_answer_of_a_window_holds_until_the_next_one_closes() -> None:
 
 def test_a_stream_that_is_too_short_for_a_window_has_one_that_rules_see() -> None:
     lights = Source("lights.lp", "green(R) :- busy(R). #show green/1.")
-    assert run(RULES, lights, window=20, last=5)[-2:] == ["5 = green(b)", "5 -wait(b)"]
+    assert run(RULES, lights, window=20, end=5)[-2:] == ["5 = green(b)", "5 -wait(b)"]
 
 
 def test_an_ontology_feeds_both() -> None:
     city = Source("city.ttl", "@prefix : <http://x/> . :Bus <http://www.w3.org/2000/01/rdf-schema#subClassOf> :Car .")
     solved = Source("cars.lp", "#prefix x: <http://x/>. seen(X) :- x_Car(X). #show seen/1.")
     rules = Source("r.lars", "both(X) :- seen(X), <http://x/Car>(X).")
-    answers = thalweg.run([city, solved, rules], on=[(1, "<http://x/Bus>(b)")], solving=SolveOptions(workers=0))
+    answers = thalweg.run([city, solved, rules], stream=[(1, "<http://x/Bus>(b)")], workers=0)
     assert [str(one) for one in answers] == [
         '{"t":1,"window":[1,1],"answers":[["seen(b)"]]}',
         '{"t":1,"begin":["<http://x/Car>(b)","both(b)"],"end":[]}',
@@ -77,14 +74,14 @@ def test_an_ontology_feeds_both() -> None:
 def test_what_holds_in_some_or_in_all_answer_sets(models: str, seen: str) -> None:
     rules = Source("rules.lars", "go(C) :- on(C,R), green(R). wait(R) :- on(C,R), not red(R).")
     choice = Source("choice.lp", "1 { green(R) ; red(R) } 1 :- on(_,R).")
-    assert run(rules, choice, models=models, last=1)[-1] == f"1 {seen}"
+    assert run(rules, choice, models=models, end=1)[-1] == f"1 {seen}"
 
 
 def test_rules_pass_over_terms_that_they_do_not_have() -> None:
     found: list[thalweg.Diagnostic] = []
     rules = Source("rules.lars", "next(X) :- step(X).")
     steps = Source("steps.lp", "step(f(R)) :- on(_,R). step(R) :- on(_,R).")
-    answers = run(rules, steps, last=1, report=found.append)
+    answers = run(rules, steps, end=1, report=found.append)
     assert answers == ["1 = step(a) step(f(a))", "1 +next(a)"]
     assert [one.code for one in found] == ["W514"]
 
@@ -106,10 +103,10 @@ LOOKING_BACK = Source("rules.lars", "#record green/1. busy(R) :- on(C,R) in [3].
 def test_a_loop_may_pass_through_the_tick_before() -> None:
     answers = thalweg.run(
         [LOOKING_BACK, CHOICE],
-        on=[(1, "on(c,a)"), (2, "on(d,b)")],
+        stream=[(1, "on(c,a)"), (2, "on(d,b)")],
         emit="changes",
-        solving=SolveOptions(workers=0),
-        last=4,
+        workers=0,
+        end=4,
     )
     greens = [_shown(one) for one in answers if isinstance(one, Solution)]
     assert greens == ["green(a)", "green(b)", "green(a)", "green(b)"]

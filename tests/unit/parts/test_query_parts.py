@@ -3,7 +3,7 @@
 import pytest
 
 import thalweg
-from thalweg import SolveOptions, api
+from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
@@ -27,9 +27,9 @@ def value(tick: int, *pairs: tuple[str, int]) -> Event:
     return Event(tick, tuple(Fact("<http://ex/value>", (name, str(number))) for name, number in pairs), "in")
 
 
-def run(*programs: Source, last: int = 5) -> list[str]:
+def run(*programs: Source, end: int = 5) -> list[str]:
     events = [value(0, (A, 40), (B, 20)), value(3, (B, 50))]
-    answers = api.run(list(programs), on=events, emit="changes", last=last, solving=SolveOptions(workers=0))
+    answers = api.run(list(programs), stream=events, emit="changes", end=end)
     return [str(one).replace("http://ex/", "") for one in answers]
 
 
@@ -53,7 +53,7 @@ def test_a_query_hears_what_answers_hold() -> None:
 def test_what_holds_through_a_window_is_in_it() -> None:
     """Also where it neither begins nor ends there."""
     rules = Source("choice.lars", "@prefix : <http://ex/> . :hot(X) :- :value(X,V) in [9], V > 30.")
-    assert [line for line in run(rules, HEARD, last=8) if "bindings" in line] == [
+    assert [line for line in run(rules, HEARD, end=8) if "bindings" in line] == [
         '{"t":2,"window":[0,2],"bindings":[{"x":"<a>"}]}',
         '{"t":5,"window":[3,5],"bindings":[{"x":"<a>"},{"x":"<b>"}]}',
         '{"t":8,"window":[6,8],"bindings":[{"x":"<a>"},{"x":"<b>"}]}',

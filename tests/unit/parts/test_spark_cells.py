@@ -178,9 +178,8 @@ def test_gaps_are_the_same_in_cells_that_are_lost_and_in_one_process(
     events = [(0, "p(a)"), (900, "r(a)"), (2_500, "p(b)"), (2_600, "p(c)"), (90_000, "r(c)")]
     (tmp_path / "case.lp").write_text(text)
     asking = SolveOptions("all", window, slide, workers=0)
-    expected = [
-        str(one) for one in thalweg.run(tmp_path / "case.lp", events, solving=asking, report=lambda found: None)
-    ]
+    options = {"models": "all", "window": window, "slide": slide, "workers": 0}
+    expected = [str(one) for one in thalweg.run(tmp_path / "case.lp", events, **options, report=lambda found: None)]
     cluster, found = Cluster(text, asking, 2), []
     for number, (tick, fact) in enumerate(events, start=1):
         found += cluster.take([event(tick, fact)], ended=number == len(events))

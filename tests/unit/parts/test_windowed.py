@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import thalweg
-from thalweg import SolveOptions
+from thalweg.api import SolveOptions
 from thalweg.languages.asp.frame import read_frame
 from thalweg.model.time import Clock
 from thalweg.solvers import pool
@@ -38,13 +38,7 @@ class Ask:
 
     def __call__(self, program: str, on: Any, **options: Any) -> list[dict[str, Any]]:
         self._program.write_text(program)
-        given = {
-            name: options.pop(name)
-            for name in ("models", "window", "slide", "limit", "solver", "workers")
-            if name in options
-        }
-        asking = SolveOptions(**{"workers": 0, **given})
-        return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, solving=asking, **options)]
+        return [json.loads(str(answer)) for answer in thalweg.run(self._program, on, **{"workers": 0, **options})]
 
 
 @pytest.fixture
@@ -97,7 +91,7 @@ def test_a_stream_that_is_too_short_has_one_window_at_its_end(ask: Ask) -> None:
 
 
 def test_empty_windows_are_answered(ask: Ask) -> None:
-    answers = ask("q :- not p. q(X) :- p(X).", [(0, "p(a)"), (4, "p(b)")], window=2, last=7)
+    answers = ask("q :- not p. q(X) :- p(X).", [(0, "p(a)"), (4, "p(b)")], window=2, end=7)
     assert [(one["t"], one["answers"]) for one in answers] == [
         (1, [["q", "q(a)"]]), (3, [["q"]]), (5, [["q", "q(b)"]]), (7, [["q"]]),
     ]  # fmt: skip
@@ -201,7 +195,7 @@ def test_terms_come_back_as_they_were_written(ask: Ask) -> None:
 def test_a_window_that_takes_too_long_is_marked_and_told(ask: Ask) -> None:
     pigeons = "1 { in(P,1..11) } 1 :- P = 1..N, many(N). :- in(P,H), in(Q,H), P < Q. #show in/2."
     told: list[thalweg.Diagnostic] = []
-    answers = ask(pigeons, [(1, "many(12)"), (2, "many(0)")], limit="200ms", report=told.append)
+    answers = ask(pigeons, [(1, "many(12)"), (2, "many(0)")], solve_limit="200ms", report=told.append)
     assert [(one["answers"], one.get("incomplete")) for one in answers] == [([], True), ([[]], None)]
     assert [one.code for one in told] == ["W505"]
 
@@ -210,14 +204,14 @@ def test_the_engine_finishes_a_window_and_tells_that_it_took_longer(ask: Ask) ->
     told: list[thalweg.Diagnostic] = []
     program = "r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z). #show r/2."
     edges = [f"e({number},{number + 1})" for number in range(150)]
-    (answer,) = ask(program, [(1, edges)], limit="1ms", solver="engine", report=told.append)
+    (answer,) = ask(program, [(1, edges)], solve_limit="1ms", solver="engine", report=told.append)
     assert "incomplete" not in answer
     assert len(answer["answers"][0]) == 150 * 151 // 2
     assert [one.code for one in told] == ["W509"]
 
 
 def test_a_limit_ends_recursion_that_would_not_end(ask: Ask) -> None:
-    (answer,) = ask("n(X+1) :- n(X). n(X) :- p(X).", [(1, "p(1)")], limit="300ms", workers=1, report=print)
+    (answer,) = ask("n(X+1) :- n(X). n(X) :- p(X).", [(1, "p(1)")], solve_limit="300ms", workers=1, report=print)
     assert (answer["answers"], answer["incomplete"]) == ([], True)
 
 
@@ -225,7 +219,7 @@ def test_the_combinations_of_parts_are_within_the_limit(ask: Ask) -> None:
     parts = " ".join(f"{{ a{number}(1..8) }} :- p{number}." for number in range(6))
     told: list[thalweg.Diagnostic] = []
     facts = [f"p{number}" for number in range(6)]
-    (answer,) = ask(parts, [(1, facts)], models="all", limit="500ms", report=told.append)
+    (answer,) = ask(parts, [(1, facts)], models="all", solve_limit="500ms", report=told.append)
     assert len(answer["answers"]) < 256**6
     assert answer["incomplete"]
     assert [one.code for one in told] == ["W505"]
@@ -308,8 +302,8 @@ def test_answers_of_a_live_stream_come_before_the_next_event(ask: Ask) -> None:
             yield tick, f"p({tick})"
 
     ask._program.write_text("q(X) :- p(X).")
-    answers = thalweg.run(ask._program, events(), solving=SolveOptions(workers=0))
-    assert (next(answers).t, seen) == (0, [0, 1])  # type: ignore[union-attr]
+    answers = thalweg.run(ask._program, events(), workers=0)
+    assert (next(iter(answers)).t, seen) == (0, [0, 1])  # type: ignore[union-attr]
 
 
 def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
@@ -362,9 +356,7 @@ def test_memory_stays_the_same_over_ten_thousand_windows_of_ever_new_names(
 
     ask._program.write_text("q(X) :- p(X,Y), Y < 25, not r(X). #show q/1.")
     sizes = []
-    for answer in thalweg.run(
-        ask._program, events(), solving=SolveOptions(window=3, slide=1, solver=solver, workers=1)
-    ):
+    for answer in thalweg.run(ask._program, events(), window=3, slide=1, solver=solver, workers=1):
         if answer.t % 100 == 0:  # type: ignore[union-attr]
             sizes.append(resident())
     assert len(sizes) == 100
@@ -416,7 +408,7 @@ def test_the_windows_of_a_gap_do_not_depend_on_the_steps_of_time(ask: Ask, windo
 
 
 def test_an_empty_beginning_and_an_empty_end_are_gaps_too(ask: Ask) -> None:
-    windows, _, reported = gaps(ask, "q(X) :- p(X).", [(50_000, "p(a)")], first=0, last=100_000)
+    windows, _, reported = gaps(ask, "q(X) :- p(X).", [(50_000, "p(a)")], start=0, end=100_000)
     assert windows == [(tick, tick) for tick in [*range(1_000), 50_000, *range(50_001, 51_001)]]
     assert reported[0].startswith("warning[W512]: 98,000 windows")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import SolveOptions, run
+from thalweg import run
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.predicate import Predicate
@@ -56,6 +56,6 @@ def test_copies_are_told_once_and_their_sources_only_where_they_are_shown(tmp_pa
         + "u(X,Y) :- q(X,Y), X != Y. s(X,Y) :- t(X,Y). s(X,Y) :- u(Y,X). n :- m. m :- p(X,X). #show s/2. #show n/0."
     )
     stream = "p(1,2) at 1. q(2,1) at 1. q(a,b) at 2. p(c,c) at 3. q(2,1) at 4."
-    answers = run(program, stream, solving=SolveOptions(window=2, slide=1, solver=solver, workers=0))
+    answers = run(program, stream, window=2, slide=1, solver=solver, workers=0)
     told = [json.loads(str(answer))["answers"] for answer in answers]
     assert told == [[["s(1,2)", "s(b,a)"]], [["n", "s(b,a)"]], [["n", "s(1,2)"]]]

@@ -14,7 +14,7 @@ import pytest
 
 from brokers import Broker, make_topic
 from thalweg import api
-from thalweg.api import On, mapped_by
+from thalweg.api import On
 from thalweg.connectors import files, held_tables, tabular
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.kafka import KafkaSink
@@ -279,7 +279,7 @@ def test_a_background_may_be_a_table_of_any_kind() -> None:
 
 def test_a_mapping_with_a_time_is_not_for_a_background() -> None:
     Path("sites.csv").write_text("device,site,ts\nd1,a,3\n")
-    mapped = mapped_by("site(device, site) at ts", [])
+    mapped = Tally(read_mappings(["site(device, site) at ts"]))
     with pytest.raises(RejectedError, match="a background has no times"):
         api.load_part(["q :- p."], "sites.csv", mapped=mapped)
     with pytest.raises(RejectedError, match=r"--map 'site\(device, site\)'"):

@@ -8,7 +8,7 @@ from thalweg import Diagnostic, Source
 
 def reported(rules: str, facts: list[tuple[int, str]]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
-    list(thalweg.run(rules, on=facts, report=found.append))
+    list(thalweg.run(rules, stream=facts, report=found.append))
     return found
 
 
@@ -41,5 +41,5 @@ def test_what_was_reported_before_the_run_is_not_reported_again() -> None:
 def test_rules_around_an_answer_set_program_are_watched() -> None:
     found: list[Diagnostic] = []
     programs = ["a(V) :- p(V), V > 20.", Source("x.lp", "b(X) :- a(X).")]
-    list(thalweg.run(programs, on=[(1, ["p(x)", "p(30)"])], report=found.append))
+    list(thalweg.run(programs, stream=[(1, ["p(x)", "p(30)"])], report=found.append))
     assert [one.code for one in found] == ["W305"]

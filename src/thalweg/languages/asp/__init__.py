@@ -60,4 +60,5 @@ LANGUAGE: Final = Language(
     compile,
     understands=frozenset(_OPTIONS.split()),
     includes=includes,
+    title="answer set programs (`.lp`)",
 )

@@ -40,4 +40,6 @@ def includes(source: Source) -> Sequence[tuple[str, Span]]:
     return included_files(source)
 
 
-LANGUAGE: Final = Language("cascade", (".tw",), compile, understands=frozenset({"--event"}), includes=includes)
+LANGUAGE: Final = Language(
+    "cascade", (".tw",), compile, understands=frozenset({"--event"}), includes=includes, title="events (`.tw`)"
+)

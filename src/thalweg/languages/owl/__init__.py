@@ -53,4 +53,5 @@ LANGUAGE: Final = Language(
     understands=RULES | frozenset(_OPTIONS.split()),
     takes_triples=True,
     specialised=True,
+    title="ontologies",
 )

@@ -33,4 +33,6 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[QueryProgram,
     return QueryProgram(queries, options.dataset), found
 
 
-LANGUAGE: Final = Language("rspql", (".rspql", ".rq"), compile, understands=frozenset({"why row"}))
+LANGUAGE: Final = Language(
+    "rspql", (".rspql", ".rq"), compile, understands=frozenset({"why row"}), title="continuous queries (`.rspql`)"
+)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import Engine
 from thalweg.diagnostics import Source
 from thalweg.ir.text import show
 from thalweg.languages.asp.lower import INCONSISTENT
@@ -14,6 +13,7 @@ from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
 UB = "#prefix ub: <http://example.org/ub#>. #prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. "

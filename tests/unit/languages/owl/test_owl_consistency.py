@@ -5,7 +5,6 @@ from itertools import combinations
 
 import pytest
 
-from thalweg import Engine
 from thalweg.ir.nodes import Interface, Now, Program
 from thalweg.ir.text import show
 from thalweg.languages.owl import axioms as ax
@@ -20,6 +19,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import unquote
 from thalweg.planning import topology
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 UNIVERSITY: list[Axiom] = [
     *(ax.SubClassOf(sub, "<Person>") for sub in ("<Student>", "<Employee>")),

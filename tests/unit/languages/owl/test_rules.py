@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from pyoxigraph import RdfFormat, Store
 
-from thalweg import Engine
 from thalweg.bench.conformance import close_by_rules
 from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Comparison, Now, Program
@@ -26,6 +25,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.literals import describe, stand_in
 from thalweg.model.rdf import RDF_TYPE, as_ntriples, read_graph
 from thalweg.model.term import BARE, is_literal
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 Triple = tuple[str, str, str]
 

@@ -11,12 +11,13 @@ pytest.importorskip("pyspark")
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from thalweg import Engine, api
+from thalweg import api
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.engine import Delta
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import Job

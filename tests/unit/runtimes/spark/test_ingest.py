@@ -104,7 +104,7 @@ LATE_ONES = (
 def test_late_facts_are_told_as_they_came(compiled: Program, partitions: int) -> None:
     events = [Event(9, (Fact("<Student>", ("<a>",)),)), *(Event(2, (fact,)) for fact in LATE_ONES)]
     told: list[str] = []
-    for _ in api.run(compiled, on=events, emit="changes", late=told.append):
+    for _ in api.run(compiled, stream=events, emit="changes", late=told.append):
         pass
     embedded = sorted((line["t"], line["watermark"], fact) for line in map(json.loads, told) for fact in line["facts"])
     assert len(embedded) == len(LATE_ONES)

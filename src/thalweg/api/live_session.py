@@ -1,0 +1,202 @@
+"""A program that facts are pushed into: what a service or a notebook does with facts as they come.
+
+Ticks are closed by `advance`, in the order of time: until then the facts of a tick may be pushed in any order, and
+after that they are late. `async for` closes ticks by itself, each as soon as a fact of a later tick (later by more than
+the delay) has been pushed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from itertools import groupby
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from thalweg.api.answer_values import value_of_answer
+from thalweg.api.naming import fact_of
+from thalweg.api.timing import Moment, Timing
+from thalweg.connectors.batches import code_events
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact, PythonFact
+from thalweg.model.prefixes import Prefixes
+from thalweg.model.python_values import PythonValue
+
+if TYPE_CHECKING:
+    from thalweg.api.jobs import Job
+    from thalweg.engine.absence import Absence
+    from thalweg.engine.proof import Proof
+
+
+class Session:
+    """A program that is live: push facts, take changes, ask why.
+
+    >>> from thalweg import open
+    >>> with open("slow(S) :- speed(S,V) in [2], V < 20.") as session:
+    ...     session.push("speed", "a", 12, at=3)
+    ...     [change] = session.advance()
+    ...     change.begin, session.now
+    ((Fact('slow', ('a',)),), 3)
+    """
+
+    def __init__(self, job: "Job", timing: Timing, identity: Callable[[], str], prefixes: Prefixes) -> None:
+        self._job = job
+        self._timing = timing
+        self._identity = identity
+        self._prefixes = prefixes
+        self._pushed: list[Event] = []
+        self._latest: int | None = None
+        self._lock = Lock()
+        self._closed = False
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    @property
+    def now(self) -> int | None:
+        """The last tick that was closed; None before the first."""
+        now: int | None = self._job.runtime.engine.now
+        return now
+
+    # In -------------------------------------------------------------------------------------------------------------
+
+    def push(self, fact: str | Fact, *args: PythonValue, at: Moment, stream: str | None = None) -> None:
+        """Takes a fact of a tick or a timestamp: `push("speed", "a", 12, at=3)`, or a `Fact`.
+
+        Nothing is evaluated before `advance`. A fact of a tick that was closed is late.
+        """
+        if isinstance(fact, Fact) and args:
+            raise TypeError("a Fact has its arguments already: write push(fact, at=…)")
+        one = fact if isinstance(fact, Fact) else PythonFact(fact, args)
+        tick = self._tick(at)
+        with self._lock:
+            self._need_open()
+            self._pushed.append(Event(tick, (one,), stream))
+            self._latest = tick if self._latest is None else max(tick, self._latest)
+        self._wake()
+
+    # Out ------------------------------------------------------------------------------------------------------------
+
+    def advance(self, to: Moment | None = None) -> list[Any]:
+        """Closes every tick up to `to`, or up to the latest that was pushed; what changed on the way."""
+        last = self._latest if to is None else self._tick(to)
+        return [] if last is None else self._close_up_to(last)
+
+    def why(self, fact: str | Fact) -> "Proof | None":
+        """The derivation of a fact at the last tick that was closed; None where it does not hold."""
+        return self._ask("why", fact)  # type: ignore[no-any-return]
+
+    def why_not(self, fact: str | Fact) -> "Absence | None":
+        """How far each rule got that could derive a fact; None where it holds."""
+        return self._ask("why_not", fact)  # type: ignore[no-any-return]
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Changes as ticks are decided by what is pushed; ends, with all that is left, when the session is closed."""
+        waiting = asyncio.get_running_loop(), asyncio.Event()
+        self._waiting.append(waiting)
+        try:
+            closed = False
+            while not closed:
+                closed = self._closed
+                last = self._latest
+                if last is not None:
+                    decided = last if closed else last - self._timing.ticks()[2] - 1
+                    for change in await asyncio.to_thread(self._close_up_to, decided, closing=closed):
+                        yield change
+                if not closed:
+                    await waiting[1].wait()
+                    waiting[1].clear()
+        finally:
+            self._waiting.remove(waiting)
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """All that another session of the same program needs to go on from here."""
+        from thalweg.model.arrow import encode, frame
+
+        header = encode({"program": self._identity(), "latest": self._latest}, {})
+        with self._lock:
+            self._need_open()
+            self._take_pushed()
+            return frame([header, self._job.runtime.save({})])
+
+    def restore(self, snapshot: bytes) -> None:
+        """Goes on where a snapshot was taken; `RejectedError` where it is of another program, or damaged."""
+        from thalweg.model.arrow import DamagedError, decode, unframe
+
+        if self.now is not None or self._latest is not None:
+            raise RuntimeError("this session has begun: restore a snapshot into a new one")
+        try:
+            about, state = unframe(snapshot)
+            header, _ = decode(about)
+        except (DamagedError, ValueError):
+            raise RejectedError([Diagnostic("E408", "this is not a snapshot of a session")]) from None
+        if header.get("program") != self._identity():
+            message = "the snapshot is of another program, or of other options"
+            raise RejectedError([Diagnostic("E408", message, help="open the session as it was when it was taken")])
+        with self._lock:
+            self._job.runtime.load(state)
+            self._latest = header["latest"]
+
+    def close(self) -> None:
+        """Ends the session; facts of ticks that were not closed are given up, except to an `async for`."""
+        with self._lock:
+            closed, self._closed = self._closed, True
+        self._wake()
+        if not closed and not self._waiting:
+            self._end()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Inside ---------------------------------------------------------------------------------------------------------
+
+    def _tick(self, at: Moment) -> int:
+        return self._timing.tick_of(at)
+
+    def _need_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this session is closed")
+
+    def _wake(self) -> None:
+        for loop, event in self._waiting:
+            loop.call_soon_threadsafe(event.set)
+
+    def _close_up_to(self, tick: int, closing: bool = False) -> list[Any]:
+        with self._lock:
+            if not closing:
+                self._need_open()
+            self._take_pushed()
+            blocks = list(self._job.runtime.close_up_to(tick))
+        if closing:
+            self._end()
+        return [value_of_answer(answer, self._timing.format) for block in blocks for answer in block.answers()]
+
+    def _end(self) -> None:
+        """Reports what was late, and gives up what reasons."""
+        with self._job as job:
+            job.runtime.end()
+
+    def _take_pushed(self) -> None:
+        pushed, self._pushed = self._pushed, []
+        runtime = self._job.runtime
+        for tick, batch in code_events(_together(pushed), runtime.engine.dictionary):
+            runtime.put(tick, batch)
+
+    def _ask(self, verb: str, fact: str | Fact) -> Any:
+        engine = self._job.runtime.engine
+        if not hasattr(engine, verb):
+            raise RejectedError([Diagnostic("E403", f"`{verb}` explains what rules derive, and there are none")])
+        asked = fact_of(fact, self._prefixes) if isinstance(fact, str) else fact
+        with self._lock:
+            return None if engine.now is None and verb == "why" else getattr(engine, verb)(asked)
+
+
+def _together(events: Iterable[Event]) -> list[Event]:
+    """Events of one tick and stream that came one after the other as one event."""
+    groups = groupby(events, key=lambda one: (one.tick, one.stream))
+    return [Event(tick, tuple(fact for one in some for fact in one.facts), stream) for (tick, stream), some in groups]

@@ -1,0 +1,315 @@
+"""What Python users call: run, open, check, explain, why. Options have the names of the command line.
+
+`--from` and `--to` are `start` and `end`, because `from` is a word of Python; `--as` is `as_`. Options that only some
+kinds of programs have are in `kind_options`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from thalweg.api import jobs
+from thalweg.api.answer_stream import Answers
+from thalweg.api.kind_options import Asked, KindKeywords, ask, check_keywords
+from thalweg.api.live_session import Session
+from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
+from thalweg.api.naming import fact_of
+from thalweg.api.sources import Background, On, Text, as_list
+from thalweg.api.timing import Moment, Timing
+from thalweg.diagnostics import Diagnostic, Source, warn
+from thalweg.ir.nodes import Program
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.parts.part import Explained, Part
+
+if TYPE_CHECKING:
+    from thalweg.engine.absence import Absence
+    from thalweg.engine.proof import Proof
+    from thalweg.parts.queries.why_row import RowProof
+
+__all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_not", "why_row"]
+
+Programs = Program | Text | Sequence[Program | Text]
+Report = Callable[[Diagnostic], None]
+
+
+def run(
+    program: Programs,
+    stream: On = (),
+    *,
+    background: Background = (),
+    map: str | Iterable[str] = (),
+    emit: Literal["changes", "snapshot", "intervals"] = "changes",
+    start: Moment | None = None,
+    end: Moment | None = None,
+    tick: str = "1s",
+    delay: int | str = 0,
+    zone: str = "UTC",
+    times: Literal["iso", "ticks"] | None = None,
+    show: str | Iterable[str] | None = None,
+    late: Callable[[str], None] | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    memory: int | None = None,
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> Answers:
+    """Runs programs over streams; the `Answers` are values that print as lines of JSON.
+
+    What is wrong with programs, options or streams is raised here, as a `RejectedError`. Answers are evaluated as they
+    are read: those of a live stream come while it flows. What deserves a warning goes to `report`, and is a
+    `ThalwegWarning` without one. Several programs of different kinds are parts of one plan. `show` names the predicates
+    that are output, as in `"jam/1, ex:Camera/1"`; it overrides `#show`. `late` takes lines about late facts. `map` says
+    what facts the rows of tables and the messages of devices are: `"speed(sensor, v) at ts"`, one or several.
+
+    >>> for change in run("q(X) :- p(X) in [1].", stream=[(3, "p(a)")], end=5):
+    ...     print(change)
+    {"t":3,"begin":["q(a)"],"end":[]}
+    {"t":5,"begin":[],"end":["q(a)"]}
+    """
+    asked, part = _prepared(
+        program,
+        stream,
+        background,
+        Timing(tick, start, end, delay, zone, times),
+        kinds,
+        emit,
+        memory,
+        show,
+        report,
+        map,
+    )
+
+    def starting() -> jobs.Job:
+        # A run that is read again counts again what its mappings find.
+        given = part, stream, asked.timing, emit, on_error, memory, late, report
+        return jobs.start(*given, mapped=deepcopy(asked.mapped))
+
+    return Answers(starting, repeats=jobs.repeats(stream))
+
+
+def open(
+    program: Programs,
+    *,
+    background: Background = (),
+    emit: Literal["changes", "snapshot", "intervals"] = "changes",
+    start: Moment | None = None,
+    tick: str = "1s",
+    delay: int | str = 0,
+    zone: str = "UTC",
+    times: Literal["iso", "ticks"] | None = None,
+    show: str | Iterable[str] | None = None,
+    late: Callable[[str], None] | None = None,
+    memory: int | None = None,
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> Session:
+    """A `Session` of programs that facts are pushed into.
+
+    >>> with open("q(X) :- p(X) in [1].") as session:
+    ...     session.push("p", "a", at=3)
+    ...     print(*session.advance(to=5))
+    {"t":3,"begin":["q(a)"],"end":[]} {"t":5,"begin":[],"end":["q(a)"]}
+    """
+    timing = Timing(tick, start, None, delay, zone, times)
+    # Pushed facts are a stream, although it has no name.
+    asked, part = _prepared(program, iter(()), background, timing, kinds, emit, memory, show, report)
+    job = jobs.start(part, iter(()), asked.timing, emit, memory=memory, late=late, report=report, explains=True)
+    identity = partial(jobs.identity, part, asked.timing, emit, memory)
+    return Session(job, asked.timing, identity, asked.prefixes)
+
+
+def load(
+    *programs: Program | Text,
+    background: Background = (),
+    tick: str = "1s",
+    show: str | Iterable[str] | None = None,
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> Program:
+    """One program from many, with its background; raises `RejectedError` with all that is wrong, reports the warnings.
+
+    `show` names what it outputs, `"jam/1"` for example; by default that is what `#show` says, or all it derives.
+
+    >>> load("q(X) :- p(X) in [3].").derived
+    frozenset({'q/1'})
+    """
+    asked = _asked(programs, iter(()), background, Timing(tick), kinds)
+    return load_part(programs, background, tick, asked.ontology, report=report, show=show).rules
+
+
+def check(
+    *programs: Program | Text, background: Background = (), tick: str = "1s", **kinds: Unpack[KindKeywords]
+) -> list[Diagnostic]:
+    """All that is wrong with programs, and what deserves a warning.
+
+    >>> [found.code for found in check("q(X,Y) :- p(X).")]
+    ['E203']
+    """
+    asked = _asked(programs, iter(()), background, Timing(tick), kinds)
+    return examine(*analyse(programs, background, tick, asked.ontology, inputs=asked.inputs))
+
+
+def explain(
+    *programs: Program | Text,
+    background: Background = (),
+    tick: str = "1s",
+    partitions: int | None = None,
+    decomposition: Literal["sound", "paper"] = "sound",
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> Explained:
+    """How programs are evaluated: a plan with `as_text`, `as_data` and `as_svg`; on Spark where there are partitions.
+
+    `decomposition="paper"` shows answer set programs with the communities of the paper.
+
+    >>> print(explain("q(X) :- p(X) in [3].").as_data()["strata"])
+    [['q/1']]
+    """
+    asked = _asked(programs, iter(()), background, Timing(tick), kinds, on_spark=partitions is not None)
+    part = load_part(programs, background, tick, asked.ontology, inputs=asked.inputs, report=report)
+    plan = part.explain(partitions, decomposition == "paper")
+    for warning in plan.warnings if decomposition == "paper" else ():
+        report(warning)
+    return plan
+
+
+def why(
+    program: Programs,
+    fact: str | Fact,
+    at: Moment,
+    stream: On = (),
+    *,
+    background: Background = (),
+    map: str | Iterable[str] = (),
+    start: Moment | None = None,
+    tick: str = "1s",
+    delay: int | str = 0,
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> "Proof | None":
+    """The derivation of a fact at a tick; None where it does not hold.
+
+    The fact may be written with the prefixes that the program declares, and with those that are given.
+
+    >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, stream=[(3, "p(a)")]).render().split()[0])
+    q(a)
+    """
+    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
+    engine = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped)
+    return None if engine.now is None else engine.why(_fact(fact, asked))
+
+
+def why_row(
+    program: Programs,
+    row: str,
+    at: Moment,
+    stream: On = (),
+    *,
+    background: Background = (),
+    map: str | Iterable[str] = (),
+    start: Moment | None = None,
+    tick: str = "1s",
+    delay: int | str = 0,
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> "RowProof | None":
+    """What a row of a continuous query rests on, at the last evaluation up to a tick; None where it is not there.
+
+    The row is an object of JSON as answers have it, or pairs such as `?s=ex:a ?n=3`; not all columns need be given. Of
+    a CONSTRUCT a fact is asked for.
+
+    >>> query = "SELECT ?s FROM NAMED WINDOW <w> ON <in> [RANGE 3, SLIDE 1] { WINDOW <w> { ?s <urn:thalweg:p> ?o } }"
+    >>> events = [(2, "p(<http://a>,1)"), (3, "p(<b>,1)")]
+    >>> why_row(Source("q.rspql", query), "?s=<http://a>", at=4, stream=events).until
+    4
+    """
+    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
+    proof: RowProof | None = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped).why(
+        row, asked.prefixes
+    )
+    return proof
+
+
+def why_not(
+    program: Programs,
+    fact: str | Fact,
+    at: Moment,
+    stream: On = (),
+    *,
+    background: Background = (),
+    map: str | Iterable[str] = (),
+    start: Moment | None = None,
+    tick: str = "1s",
+    delay: int | str = 0,
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> "Absence | None":
+    """How far each rule got that could derive a fact at a tick; None where the fact holds.
+
+    >>> absent = why_not("slow(S) :- speed(S,V), V < 20.", "slow(a)", at=4, stream=[(4, "speed(a,30)")])
+    >>> absent.rules[0].attempts[0].reason
+    '`30 < 20` is false'
+    """
+    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
+    came: set[Predicate] = set()
+    look = lambda batch: came.update(batch.rows)  # noqa: E731
+    engine = jobs.run_to(part, stream, asked.timing, report, look, mapped=asked.mapped)
+    absence: Absence | None = engine.why_not(_fact(fact, asked), came)
+    return absence
+
+
+def _fact(fact: str | Fact, asked: Asked) -> Fact:
+    return fact_of(fact, asked.prefixes) if isinstance(fact, str) else fact
+
+
+def _asked(
+    programs: Sequence[Program | Text],
+    stream: On,
+    background: Background,
+    timing: Timing,
+    kinds: KindKeywords,
+    on_spark: bool = False,
+) -> Asked:
+    check_keywords(kinds)
+    return ask(as_list(programs), stream, as_list(background), timing, kinds, on_spark=on_spark)
+
+
+def _prepared(
+    program: Programs,
+    stream: On,
+    background: Background,
+    timing: Timing,
+    kinds: KindKeywords,
+    emit: str,
+    memory: int | None,
+    show: str | Iterable[str] | None,
+    report: Report,
+    map: str | Iterable[str] = (),
+) -> tuple[Asked, Part]:
+    """What a run evaluates, and how."""
+    check_keywords(kinds)
+    programs = as_list(program)
+    facts = as_list(background)
+    asked = ask(programs, stream, facts, timing, kinds, emit=emit, memory=memory, show=show, mappings=map)
+    for warning in asked.warnings:
+        report(warning)
+    given = programs, facts, timing.tick, asked.ontology, asked.solving, asked.inputs, report, asked.shown
+    return asked, load_part(*given, asked.mapped)
+
+
+def _explaining(
+    program: Programs,
+    stream: On,
+    background: Background,
+    timing: Timing,
+    kinds: KindKeywords,
+    report: Report,
+    map: str | Iterable[str],
+) -> tuple[Asked, Part]:
+    """The same for one that is asked why: it keeps what it does not show."""
+    programs = as_list(program)
+    check_keywords(kinds)
+    asked = ask(programs, stream, as_list(background), timing, kinds, mappings=map)
+    given = programs, background, timing.tick, asked.ontology
+    return asked, load_part(*given, report=report, show=EVERYTHING, mapped=asked.mapped)

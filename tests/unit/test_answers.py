@@ -1,0 +1,71 @@
+"""The answers of a run as a value."""
+
+import gc
+
+import pytest
+
+import thalweg
+from thalweg import Fact, RejectedError, Source
+
+RECENT = "q(X) :- p(X) in [2]."
+EVENTS = [(3, "p(a)"), (4, "p(b)")]
+
+
+def test_what_is_wrong_is_raised_by_the_call(tmp_path):
+    for program in ("q(X,Y) :- p(X).", "nowhere.lars", tmp_path / "nowhere.lars"):
+        with pytest.raises(RejectedError):
+            thalweg.run(program, stream=EVENTS)
+    with pytest.raises(RejectedError, match="E401"):
+        thalweg.run(RECENT, stream=tmp_path / "nowhere.facts")
+    with pytest.raises(RejectedError, match="`--models` is only for answer set programs"):
+        thalweg.run(RECENT, stream=EVENTS, models="all")
+    with pytest.raises(RejectedError, match="`--profile` is only for ontologies"):
+        thalweg.run(RECENT, stream=EVENTS, profile="ql")
+    with pytest.raises(RejectedError, match="cannot end"):
+        thalweg.run(RECENT, stream=EVENTS, start=4, end=3)
+    with pytest.raises(TypeError, match="unknown option `modles`; did you mean `models`"):
+        thalweg.run(RECENT, stream=EVENTS, modles="all")
+
+
+def test_recorded_streams_can_be_read_again_and_live_ones_cannot():
+    answers = thalweg.run(RECENT, stream=EVENTS)
+    assert list(map(str, answers)) == list(map(str, answers))
+    live = thalweg.run(RECENT, stream=iter(EVENTS))
+    assert len(list(live)) == 2
+    with pytest.raises(RuntimeError, match="collect"):
+        list(live)
+    kept = thalweg.run(RECENT, stream=iter(EVENTS)).collect()
+    assert list(kept) == list(kept)
+    assert repr(kept) == "<Answers: 2>"
+
+
+def test_what_was_read_is_not_kept():
+    seen = []
+
+    def readings():
+        for tick in range(200):
+            seen.append(sum(isinstance(one, thalweg.Change) for one in gc.get_objects()))
+            yield tick, f"p({tick})"
+
+    for _ in thalweg.run(RECENT, stream=readings()):
+        pass
+    assert max(seen) < 10
+
+
+def test_answers_that_nobody_reads_close_their_streams(tmp_path):
+    (tmp_path / "in.facts").write_text("p(a) at 1.")
+    # A file that stays open would be a ResourceWarning, which is an error here.
+    thalweg.run(RECENT, stream=tmp_path / "in.facts")
+    thalweg.run(RECENT, stream=tmp_path / "in.facts").close()
+    gc.collect()
+
+
+def test_answer_sets_queries_and_graphs_have_values():
+    (solution,) = thalweg.run(Source("a.lp", 'q(X,f(1,"b c")) :- p(X).'), stream=[(1, "p(3)")], workers=0)
+    assert solution.sets[0][0].args == (3, thalweg.Term('f(1,"b c")'))
+    window = "FROM NAMED WINDOW <w> ON <in> [RANGE 2, SLIDE 2] { WINDOW <w> { ?s <urn:thalweg:p> ?o } }"
+    events = [thalweg.Event(1, (Fact("p", (thalweg.IRI("http://a"), 1.5)),), "in")]
+    (bindings,) = thalweg.run(Source("q.rspql", f"SELECT ?s ?o {window}"), stream=events, end=2)
+    assert bindings.rows == ({"s": thalweg.IRI("http://a"), "o": 1.5},)
+    (truth,) = thalweg.run(Source("q.rspql", f"ASK {window}"), stream=events, end=2)
+    assert truth.answer is True
