@@ -151,7 +151,7 @@ def test_numbers_that_have_no_word_are_reported_by_row() -> None:
     with pytest.raises(RejectedError, match="`inf` is not a number that can be calculated with"):
         list(api.run("q(V) :- p(V).", table, map="p(w) at ts"))
     found = list(api.run("q(V) :- p(V).", table, map="p(text(v)) at ts"))
-    assert found[1].begin == ('q("9223372036854775807")',)
+    assert tuple(map(str, found[1].begin)) == ('q("9223372036854775807")',)
 
 
 def facts(name: str, *mappings: str) -> list[str]:
@@ -229,7 +229,7 @@ def test_terms_that_wait_in_a_block_are_not_forgotten(monkeypatch: pytest.Monkey
     lines = "".join(f"device number {number},{number // 2}\n" for number in range(200))
     Path("r.csv").write_text("device,ts\n" + lines)
     found = list(api.run("seen(D) :- at(D).", "r.csv", map="at(device) at ts"))
-    assert [one.begin for one in found[:100]] == [
+    assert [tuple(map(str, one.begin)) for one in found[:100]] == [
         tuple(sorted(f'seen("device number {number}")' for number in (2 * tick, 2 * tick + 1))) for tick in range(100)
     ]
 
@@ -274,7 +274,7 @@ def test_a_background_may_be_a_table_of_any_kind() -> None:
                 report=lambda warning: None,
             )
         )
-        assert found[0].begin == ('at(d1,"north side")', 'at(d3,"0042")')
+        assert tuple(map(str, found[0].begin)) == ('at(d1,"north side")', 'at(d3,"0042")')
 
 
 def test_a_mapping_with_a_time_is_not_for_a_background() -> None:
