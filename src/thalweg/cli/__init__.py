@@ -36,9 +36,9 @@ app.command(epilog="Example: `thalweg bench laser --quick`")(bench)
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from thalweg import __version__
+        from importlib.metadata import version
 
-        print(f"thalweg {__version__}")
+        print(f"thalweg {version('thalweg')}")
         raise typer.Exit
 
 
