@@ -124,7 +124,7 @@ def _is_datatype(term: str) -> bool:
 
 def _telling(leftovers: Sequence[Triple]) -> Triple:
     """The triple that says most about why axioms were not read."""
-    return min(leftovers, key=lambda triple: (not is_literal(triple[2]), triple[1] == RDF_TYPE))
+    return min(leftovers, key=lambda triple: ("^^" not in triple[2], not is_literal(triple[2]), triple[1] == RDF_TYPE))
 
 
 def _written(triple: Triple) -> str:

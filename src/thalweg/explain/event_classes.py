@@ -50,6 +50,7 @@ class ExplainedAbstraction:
             "complete_by_rules": form.is_horn,
             "reasoner_only": sorted(set(form.unsupported)),
             "cuts_background": program.cuts,
+            "selects": program.chosen and not form.unsupported,
             "background": len(facts.classes) + len(facts.edges) + len(facts.literals),
             "reads": sorted(filter(_comes, {*form.classes, *form.roles, *form.data})),
             **({} if self.partitions is None else {"stages": [self._stage()]}),
@@ -81,7 +82,12 @@ class ExplainedAbstraction:
         else:
             lines.append("decided by  rules where all guards hold; else a search for models; else the reasoner")
         cut = "only what is connected with an event" if self.program.cuts else "all of it: axioms name individuals"
-        lines += [f"background  {cut} is looked at", "", "axioms"]
+        lines.append(f"background  {cut} is looked at")
+        if data["selects"]:
+            lines.append(
+                "selection   events that can have none of the classes are dropped first; `--format rspql` shows more"
+            )
+        lines += ["", "axioms"]
         lines += [f"  {prefixes.shorten(show(axiom))}" for axiom in self.program.axioms]
         if self.partitions is not None:
             spread = (

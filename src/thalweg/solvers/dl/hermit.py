@@ -131,7 +131,9 @@ class _Hermit:
             configuration.individualTaskTimeout = _LONGEST
             yield self.reasoner(configuration, ontology)
         except self.failure as error:
-            raise UndecidedError(str(error).splitlines()[0]) from None
+            reason = str(error).splitlines()[0]
+            late = f"it has run out of time ({_LONGEST // 1000} s)"
+            raise UndecidedError(late if "TimeOutException" in reason else reason) from None
         finally:
             if ontology is not None:
                 self.manager.removeOntology(ontology)
