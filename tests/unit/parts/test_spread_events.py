@@ -74,6 +74,16 @@ def events_part() -> Part:
     return api.load_part(sources, report=lambda _: None)
 
 
+def selected_part() -> Part:
+    """Events of what a window shows; the one that contradicts is selected, too."""
+    window = "FROM NAMED WINDOW :w ON STREAM :events [RANGE 4s, SLIDE 2s]"
+    selection = (
+        f"{window} WHERE {{ WINDOW :w {{ ?o a :Reading }} OPTIONAL {{ WINDOW :w {{ ?o :celsius ?v ; :in ?r }} }} }}"
+    )
+    sources = [Source("rules.tw", f"{RULES} {selection}"), Source("site.ofn", SITE)]
+    return api.load_part(sources, report=lambda _: None)
+
+
 def classes_part() -> Part:
     return api.load_part(
         [Source("site.ofn", SITE)], ontology=OntologyOptions(profile="dl", task="abstraction"), report=lambda _: None
@@ -114,7 +124,7 @@ def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("make", [classes_part, events_part, mixed_part])
+@pytest.mark.parametrize("make", [classes_part, events_part, selected_part, mixed_part])
 def test_buckets_answer_as_one_process(make: object, loss: str) -> None:
     part = make()  # type: ignore[operator]
     events = stream()
