@@ -95,7 +95,7 @@ def spread_events(part: EventCascade, context: Context, partitions: int) -> Spar
     """A cascade of events on Spark."""
     job = plan_job(EventsJob, part, context, partitions, cascade=part, classes=part.classifier())
     totals = EventTotals(context, frozenset(name for name, pattern in job.patterns.items() if _repeats(pattern)))
-    return SparkWork(job, events_worker, combine=totals.combine, finish=totals.finish, summary=totals.undecided)
+    return SparkWork(job, events_worker, combine=totals.combine, summary=totals.undecided)
 
 
 def _repeats(pattern: Pattern) -> bool:
@@ -303,7 +303,8 @@ def _by_name(events: Iterable[Instance]) -> Mapping[str, list[Instance]]:
     for one in events:
         if one.events:
             key = _identity(one)
-            made[key] = min(made.get(key, one), one, key=lambda each: rank(each.events, ()))
+            if (other := made.setdefault(key, one)) is not one:
+                made[key] = min(other, one, key=lambda each: rank(each.events, ()))
         else:
             found.setdefault(one.event, []).append(one)
     for one in made.values():
