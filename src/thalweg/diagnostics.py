@@ -134,7 +134,7 @@ CATALOGUE: Final = {
     "E808": "filter cannot be read",
     "W809": "pattern is matched once only",
     "W810": "events are kept for ever",
-    "W811": "what follows from the ontology is not looked up",
+    "W811": "more may follow than was looked up",
     "E812": "selection without known triples",
     "W813": "events are selected too late for patterns",
 }

@@ -130,17 +130,53 @@ def test_check() -> None:
     assert (result.exit_code, found) == (1, [("E702", "rules.tw", 3), ("E801", "rules.tw", 6), ("E805", "rules.tw", 8)])
 
 
-def test_what_may_follow_and_is_not_looked_up_is_a_warning() -> None:
-    assert invoke("check", "rules.tw", "site.ofn").stdout == "no problems found (4 events)\n"
-    Path("site.ofn").write_text(SITE.replace("DisjointClasses", "TransitiveObjectProperty(:in) DisjointClasses"))
-    Path("rules.tw").write_text(RULES.replace("?x :in :room1", "?x a :HotReading"))
-    found = json.loads(invoke("check", "rules.tw", "site.ofn", "--format", "json").stdout)
-    assert [(one["code"], one["line"], one["column"]) for one in found] == [
-        ("W811", 7, 25),
-        ("W811", 8, 25),
-        ("W811", 12, 28),
-        ("W811", 12, 60),
+def test_clauses_look_up_what_follows() -> None:
+    axioms = "TransitiveObjectProperty(:in) SubClassOf(:HotReading :Alert) DisjointClasses"
+    Path("site.ofn").write_text(SITE.replace("DisjointClasses", axioms))
+    Path("site.ttl").write_text(KNOWN + " :room1 :in :house . :house :in :street .")
+    Path("rules.tw").write_text(
+        "PREFIX : <http://ex.org/> NAMED EVENT :Hot AS :HotReading NAMED EVENT :Near "
+        "{ MATCH EVERY :Hot IF { EVENT :Hot { ?h :in ?place ; a :Alert } } }"
+    )
+    lines = answers(run())
+    assert [(one["t"], one["bindings"]["place"]) for one in lines if one["t"] == 1] == [
+        (1, "<:house>"),
+        (1, "<:room1>"),
+        (1, "<:street>"),
     ]
+    assert invoke("check", "rules.tw", "site.ofn").stdout == "no problems found (2 events)\n"
+
+
+def test_what_cannot_be_decided_is_a_warning() -> None:
+    axioms = (
+        "SubClassOf(:Reading ObjectUnionOf(:Wet :Dry)) SubClassOf(:Wet :Seen) SubClassOf(:Dry :Seen) DisjointClasses"
+    )
+    Path("site.ofn").write_text(SITE.replace("DisjointClasses", axioms))
+    Path("rules.tw").write_text(
+        "PREFIX : <http://ex.org/> NAMED EVENT :Hot AS :HotReading NAMED EVENT :Seen "
+        "{ MATCH EVERY :Hot IF { EVENT :Hot { ?h a :Seen } } }"
+    )
+    assert [one["t"] for one in answers(run())] == [1, 5, 8]
+    Path("site.ofn").write_text(SITE.replace("DisjointClasses", f"FunctionalObjectProperty(:on) {axioms}"))
+    Path("site.ttl").write_text(KNOWN + " :room1 :on :first .")
+    result = run("--reasoner", "none")
+    assert result.exit_code == 0, result.output
+    assert "W811" in result.stderr
+
+
+def test_a_weaker_profile_leaves_axioms_out() -> None:
+    axioms = "TransitiveObjectProperty(:in) SubClassOf(:Reading :Seen) DisjointClasses"
+    Path("site.ofn").write_text(SITE.replace("DisjointClasses", axioms))
+    Path("site.ttl").write_text("@prefix : <http://ex.org/> . :room1 :in :house .")
+    Path("rules.tw").write_text(
+        "PREFIX : <http://ex.org/> NAMED EVENT :Any AS :Seen NAMED EVENT :Where "
+        "{ MATCH EVERY :Any IF { EVENT :Any { ?o :in ?place } } }"
+    )
+    found = {profile: run("--profile", profile) for profile in ("dl", "rl", "rdfs")}
+    places = {profile: len({one["bindings"]["place"] for one in answers(each)}) for profile, each in found.items()}
+    assert places == {"dl": 2, "rl": 2, "rdfs": 1}
+    assert "TransitiveObjectProperty" in found["rdfs"].stderr
+    assert "cannot be used with `.tw`" in run("--profile", "pd").stderr
 
 
 def test_a_run_with_a_checkpoint_gives_the_same() -> None:
@@ -156,7 +192,7 @@ def test_a_run_with_a_checkpoint_gives_the_same() -> None:
     [
         (("--emit", "intervals"), 2, "`--emit` cannot be used with events"),
         (("--emit", "snapshot"), 2, "`--emit` cannot be used with events"),
-        (("--profile", "ql"), 2, "OWL 2 DL"),
+        (("--profile", "pd"), 2, "OWL 2 DL"),
         (("--window", "5s"), 2, "`--window` cannot be used with events"),
         (("--event", ":Warm"), 1, "`<http://ex.org/Warm>` is not defined"),
         (("--format", "nquads", "--to", "28"), 2, "complex events can only be written as"),

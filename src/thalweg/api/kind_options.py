@@ -32,7 +32,7 @@ class OntologyKeywords(TypedDict, total=False):
     `classes` and `reasoner`, consistency with `topology` and `bolts`; `prefix` are prefixes, as in `{"ex": "http://…"}`.
     """
 
-    profile: Literal["rdfs", "pd", "rl", "ql", "dl"]
+    profile: Literal["rdfs", "pd", "rl", "ql", "dl"] | None
     window: int | str | None
     keep: int | str | None
     schema_stream: bool
@@ -64,7 +64,7 @@ class KindKeywords(OntologyKeywords, total=False):
 
 
 _OF_ANSWER_SETS: Final = ("--slide", "--models", "--inputs", "--solve-limit", "--solver", "--workers", "--report")
-_DEFAULTS: Final[Mapping[str, object]] = {"profile": "rl", "as_": "entailment", "reasoner": "auto"}
+_DEFAULTS: Final[Mapping[str, object]] = {"as_": "entailment", "reasoner": "auto"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def ask(
     """
     known = understood(programs)
     given = {name: value for name, value in keywords.items() if value != _DEFAULTS.get(name, None)}
-    profile = _profile_of_events(known, given.pop("profile", "rl"))
+    profile, events_by = _profiles(known, given.pop("profile", None))
     task, window, keep = given.get("as_", "entailment"), given.get("window"), given.get("keep")
     extra: dict[str, object] = {"emit": emit != "changes", "memory": memory, "profile": profile != "rl", "show": show}
     extra["report"] = report if task != "abstraction" else None
@@ -130,6 +130,7 @@ def ask(
             classes=given.get("classes"),
             reasoner=given.get("reasoner", "auto"),
             prefixes=tuple(prefix.items()),
+            events_by=events_by,
         )
         timing, ontology = default_timing(programs, streams, timing, ontology)
         timing.ticks()
@@ -234,13 +235,14 @@ def _need_ontologies(programs: Sequence[object], task: str) -> None:
         raise wrong_usage(f"`--as {task}` is for ontologies, and `{_called(others[0])}` is not one: leave it out")
 
 
-def _profile_of_events(known: Collection[str], profile: str) -> str:
-    """The profile of the ontologies beside events, which are classified by OWL 2 DL whether it is named or not."""
-    if "--event" not in known or profile == "rl":
-        return profile
-    if profile != "dl":
-        raise wrong_usage(f"events are classified by OWL 2 DL: `--profile {profile}` cannot be used with `.tw`")
-    return "rl"
+def _profiles(known: Collection[str], profile: str | None) -> tuple[str, str | None]:
+    """The profile of ontologies, and that by which they classify events beside them: OWL 2 DL unless it is named."""
+    if "--event" not in known:
+        return profile or "rl", None
+    if profile == "pd":
+        message = "events are classified by OWL 2 DL, RL, QL or RDFS: `--profile pd` cannot be used with `.tw`"
+        raise wrong_usage(message)
+    return "rl", profile or "dl"
 
 
 def _same_tick() -> Diagnostic:

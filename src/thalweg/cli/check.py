@@ -13,7 +13,7 @@ def check(
     background: options.Background = None,
     map_: options.Map = None,
     tick: options.Tick = "1s",
-    profile: options.Profile = "rl",
+    profile: options.Profile = None,
     inputs: options.Inputs = None,
     as_: options.As = "entailment",
     classes: options.Classes = None,

@@ -13,7 +13,7 @@ def explain(
     programs: options.Programs,
     background: options.Background = None,
     tick: options.Tick = "1s",
-    profile: options.Profile = "rl",
+    profile: options.Profile = None,
     window: options.Window = None,
     schema_stream: options.SchemaStream = False,
     literals: options.Literals = False,

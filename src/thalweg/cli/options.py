@@ -14,9 +14,10 @@ Programs = Annotated[
     ),
 ]
 Profile = Annotated[
-    Literal["rdfs", "pd", "rl", "ql", "dl"],
+    Literal["rdfs", "pd", "rl", "ql", "dl"] | None,
     typer.Option(
-        help="What an ontology means: RDFS, pD*, OWL 2 RL, OWL 2 QL for instances, or OWL 2 DL for `--as abstraction`."
+        help="What an ontology means: RDFS, pD*, OWL 2 RL, OWL 2 QL for instances, or OWL 2 DL for `--as abstraction`. "
+        "By default RL, and DL for the events of a `.tw`."
     ),
 ]
 Window = Annotated[

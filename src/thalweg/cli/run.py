@@ -41,7 +41,7 @@ def run(
     delay: options.Delay = "0s",
     zone: options.Zone = "UTC",
     times: options.Times = None,
-    profile: options.Profile = "rl",
+    profile: options.Profile = None,
     window: options.Windows = None,
     keep: options.Keep = None,
     slide: options.Slide = None,

@@ -39,7 +39,7 @@ def why(
     delay: options.Delay = "0s",
     zone: options.Zone = "UTC",
     times: options.Times = None,
-    profile: options.Profile = "rl",
+    profile: options.Profile = None,
     window: options.Window = None,
     schema_stream: options.SchemaStream = False,
     literals: options.Literals = False,

@@ -42,6 +42,10 @@ class OntologyOptions:
     classes: str | None = None
     reasoner: str = "auto"
     prefixes: tuple[tuple[str, str], ...] = ()
+    events_by: str | None = None
+    """Beside events (`.tw`): the profile whose axioms classify them; the others are left out. All of DL by default."""
+    looked_up: tuple[Predicate, ...] | None = ()
+    """Classes and properties of which patterns look up what follows, as predicates; None for all of them."""
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -60,9 +64,12 @@ class OntologyOptions:
     def _check_abstraction(self) -> None:
         if self.reasoner not in REASONERS:
             raise ValueError(f"unknown reasoner `{self.reasoner}`; choose one of {', '.join(REASONERS)}")
+        if self.events_by not in (None, "dl", "rl", "ql", "rdfs"):
+            raise ValueError(f"events cannot be classified by `{self.events_by}`; choose dl, rl, ql or rdfs")
         if (self.profile == "dl") != self.abstracts:
             raise ValueError("`--profile dl` and `--as abstraction` need each other: give both")
-        if not self.abstracts and (self.classes is not None or self.reasoner != "auto"):
+        about_events = self.classes is not None or (self.reasoner != "auto" and self.events_by is None)
+        if not self.abstracts and about_events:
             raise ValueError("`--classes` and `--reasoner` need `--as abstraction`")
         if self.abstracts and (self.schema or self.window not in (0, "0")):
             raise ValueError(

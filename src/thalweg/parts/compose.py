@@ -103,7 +103,7 @@ def _with_events(
     others = [one for one in compiled if one is not program and not isinstance(one, AbstractionProgram)]
     names = frozenset(one.name for one in program.events)
     asked = frozenset() if shown is None else frozenset(one.name for one in shown.predicates)
-    events, found = cascade_part(program, compiled, background, asked & names)
+    events, found = cascade_part(program, compiled, background, asked & names), list[Diagnostic]()
     if all(isinstance(one, Program) and not one.rules for one in others):
         return events, [*found, *undefined(program), *unknown(program, asked)]
     rest = frozenset() if shown is None else frozenset(one for one in shown.predicates if one.name not in names)

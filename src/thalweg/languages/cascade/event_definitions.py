@@ -112,7 +112,9 @@ class CascadeProgram:
     def asking(self, ontology: OntologyOptions) -> OntologyOptions:
         """What is asked of the ontologies beside it: the classes of its events."""
         texts = ", ".join(_in_brackets(definition) for _, definition in self.classes)
-        return replace(ontology, profile="dl", task="abstraction", classes=texts)
+        names = self.looked_up
+        looked_up = None if names is None else tuple(sorted(names))
+        return replace(ontology, profile="dl", task="abstraction", classes=texts, looked_up=looked_up)
 
     def placed(self, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
         """What is wrong with a class that was asked for stands where the class was written."""

@@ -1,6 +1,7 @@
 """An ontology as a program, by any profile, with warnings about the axioms that lie outside of it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
@@ -35,10 +36,17 @@ def compile(
         # Rules beside an ontology may ask for anything by any of its names.
         alone = not any(other.rules for other in others)
         program = specialised(name, triples, profile, window, options, profile == "rl" and alone)
-    return program, _outside(name, ontology, profile, triples)
+    return program, outside(name, ontology, profile, triples)
 
 
-def _outside(name: str, ontology: Ontology, profile: str, triples: Sequence[Triple]) -> list[Diagnostic]:
+def inside(ontology: Ontology, profile: str) -> Ontology:
+    """An ontology with the axioms of a profile only."""
+    kept = (one for one in ontology.axioms if _is_plain(one) or reason_outside(one, profile) is None)
+    return replace(ontology, axioms=tuple(kept))
+
+
+def outside(name: str, ontology: Ontology, profile: str, triples: Sequence[Triple]) -> list[Diagnostic]:
+    """A warning for each kind of axiom that lies outside a profile, and for what is no axiom."""
     by_reason: dict[str, list[str]] = {}
     for axiom in ontology.axioms:
         reason = None if _is_plain(axiom) else reason_outside(axiom, profile)

@@ -163,7 +163,7 @@ class Ladder:
     def decide(self, event: EventFacts) -> Decision:
         """The classes of an event's subjects."""
         before = perf_counter()
-        decision = self._decide(self._merged(event))
+        decision = self._decide(self.merged(event))
         self.seconds[decision.by] += perf_counter() - before
         return decision
 
@@ -171,7 +171,7 @@ class Ladder:
         model = self.least
         mark = model.mark()
         try:
-            self._enter(model, event)
+            self.enter(model, event)
             if not model.close():
                 return Decision(None, RULES)
             lower = self._memberships(model, event)
@@ -186,7 +186,7 @@ class Ladder:
             model.undo(mark)
         return searched if isinstance(searched, Decision) else self._ask(event, searched)
 
-    def _merged(self, event: EventFacts) -> EventFacts:
+    def merged(self, event: EventFacts) -> EventFacts:
         """An event with one name for equal individuals, where all but one of these are its own."""
         if not event.equal or self.program.has_keys:
             return event
@@ -215,7 +215,7 @@ class Ladder:
         if not clean and parts.isdisjoint(self._unrepaired):
             model = self.repaired
             start = model.mark()
-            self._enter(model, event)
+            self.enter(model, event)
             found = self._without_others(event, model, start[1], lower)
             model.undo(start)
             if found:
@@ -261,19 +261,39 @@ class Ladder:
                     open_.discard(one)
         return entailed if open_ else self._decision(event, entailed, CASES)
 
-    def _enter(self, model: Model, event: EventFacts) -> None:
+    def enter(self, model: Model, event: EventFacts) -> None:
+        """Puts the facts of an event into a model."""
         for subject in self._subjects(event):
             model.add_individual(subject)
         _add(model, self.program, event.facts)
         for one, other in event.different:
             model.add_different(one, other)
 
+    def is_clean(self, event: EventFacts) -> bool:
+        """Whether the least model keeps to all guards in the parts of the background that an event touches."""
+        return self._touched(event).isdisjoint(self._unclean)
+
+    def is_repaired(self, event: EventFacts) -> bool:
+        """Whether there is a model of the parts of the background that an event touches."""
+        return self._touched(event).isdisjoint(self._unrepaired)
+
+    def touches(self, event: EventFacts, individual: str) -> bool:
+        """Whether an event touches the part of the background that an individual is in."""
+        return self._part(individual) in self._touched(event)
+
+    def individuals_around(self, event: EventFacts) -> list[str]:
+        """The individuals of an event, and those of the background that are connected with it."""
+        found = dict.fromkeys(one for part in sorted(self._touched(event)) for one in self._parts.get(part, ()))
+        return list(found | dict.fromkeys(self._named(event)))
+
     def _touched(self, event: EventFacts) -> set[int]:
+        return {self._part(one) for one in self._named(event)}
+
+    def _named(self, event: EventFacts) -> set[str]:
         facts = event.facts
         named = {one for _, *rest in (*facts.classes, *facts.edges) for one in rest}
         named |= {one for _, one, _ in facts.literals} | set(self._subjects(event))
-        named |= {one for pair in (*event.equal, *event.different) for one in pair}
-        return {self._part(one) for one in named}
+        return named | {one for pair in (*event.equal, *event.different) for one in pair}
 
     def _subjects(self, event: EventFacts) -> list[str]:
         return [self.program.same.get(one, one) for one in event.subjects]
@@ -304,7 +324,7 @@ class Ladder:
             return self._decision(event, lower, UNDECIDED, "HermiT gives no classes of blank nodes beside keys")
         names = {one: f"{OWN}node:{one[2:]}>" if one[0] == "_" else as_resource(one) for one in subjects}
         try:
-            found = hermit.types(self._question(event, names), set(names.values()), self._known(lower, names))
+            found = hermit.types(self.question(event, names), set(names.values()), self._known(lower, names))
         except hermit.UndecidedError as error:
             return self._decision(event, lower, UNDECIDED, f"HermiT failed: {error}")
         if found is None:
@@ -321,7 +341,7 @@ class Ladder:
             known[names[str(one)]].add(self.program.asked[self._wanted[of]].name)
         return known
 
-    def _question(self, event: EventFacts, names: dict[str, str]) -> Iterator[str]:
+    def question(self, event: EventFacts, names: dict[str, str]) -> Iterator[str]:
         """The axioms that decide an event, as text; a blank node that is asked about needs a name."""
         yield from map(show, self.program.axioms)
         for part in sorted(self._touched(event) if self.program.cuts else {0}):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import TripleTerms
-from thalweg.languages.cascade.check_entailed import overlooked
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
@@ -220,14 +219,11 @@ def cascade_part(
     compiled: Collection[object],
     background: Iterable[Fact],
     names: Collection[str] | None,
-) -> tuple[EventCascade, list[Diagnostic]]:
-    """The part of definitions, and what is wrong with the ontology beside them; `names` are the events asked for."""
-    found: list[Diagnostic] = []
+) -> EventCascade:
+    """The part of definitions; `names` are the events asked for."""
     abstraction = next((one for one in compiled if isinstance(one, AbstractionProgram)), None)
-    if abstraction is not None:
-        found += overlooked(program, abstraction.triples)
     triples = tuple(triples_of(background)) if abstraction is None else abstraction.triples
-    return EventCascade(program, abstraction, frozenset(names) if names else program.top, triples), found
+    return EventCascade(program, abstraction, frozenset(names) if names else program.top, triples)
 
 
 def undefined(program: CascadeProgram, concluded: Collection[Predicate] = ()) -> list[Diagnostic]:

@@ -22,6 +22,7 @@ from thalweg.parts.abstraction.abstract_events import ClassifiedEvent, Classifie
 from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.patterns.concluded_events import Conclusion
 from thalweg.parts.patterns.event_layers import EventLayers
+from thalweg.parts.patterns.restrictions import known_besides
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
 
@@ -42,10 +43,10 @@ class EventRun:
         dictionary: Dictionary | None = None,
     ) -> None:
         self._classifier = Classifier(ladder, frozenset(), first, report, dictionary)
-        self._layers = EventLayers(program, ladder.program.triples)
+        self._known = known_besides(ladder.program)
+        self._layers = EventLayers(program, self._known)
         self._output = output
         self._undefined = frozenset(name for name, _ in program.undefined)
-        self.summary = self._classifier.summary
 
     @property
     def first(self) -> int | None:
@@ -96,6 +97,11 @@ class EventRun:
             return event
         individual = self.dictionary.spell(event.facts[0][1][0])
         return replace(event, classes=[*event.classes, *((name, individual) for name in used)])
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """What could not be decided."""
+        yield from self._classifier.summary()
+        yield from self._known.doubts()
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         """Forgets the terms that waiting batches do not use; patterns keep theirs as text."""

@@ -1,9 +1,9 @@
 """The clauses of patterns, asked of one event after the other.
 
-The triples of a clause are found in the graph of the event and in the background. The first one begins at the
-individual of the event, and the others follow in an order in which each has something that is bound already, where
-there is one. So what a clause costs does not depend on how large the background is. The graph of an event is small, and
-is looked through.
+The triples of a clause are found in the graph of the event, in the background, and in what the ontology entails of
+them. The first one begins at the individual of the event, and the others follow in an order in which each has something
+that is bound already, where there is one. So what a clause costs does not depend on how large the background is. The
+graph of an event is small, and is looked through.
 
 The variables of a clause are numbered in the order in which they are bound, and a solution is a row of terms: which
 of them a triple finds bound is known beforehand.
@@ -12,11 +12,16 @@ A filter is evaluated by SPARQL, once for each different binding of its variable
 SPARQL.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
 from thalweg.ir.patterns import Clause, Filter, Triple
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+from thalweg.parts.abstraction.entailed_triples import EntailedTriples
 from thalweg.parts.patterns.number_filters import comparison
 from thalweg.solvers.sparql import SparqlStore
 
@@ -28,15 +33,16 @@ _CASE = "<urn:thalweg:case>"
 
 
 class TripleIndex:
-    """Triples by subject, by predicate and by object.
+    """Triples by subject, by predicate and by object; `entailed` knows what follows of them, and of events.
 
     >>> index = TripleIndex([("<x>", "<at>", "<y>"), ("<x>", "<in>", "<z>")])
     >>> index.matching("<x>", None, "<z>")
     [('<x>', '<in>', '<z>')]
     """
 
-    def __init__(self, triples: Iterable[TripleTerms]) -> None:
-        self._all = list(dict.fromkeys(triples))
+    def __init__(self, triples: Iterable[TripleTerms], entailed: EntailedTriples | None = None) -> None:
+        self.entailed = entailed
+        self._all = list(dict.fromkeys(triples if entailed is None else chain(triples, entailed.background)))
         self._subjects: dict[str, list[TripleTerms]] = {}
         self._of: dict[str, dict[str, list[str]]] = {}
         self._predicates: dict[str, list[TripleTerms]] = {}
@@ -62,6 +68,15 @@ class TripleIndex:
         if subject is not None:
             found = min(found, self._subjects.get(subject, []), key=len)
         return matching(found, subject, predicate, thing) if found else found
+
+    def doubts(self) -> Iterator[Diagnostic]:
+        """Where more may follow than was found."""
+        return iter(()) if self.entailed is None else self.entailed.summary()
+
+
+def known_besides(program: AbstractionProgram) -> TripleIndex:
+    """What clauses look up besides the graph of an event."""
+    return TripleIndex(program.triples, None if program.lookup is None else EntailedTriples(program.lookup))
 
 
 def matching(
@@ -92,9 +107,12 @@ class Restriction:
     def __init__(self, steps: Sequence[Step], background: TripleIndex) -> None:
         self._steps = list(steps)
         self._background = background
+        self._entailed = background.entailed
 
     def solutions(self, event: Instance) -> list[Row]:
         """The rows of a clause at an event; the same as `ir/pattern_semantics.py` says."""
+        if self._entailed is not None and (more := self._entailed.of(event.triples)):
+            event = replace(event, triples=event.triples + more)
         anchors = event.individuals if event.events else (event.individual,)
         first = self._steps[0][0]
         rows: list[Row] = [(one,) for one in anchors] if isinstance(first, int) else [()] * (first in anchors)

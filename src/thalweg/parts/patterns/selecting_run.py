@@ -58,7 +58,6 @@ class SelectingRun(EventRun):
         self._waiting: list[_Arrived] = []
         self._decided: int | None = None
         self._late = 0
-        self.summary = self._summary
 
     def advance(
         self, to: int, batches: Sequence[Batch], concluded: Sequence[list[Conclusion]] = ()
@@ -116,8 +115,9 @@ class SelectingRun(EventRun):
         """The ticks between two others at which windows close."""
         return self._selection.evaluations(after + 1, before - 1)
 
-    def _summary(self) -> Iterator[Diagnostic]:
-        yield from self._classifier.summary()
+    def summary(self) -> Iterator[Diagnostic]:
+        """What could not be decided, streams that never came, and what was selected too late."""
+        yield from super().summary()
         yield from self._streams.summary()
         if self._late:
             several = self._late > 1

@@ -24,7 +24,7 @@ from thalweg.parts.part import Context, SparkWork
 from thalweg.parts.patterns import EventCascade
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.event_run import instances
-from thalweg.parts.patterns.restrictions import TripleIndex
+from thalweg.parts.patterns.restrictions import TripleIndex, known_besides
 from thalweg.parts.patterns.subscriptions import Subscriptions
 from thalweg.parts.spark_plan import answers, packed, plan_job, unpacked
 from thalweg.planning.partition import Partitioning, Route, Stage
@@ -72,8 +72,8 @@ class EventsJob(ClassesJob):
     def index(self) -> TripleIndex:
         """The background as clauses look it up, one for all buckets of a process."""
         assert self.classes is not None
-        triples = self.classes.program.triples
-        return _INDEXES.of(self.name, lambda: TripleIndex(triples))
+        program = self.classes.program
+        return _INDEXES.of(self.name, lambda: known_besides(program))
 
     @cached_property
     def looked_at(self) -> frozenset[str]:

@@ -156,6 +156,10 @@ class Model:
         """Where to undo to."""
         return len(self._trail), len(self.pending)
 
+    def trail(self, start: int) -> list[tuple[Any, Any]]:
+        """What came since a mark: sets and what was put into them, and tables with the keys that were put into them."""
+        return self._trail[start:]
+
     def undo(self, mark: tuple[int, int]) -> None:
         """Takes back everything since a mark."""
         trail = self._trail

@@ -94,6 +94,9 @@ class AbstractionProgram:
     reasoner: str = "auto"
     chosen: bool = True
     triples: tuple[Triple, ...] = field(default=(), repr=False)
+    looked_up: frozenset[str] = frozenset()
+    """The classes and properties whose assertions are looked up; `lookup` is the program that they follow by."""
+    lookup: "AbstractionProgram | None" = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What other processes find out for themselves stays here: some of it is functions."""
@@ -142,9 +145,14 @@ class AbstractionProgram:
 
 
 def compile_abstraction(
-    name: str, ontology: Ontology, asked: Sequence[tuple[str, ClassExpression]] | None = None
+    name: str,
+    ontology: Ontology,
+    asked: Sequence[tuple[str, ClassExpression]] | None = None,
+    properties: Iterable[str] = (),
 ) -> AbstractionProgram:
     """The program for classes with their labels; without any, for all named classes of the ontology.
+
+    With `properties`, what follows of these can be looked up as well.
 
     >>> graph = Ontology((ax.SubClassOf("<B>", "<A>"), ax.SubClassOf("<A>", "<C>"), ax.ClassAssertion("<B>", "<x>")))
     >>> program = compile_abstraction("x", graph, [("<A>", "<A>")])
@@ -157,7 +165,8 @@ def compile_abstraction(
     named, definitions = _named(asked if asked is not None else _all_classes(ontology, schema))
     definition_of = {axiom.datatype: axiom.range for axiom in schema if isinstance(axiom, ax.DatatypeDefinition)}
     ranges = Ranges(definition_of)
-    module, names = top_module([*schema, *definitions], [one.name for one in named], _inhabited(definition_of, schema))
+    wanted = [*(one.name for one in named), *properties]
+    module, names = top_module([*schema, *definitions], wanted, _inhabited(definition_of, schema))
     form = clausify(module, ranges, [one.name for one in named])
     return AbstractionProgram(name, named, tuple(module), form, Facts.of(axioms, names), same, ranges)
 

@@ -8,10 +8,12 @@ from thalweg.ir.nodes import Program
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Declaration, Ontology
+from thalweg.languages.owl.compiling import inside, outside
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, compile_abstraction
-from thalweg.languages.owl.dl.manchester import read_classes, split_classes
+from thalweg.languages.owl.dl.manchester import Vocabulary, read_classes, split_classes
 from thalweg.languages.owl.left_out import left_out, unread_imports
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import Triple, short
 
@@ -25,13 +27,35 @@ def compile(
     ontology = structure.read(everything)
     texts = None if asked.classes is None else split_classes(asked.classes)
     classes = None if texts is None else read_classes(texts, _declaring(ontology, beside), dict(asked.prefixes))
+    if asked.events_by not in (None, "dl"):
+        found += outside(name, replace(ontology, imports=(), leftovers=()), asked.events_by, ())
+        ontology = inside(ontology, asked.events_by)
     for imported in unread_imports(ontology, triples, name):
         found.append(left_out(name, "it is imported but not read", [imported], "name its file as well"))
     if ontology.leftovers:
         rest = [" ".join(map(short, triple)) for triple in ontology.leftovers]
         found.append(left_out(name, "it is not part of an axiom", rest, "complete the axiom; the rest is used"))
     program = compile_abstraction(name, ontology, classes)
-    return replace(program, reasoner=asked.reasoner, chosen=classes is not None, triples=everything), found
+    lookup = _lookup(name, ontology, asked.looked_up)
+    if lookup is not None:
+        lookup = replace(lookup, reasoner=asked.reasoner, triples=everything)
+    chosen = classes is not None
+    return replace(program, reasoner=asked.reasoner, chosen=chosen, triples=everything, lookup=lookup), found
+
+
+def _lookup(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -> AbstractionProgram | None:
+    """What follows of some names, of all where that is None; nothing does without axioms."""
+    kinds = Vocabulary(ontology).kinds
+    classes, properties = kinds["Class"], kinds["ObjectProperty"] | kinds["DataProperty"]
+    if wanted is not None:
+        classes = {one.name for one in wanted if one.arity == 1}
+        properties = {one.name for one in wanted if one.arity == 2}
+    if not classes and not properties:
+        return None
+    program = compile_abstraction(name, ontology, [(one, one) for one in sorted(classes)], sorted(properties))
+    if not program.axioms and not program.same:
+        return None
+    return replace(program, looked_up=frozenset(classes | properties))
 
 
 def _declaring(ontology: Ontology, beside: Sequence[Program]) -> Ontology:
