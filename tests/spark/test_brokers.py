@@ -32,7 +32,7 @@ try:
         session.readStream.format("kafka").option("kafka.bootstrap.servers", address)
         .option("subscribe", source).option("startingOffsets", "earliest").load()
     )
-    answers = reason(rules, messages, last=20).select(F.to_json(F.struct("t", "change", "fact")).alias("value"))
+    answers = reason(rules, messages, last=20, emit="changes").select(F.to_json(F.struct("*")).alias("value"))
     for _ in range(2):
         (
             answers.writeStream.format("kafka").option("kafka.bootstrap.servers", address).option("topic", sink)
@@ -52,12 +52,17 @@ source, sink, folder, rules = sys.argv[1:]
 session = open_session("local[2]", 2)
 register(session)
 messages = session.readStream.format("mqtt").option("keep", f"{folder}/kept").load(source)
-answers = reason(rules, messages.select("value")).selectExpr("to_json(struct(t, change, fact)) as value")
+answers = reason(rules, messages.select("value"), emit="changes").selectExpr("to_json(struct(*)) as value")
 (
     answers.writeStream.format("mqtt").option("checkpointLocation", f"{folder}/checkpoint")
     .start(sink).awaitTermination()
 )
 """
+
+
+def told(row):
+    """A row of changes as `changes` has it."""
+    return row["t"], {"+": "begin", "-": "end"}[row["op"]], f"{row['predicate']}({','.join(row['args'])})"
 
 
 def changes(events):
@@ -80,7 +85,7 @@ def test_kafka_through_sparks_own_connector(kafka, tmp_path):
     arguments = [kafka.address, source, sink, str(tmp_path / "checkpoint"), RULES, *map(str, jars)]
     subprocess.run([sys.executable, "-c", JOB, *arguments], check=True, timeout=240)
     lines = read_all(KafkaTransport(f"kafka://{kafka.address}/{sink}?until=end")).decode().splitlines()
-    found = sorted((row["t"], row["change"], row["fact"]) for row in map(json.loads, lines))
+    found = sorted(told(row) for row in map(json.loads, lines))
     # The stream goes on, as far as Spark knows: what the last tick brings is not decided yet.
     assert found == [each for each in changes(STREAM) if each[0] < 9]
     assert found
@@ -127,7 +132,7 @@ def test_mqtt_is_a_source_and_a_sink_of_any_job_and_nothing_is_lost_when_it_is_k
 
     def listen():
         for block in listener.blocks(Interrupt()):
-            heard.update((row["t"], row["change"], row["fact"]) for row in map(json.loads, block.splitlines()))
+            heard.update(told(row) for row in map(json.loads, block.splitlines()))
 
     Thread(target=listen, daemon=True).start()
     arguments = [f"{source}?session={tmp_path.name}", sink, str(tmp_path), RULES]

@@ -91,8 +91,10 @@ def ask(asked: Sequence[Case | Scenario], facts: "DataFrame", partitions: int) -
     answers = []
     for number, one in enumerate(asked):
         own = facts.where(F.col("number") == number).drop("number")
-        found = reason(one.program, own, first=one.first, last=one.last, partitions=partitions)
-        answers.append(found.select(F.lit(number).alias("number"), "t", "change", "fact"))
+        found = reason(one.program, own, first=one.first, last=one.last, partitions=partitions, emit="changes")
+        args = F.concat(F.lit("("), F.array_join("args", ","), F.lit(")"))
+        fact = F.concat("predicate", F.when(F.size("args") > 0, args).otherwise(F.lit("")))
+        answers.append(found.select(F.lit(number).alias("number"), "t", "op", fact.alias("fact")))
     return reduce(lambda some, more: some.unionAll(more), answers)
 
 
@@ -104,7 +106,7 @@ def told(rows: "Sequence[Row]", number: int) -> Changes:
     found: dict[int, tuple[set[str], set[str]]] = {}
     for row in rows:
         if row.number == number:
-            known = found.setdefault(row.t, (set(), set()))[row.change == "end"]
+            known = found.setdefault(row.t, (set(), set()))[row.op == "-"]
             assert row.fact not in known, f"{row} came twice"
             known.add(row.fact)
     return {tick: Difference(frozenset(begin), frozenset(end)) for tick, (begin, end) in found.items()}

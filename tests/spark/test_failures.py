@@ -41,7 +41,7 @@ dataframe.chain = partial(dataframe.chain, start=exhausted)
 session = open_session("local[2]", 2)
 facts = session.createDataFrame([("a", tick) for tick in range(10)], "x string, t long")
 try:
-    reason("q(X) :- p(X) in [2].", facts, predicate="p").count()
+    reason("q(X) :- p(X) in [2].", {"p": facts}).count()
 except Exception as error:
     print(error)
 stop_session(session)

@@ -104,7 +104,9 @@ def told(program: Program, emit: Emit, facts: "DataFrame", number: int) -> "Data
     from pyspark.sql import functions as F  # noqa: N812
 
     answers = reason(program, facts, emit=emit, last=LAST, partitions=2)
-    return answers.select(F.lit(number), F.concat_ws(" ", *answers.columns))
+    fact = F.concat("predicate", F.lit("("), F.array_join("args", ","), F.lit(")"))
+    when = [name for name in answers.columns if name not in ("predicate", "args")]
+    return answers.select(F.lit(number), F.concat_ws(" ", *when, fact))
 
 
 def embedded(program: Program, emit: Emit) -> list[str]:
@@ -114,5 +116,5 @@ def embedded(program: Program, emit: Emit) -> list[str]:
             case Snapshot(tick, facts):
                 found += [f"{tick} {fact}" for fact in facts]
             case Change(tick, begin, end):
-                found += [f"{tick} begin {fact}" for fact in begin] + [f"{tick} end {fact}" for fact in end]
+                found += [f"{tick} + {fact}" for fact in begin] + [f"{tick} - {fact}" for fact in end]
     return sorted(found)

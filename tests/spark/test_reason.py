@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg.diagnostics import RejectedError
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -21,20 +21,28 @@ CITY = "@prefix c: <http://city.org/> . c:jam(R) :- c:slow(R,S) in [3], not c:cl
 
 
 def rows(answers: "DataFrame") -> list[tuple[Any, ...]]:
-    return sorted(tuple(row) for row in answers.collect())
+    """Rows as tuples, with the fact that a predicate and its arguments are."""
+    found = []
+    for row in answers.collect():
+        values = row.asDict()
+        if "args" in values:
+            predicate, args = values.pop("predicate"), values.pop("args")
+            values["fact"] = predicate if not args else f"{predicate}({','.join(args)})"
+        found.append(tuple(values.values()))
+    return sorted(found, key=lambda row: list(map(str, row)))
 
 
 def test_the_columns_are_the_arguments_of_a_predicate(session: "SparkSession") -> None:
     facts = session.createDataFrame([(1, 2, 1), (2, 3, 2)], "one int, other long, t int")
-    found = rows(reason(MEET, facts, predicate="p", last=9))
-    assert found == [(2, "begin", "meet(1,3)"), (7, "end", "meet(1,3)")]
+    found = rows(reason(MEET, {"p": facts}, last=9, emit="changes"))
+    assert found == [(2, "+", "meet(1,3)"), (7, "-", "meet(1,3)")]
 
 
 def test_facts_are_text_and_streams_have_names(session: "SparkSession") -> None:
     values = [("p(a,b)", 1, "x"), ("p(b,c)", 2, "y"), ('p(b,"d e")', 2, "x"), ("q", 3, None)]
     facts = session.createDataFrame(values, "fact string, t long, stream string")
     program = "meet(A,C) :- p(A,B) from x in [5], p(B,C) from x in [5]."
-    assert rows(reason(program, facts)) == [(2, "begin", 'meet(a,"d e")')]
+    assert rows(reason(program, facts, emit="changes")) == [(2, "+", 'meet(a,"d e")')]
 
 
 def test_triples_and_timestamps(session: "SparkSession") -> None:
@@ -44,18 +52,22 @@ def test_triples_and_timestamps(session: "SparkSession") -> None:
         (city("main"), "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", city("closed"), datetime(1970, 1, 1, 0, 9))
     ]
     facts = session.createDataFrame(values, "s string, p string, o string, t timestamp")
-    found = rows(reason(CITY, facts, tick="1 min", last=12))
+    found = rows(reason(CITY, facts, tick="1 min", last=12, emit="changes"))
     jam = f"{city('jam')}({city('main')})"
-    assert found == [(7, "begin", jam), (9, "end", jam), (10, "begin", jam), (11, "end", jam)]
+    minute = [datetime(1970, 1, 1, 0, minute) for minute in range(12)]
+    assert found == [(minute[7], "+", jam), (minute[9], "-", jam), (minute[10], "+", jam), (minute[11], "-", jam)]
 
 
 def test_the_three_ways_to_see_the_output(session: "SparkSession") -> None:
     facts = session.createDataFrame([("a", 1), ("b", 2)], "x string, t long")
     program = "q(X) :- p(X) in [1]."
-    intervals = reason(program, facts, predicate="p", emit="intervals")
-    snapshots = reason(program, facts, predicate="p", emit="snapshot", last=3)
-    assert (intervals.columns, snapshots.columns) == (["fact", "from", "until"], ["t", "fact"])
-    assert rows(intervals) == [("q(a)", 1, None), ("q(b)", 2, None)]
+    intervals = reason(program, {"p": facts})
+    snapshots = reason(program, {"p": facts}, emit="snapshot", last=3)
+    assert (intervals.columns, snapshots.columns) == (
+        ["predicate", "args", "from", "until"],
+        ["t", "predicate", "args"],
+    )
+    assert rows(intervals) == [(1, None, "q(a)"), (2, None, "q(b)")]
     assert rows(snapshots) == [(1, "q(a)"), (2, "q(a)"), (2, "q(b)"), (3, "q(b)")]
 
 
@@ -64,17 +76,18 @@ def test_a_stream_is_answered_up_to_its_watermark_and_late_facts_are_told(
 ) -> None:
     write(tmp_path, [("a", 5), ("b", 9)], [("c", 6), ("d", 7), ("e", 11)])
     facts = session.readStream.schema("x string, t long").option("maxFilesPerTrigger", 1)
-    answers = reason("q(X) :- p(X).", facts.parquet(f"{tmp_path}/*.parquet"), predicate="p", delay=2, late=True)
+    answers = reason("q(X) :- p(X).", {"p": facts.parquet(f"{tmp_path}/*.parquet")}, delay=2, late=True, emit="changes")
     found: list[tuple[Any, ...]] = []
     writing = answers.writeStream.foreachBatch(lambda some, number: found.extend((number, *row) for row in rows(some)))
     writing = writing.option("checkpointLocation", str(tmp_path / "state"))
     writing.trigger(availableNow=True).start().awaitTermination()
-    assert found == [
-        (0, 5, "begin", "q(a)", None),
-        (0, 6, "end", "q(a)", None),
+    shown = [(number, tick, op, fact, watermark) for number, tick, op, watermark, _, fact in found]
+    assert shown == [
+        (0, 5, "+", "q(a)", None),
+        (0, 6, "-", "q(a)", None),
         (1, 6, "late", "p(c)", 7),
-        (1, 7, "begin", "q(d)", None),
-        (1, 8, "end", "q(d)", None),
+        (1, 7, "+", "q(d)", None),
+        (1, 8, "-", "q(d)", None),
     ]
 
 
@@ -92,4 +105,75 @@ def test_a_table_that_holds_no_facts_is_refused_at_once(session: "SparkSession")
     with pytest.raises(RejectedError, match="unknown columns"):
         reason(MEET, session.range(1).selectExpr("id as x", "id as t"))
     with pytest.raises(RejectedError, match="variable `Y` is not bound"):
-        reason("q(Y) :- p(X).", session.range(1).selectExpr("id as x", "id as t"), predicate="p")
+        reason("q(Y) :- p(X).", {"p": session.range(1).selectExpr("id as x", "id as t")})
+
+
+HOT = "hot(D,V) :- temp(D,V) in [1 sec], V > 25. count(N) :- N = count{D : temp(D,V) in [3 sec]}."
+MAPPING = "temp(device, meta.temp) at ts"
+
+
+@pytest.fixture(scope="module")
+def readings(session: "SparkSession") -> "DataFrame":
+    values = [
+        ("d1", (30.5,), datetime(2026, 11, 15, 8, 0, 0)),
+        ("d2", (12.25,), datetime(2026, 11, 15, 8, 0, 1)),
+        ("d1", (None,), datetime(2026, 11, 15, 8, 0, 2)),
+        ("d3", (float("inf"),), datetime(2026, 11, 15, 8, 0, 3)),
+    ]
+    return session.createDataFrame(values, "device string, meta struct<temp: double>, ts timestamp")
+
+
+def test_a_mapping_makes_facts_of_any_columns_and_answers_have_types(readings: "DataFrame") -> None:
+    found = reason(HOT, readings, map=MAPPING, of="hot/2")
+    assert found.dtypes == [("D", "string"), ("V", "double"), ("from", "timestamp"), ("until", "timestamp")]
+    assert rows(found) == [("d1", 30.5, datetime(2026, 11, 15, 8), None)]
+    assert reason(HOT, readings, map=MAPPING, of="count/1").dtypes[0] == ("N", "bigint")
+
+
+def test_rows_that_hold_no_fact_are_told_with_the_late_ones(readings: "DataFrame") -> None:
+    found = reason(HOT, readings, map=MAPPING, emit="changes", late=True).where("op = 'malformed'").collect()
+    infinite, empty = sorted(row.message for row in found)
+    assert "`inf` is not a number that can be calculated with" in infinite
+    assert f"`{MAPPING}` has no value here" in empty
+    assert '"device": "d1"' in empty
+
+
+def test_a_malformed_row_may_stop_the_job(readings: "DataFrame") -> None:
+    with pytest.raises(Exception, match="`inf` is not a number"):
+        reason(HOT, readings, map=MAPPING, on_error="stop").collect()
+    whole = readings.where("device <> 'd3'")
+    assert reason(HOT, whole, map=MAPPING, on_error="stop", of="hot/2").count() == 1
+
+
+def test_a_background_may_be_a_table(session: "SparkSession", readings: "DataFrame") -> None:
+    limits = session.createDataFrame([("d1", 20), ("d2", 20)], "device string, most int")
+    program = "hot(D) :- temp(D,V), limit(D,L), V > L."
+    for found in (
+        reason(program, readings, map=MAPPING, background={"limit": limits}, of="hot/1"),
+        reason(program, readings, map=[MAPPING, "limit(device, most)"], background=limits, of="hot/1"),
+    ):
+        assert [row.D for row in found.collect()] == ["d1"]
+
+
+def test_messages_are_mapped_and_tables_are_streams_by_their_names(session: "SparkSession") -> None:
+    messages = session.createDataFrame([('[{"d": "a", "v": 30, "ts": 5}]',), ("oops",), (None,)], "value string")
+    other = session.createDataFrame([("b", 7, 6)], "d string, v int, ts long")
+    tables = {"north": messages, "south": other}
+    found = reason("q(D,V) :- p(D,V) in [9].", tables, map=["north: p(d, v) at ts", "south: p(d, v) at ts"])
+    assert sorted(tuple(row.args) for row in found.collect()) == [("a", "30"), ("b", "7")]
+
+
+def test_programs_of_every_kind_are_answered(session: "SparkSession") -> None:
+    pytest.importorskip("clingo")
+    facts = session.createDataFrame([("a", 1, 1), ("b", 3, 3)], "x string, y int, t long")
+    sets = Source("choice.lp", "1 { go(R) : slow(R) } 1 :- slow(_).\n#show go/1.\n")
+    found = reason([sets, "slow(X) :- p(X,Y), Y > 1."], {"p": facts})
+    assert found.dtypes == [("t", "bigint"), ("answer", "string")]
+    assert (3, '{"t":3,"begin":["slow(b)"],"end":[]}') in rows(found)
+    with pytest.raises(RejectedError, match="`of` and `late` are for rules"):
+        reason([sets, "slow(X) :- p(X,Y), Y > 1."], {"p": facts}, of="go/1")
+
+
+def test_a_table_that_no_mapping_fits_is_refused_at_once(session: "SparkSession") -> None:
+    with pytest.raises(RejectedError, match="no mapping fits"):
+        reason(HOT, session.range(1), map=MAPPING)

@@ -154,15 +154,17 @@ def test_a_million_keys(session: "SparkSession", tmp_path: Path) -> None:
         write_keys(tmp_path / f"{file}.parquet", file, keys=1_000_000 // files)
     stream = session.readStream.schema("x long, y long, t long").option("maxFilesPerTrigger", 1)
     found: list[Row] = []
-    answers = reason("last(X) :- p(X,Y) in [100], Y = 0.", stream.parquet(str(tmp_path / "*.parquet")), predicate="p")
+    answers = reason(
+        "last(X) :- p(X,Y) in [100], Y = 0.", {"p": stream.parquet(str(tmp_path / "*.parquet"))}, emit="changes"
+    )
     writing = answers.writeStream.foreachBatch(lambda rows, _: found.extend(rows.collect()))
     query = writing.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
     query.awaitTermination()
     assert query.lastProgress is not None
     assert query.lastProgress["batchId"] == files - 1
     assert state_rows(query.lastProgress) <= 2 * (files + 2)
-    assert [(row.t, row.change) for row in found] == [(file, "begin") for file in range(files - 1) for _ in range(100)]
-    assert len({row.fact for row in found}) == len(found)
+    assert [(row.t, row.op) for row in found] == [(file, "+") for file in range(files - 1) for _ in range(100)]
+    assert len({tuple(row.args) for row in found}) == len(found)
 
 
 def write_keys(file: Path, tick: int, keys: int) -> None:

@@ -182,7 +182,7 @@ def fact_of(subject: str, predicate: str, object: str) -> Fact:
         text = _unescaped(object[1 : -len(_FACT_TAG) - 1])
         # Anyone may use this datatype; only what we would write with it is a fact.
         if _TERMS.match(text) and names_a_predicate(text):
-            fact = _printed(text)
+            fact = printed_fact(text)
             if str(fact) == text and all(map(is_term, fact.terms)):
                 return fact
     return Fact(predicate, (subject, object))
@@ -197,7 +197,7 @@ def triple_of(fact: str) -> tuple[str, str, str]:
     >>> triple_of("busy(r,3,x)")[2]
     '"busy(r,3,x)"^^<urn:thalweg:fact>'
     """
-    name, args = _printed(fact)
+    name, args = printed_fact(fact)
     predicate = as_resource(name)
     if not 1 <= len(args) <= 2 or not can_be_subject(args[0]):
         return predicate, RDF_VALUE, quote(fact) + _FACT_TAG
@@ -214,7 +214,7 @@ def can_be_subject(term: str) -> bool:
     return not is_number(term) and (term[0] != '"' or term[-1] == '"')
 
 
-def _printed(fact: str) -> Fact:
+def printed_fact(fact: str) -> Fact:
     """A fact from its print."""
     predicate, *args = _TERMS.findall(fact)
     return Fact(predicate, tuple(args))

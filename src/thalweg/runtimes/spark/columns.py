@@ -4,9 +4,10 @@
     s, p, o, t               a triple in each row
     any columns, t           the arguments of one predicate, in the order of the columns
     value                    a message in each row, such as Kafka's: lines of a fact stream or of JSON, times included
+    any columns              what mappings say
 
 `t` is a tick or a timestamp; a column `stream` names the stream. Numbers in a column are numbers of the language; text
-is a term where it is written like one, and else a string.
+is a term where it is written like one, and else a string. Rows that hold no fact are passed over, and can be asked for.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.connectors.batches import read_fact, triple
+from thalweg.connectors.batches import Item, read_fact, triple
+from thalweg.connectors.mapping.mapped_facts import Facts as MappedFacts
+from thalweg.connectors.mapping.mapped_facts import facts_of
+from thalweg.connectors.mapping.mapped_rows import columns_of
+from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.mapping.propose import proposal
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.readers import open_reader
 from thalweg.connectors.tabular import cell_term
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -34,18 +41,20 @@ STREAM: Final = "stream"
 VALUE: Final = "value"
 _SHAPES: Final = (
     "a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or messages in `value`; "
-    "or name the predicate of its columns with `predicate=`"
+    "or name the predicate of its columns, as in `{'speed': table}`, or map them"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Which columns hold what: the arguments of one predicate, or else facts as text, or triples."""
+    """Which columns hold what: the arguments of one predicate, facts as text, triples, or what mappings say."""
 
     predicate: str | None
     columns: tuple[str, ...]
     has_stream: bool
     tick_length: int
+    mappings: tuple[Mapping, ...] = ()
+    stream: str | None = None
 
     @property
     def is_messages(self) -> bool:
@@ -53,7 +62,7 @@ class Shape:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        if self.is_messages:
+        if self.is_messages or self.mappings:
             return self.columns
         return (*self.columns, TIME, *((STREAM,) if self.has_stream else ()))
 
@@ -81,8 +90,109 @@ def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> S
     return Shape(predicate, rest, STREAM in names, tick_length)
 
 
+def mapped_shape(names: Sequence[str], mappings: Sequence[Mapping], stream: str | None, tick_length: int) -> Shape:
+    """The shape of a table of which mappings make facts; `RejectedError` where none fits.
+
+    >>> from thalweg.connectors.mapping.read_mapping import read_mappings
+    >>> mapped_shape(["id", "meta", "ts"], read_mappings("temp(id, meta.temp) at ts"), None, 1000).columns
+    ('id', 'meta', 'ts')
+    """
+    serving = [one for one in mappings if one.serves(stream)]
+    fitting = [one for one in serving if all({path.column, path.whole} & {*names} for path in one.paths)]
+    if not fitting and VALUE in names and serving:
+        return Shape(None, (VALUE,), False, tick_length, tuple(serving), stream)
+    timeless = [one for one in fitting if one.time is None]
+    if not fitting or timeless:
+        message = f"`{timeless[0]}` says no time" if timeless else "no mapping fits the columns of the table"
+        help = proposal(dict.fromkeys(names))
+        raise RejectedError([Diagnostic("E308" if timeless else "E402", message, help=help)])
+    paths = (path for one in fitting for path in one.paths)
+    used = dict.fromkeys(path.whole if path.whole in names else path.column for path in paths)
+    return Shape(None, tuple(used), False, tick_length, tuple(fitting), stream)
+
+
 def arrivals(batch: Any, shape: Shape, words: Dictionary, start: int = 0) -> Iterator[Arrivals]:
-    """The facts of a record batch; `ValueError` where a cell holds none."""
+    """The facts of a record batch; rows that hold none are passed over."""
+    if shape.mappings:
+        yield from _mapped(batch, shape, words, start)
+        return
+    try:
+        found = list(_stated_in(batch, shape, words, start))
+    except (ValueError, TypeError, RejectedError):
+        # Half of the rows have none of the wrong ones, or are halved again.
+        half = batch.num_rows // 2
+        for part in (batch.slice(0, half), batch.slice(half)) if half else ():
+            yield from arrivals(part, shape, words, start)
+            start += part.num_rows
+        return
+    yield from found
+
+
+Wrong = tuple[int, str, bool]
+"""A row that holds no fact, why, and whether it is only that a cell is empty."""
+
+
+def wrong_rows(batch: Any, shape: Shape) -> Iterator[Wrong]:
+    """The rows that hold no fact."""
+    words = Dictionary()
+    if shape.mappings:
+        yield from _wrong_by_mapping(batch, shape, words)
+        return
+    for row in range(batch.num_rows):
+        try:
+            list(_stated_in(batch.slice(row, 1), shape, words, 0))
+        except RejectedError as error:
+            yield row, error.diagnostics[0].message, False
+        except (ValueError, TypeError) as error:
+            yield row, str(error), any(column[row].as_py() is None for column in batch.columns)
+
+
+def _mapped(batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Arrivals]:
+    if shape.columns == (VALUE,):
+        items = (item for _, item in _mapped_messages(batch.column(0), shape, words) if isinstance(item, tuple))
+        yield from gather(items, start)
+        return
+    for mapping in shape.mappings:
+        facts = _facts_of(batch, mapping, shape, words)
+        if facts is not None:
+            yield Arrivals(mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
+
+
+def _facts_of(batch: Any, mapping: Mapping, shape: Shape, words: Dictionary) -> MappedFacts | None:
+    columns = columns_of(batch, mapping)
+    if columns is None:
+        return None
+    return facts_of(mapping, columns, words, Clock(shape.tick_length), Tally(shape.mappings))
+
+
+def _wrong_by_mapping(batch: Any, shape: Shape, words: Dictionary) -> Iterator[Wrong]:
+    if shape.columns == (VALUE,):
+        for row, item in _mapped_messages(batch.column(0), shape, words):
+            if isinstance(item, Diagnostic):
+                yield row, item.message, False
+        return
+    for mapping in shape.mappings:
+        facts = _facts_of(batch, mapping, shape, words)
+        if facts is not None:
+            yield from ((row, reason, False) for row, (_, reason) in sorted(facts.wrong.items()))
+            empty = np.setdiff1d(np.arange(batch.num_rows), [*facts.rows.tolist(), *facts.wrong])
+            yield from ((row, f"`{mapping}` has no value here", True) for row in empty.tolist())
+
+
+def _mapped_messages(column: Any, shape: Shape, words: Dictionary) -> Iterator[tuple[int, Item]]:
+    """What mappings make of messages, each of which stands for itself, with its row."""
+    tally = Tally(shape.mappings)
+    for row, value in enumerate(column.to_pylist()):
+        if value is None:
+            yield row, Diagnostic("E301", "the message is empty")
+            continue
+        reader = open_reader("message.json", shape.stream, words, Clock(shape.tick_length), tally)
+        block = value if isinstance(value, bytes) else str(value).encode()
+        yield from ((row, item) for item in chain(reader.feed(block), reader.finish()))
+
+
+def _stated_in(batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Arrivals]:
+    """The facts that rows state by themselves; `ValueError` where one states none."""
     if shape.is_messages:
         yield from gather(_messages(batch.column(VALUE), words, Clock(shape.tick_length)), start)
         return
@@ -96,6 +206,8 @@ def arrivals(batch: Any, shape: Shape, words: Dictionary, start: int = 0) -> Ite
 def _messages(column: Any, words: Dictionary, clock: Clock) -> Iterator[tuple[int, Batch]]:
     """The events in messages, each of which stands for itself."""
     for value in column.to_pylist():
+        if value is None:
+            raise ValueError("the message is empty")
         reader = open_reader("message", None, words, clock)
         block = value if isinstance(value, bytes) else str(value).encode()
         for item in chain(reader.feed(block), reader.finish()):

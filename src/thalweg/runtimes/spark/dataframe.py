@@ -1,11 +1,12 @@
 """A DataFrame of facts in, a DataFrame of answers out: stages chained in one query, streaming or batch."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark import TaskContext
 
-from thalweg.runtimes.spark.columns import Shape, arrivals
+from thalweg.runtimes.spark.columns import Shape, arrivals, wrong_rows
 from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -34,6 +35,28 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame") -> "DataFrame":
             yield parcels_batch(job.labelled(packer.pack_unordered(_arrivals(some, shape, packer))))
 
     return facts.select(*shape.wanted).mapInArrow(pack, PARCELS)
+
+
+WRONG: Final = "row string, message string, empty boolean"
+
+
+def wrong_table(shape: Shape, facts: "DataFrame") -> "DataFrame":
+    """The rows of a table that hold no fact, as JSON, and why; those with an `empty` cell are not wrong otherwise."""
+
+    def find(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            found = list(wrong_rows(batch, shape))
+            rows = [batch.slice(row, 1).to_pylist()[0] for row, _, _ in found]
+            columns = [
+                pa.array([json.dumps(row, default=str, ensure_ascii=False) for row in rows], pa.string()),
+                pa.array([message for _, message, _ in found], pa.string()),
+                pa.array([empty for _, _, empty in found], pa.bool_()),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=["row", "message", "empty"])
+
+    return facts.select(*shape.wanted).mapInArrow(find, WRONG)
 
 
 def _packer(job: Job) -> Packer:

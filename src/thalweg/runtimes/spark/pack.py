@@ -82,7 +82,14 @@ class Packer:
     def pack_unordered(self, arrivals: Iterable[Arrivals]) -> Iterator[Parcel]:
         """The parcels of facts whose order of arrival is not known: none is late because of another."""
         known = list(arrivals)
-        return self._pack(known, _joined([each.ticks for each in known]), _EMPTY)
+        origins = None
+        if self.job.keeps_events:
+            # What has one place in a table is one event, which has no name.
+            places = _joined([each.places for each in known])
+            count = int(places.max()) + 1 if len(places) else 0
+            origins = _Origins(self._events + np.arange(count), [""] * count, self._events)
+            self._events += count
+        return self._pack(known, _joined([each.ticks for each in known]), _EMPTY, origins=origins)
 
     def _pack(
         self,

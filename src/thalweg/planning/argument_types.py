@@ -1,0 +1,108 @@
+"""What the arguments of a predicate are called and what they hold: columns of a table that are made of its facts.
+
+    hot(D,V) :- temp(D,V), V > 25.       hot/2: D, a text, and V, a number, if temp's are
+
+Names are those of the variables in the first rule. What an argument holds follows from the inputs, from arithmetic and
+from aggregates; where rules differ, or nothing is known, it is a text, which everything can be.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from thalweg.ir.nodes import Aggregate, Call, Comparison, Constant, Expression, Not, Operation, Program, Rule, Variable
+from thalweg.model.predicate import Predicate
+from thalweg.model.term import is_number
+
+Type = Literal["integer", "number", "text"]
+Types = tuple[Type | None, ...]
+
+
+def argument_names(program: Program, predicate: Predicate) -> tuple[str, ...]:
+    """What the arguments of a predicate are called.
+
+    >>> from thalweg.languages.lars.program import read
+    >>> from thalweg.diagnostics import Source
+    >>> argument_names(read(Source("r", "hot(D,V+1) :- temp(D,V).")), Predicate("hot", 2))
+    ('D', 'arg2')
+    """
+    heads = [rule.head for rule in program.rules if rule.head.signature == predicate]
+    names: list[str] = []
+    for place in range(predicate.arity):
+        argument = heads[0].args[place] if heads else None
+        name = argument.name if isinstance(argument, Variable) and argument.name[0].isalpha() else f"arg{place + 1}"
+        names.append(name if name not in names else f"arg{place + 1}")
+    return tuple(names)
+
+
+def argument_types(program: Program, predicate: Predicate, inputs: Mapping[Predicate, Types]) -> tuple[Type, ...]:
+    """What the arguments of a predicate hold, where this is known of inputs.
+
+    >>> from thalweg.languages.lars.program import read
+    >>> from thalweg.diagnostics import Source
+    >>> program = read(Source("r", "mean(D,A) :- dev(D), A = avg{V,T : temp(D,V) at T in [5]}."))
+    >>> argument_types(program, Predicate("mean", 2), {Predicate("temp", 2): ("text", "number")})
+    ('text', 'number')
+    """
+    known: dict[Predicate, Types] = dict(inputs)
+    # Types only become known, or are given up for texts, so this ends.
+    while True:
+        found = {**known, **{one: _heads(program, one, known) for one in program.derived if one not in inputs}}
+        if found == known:
+            return tuple(one or "text" for one in known.get(predicate, (None,) * predicate.arity))
+        known = found
+
+
+def _heads(program: Program, predicate: Predicate, known: Mapping[Predicate, Types]) -> Types:
+    heads = [_head(rule, known) for rule in program.rules if rule.head.signature == predicate]
+    return tuple(_joined([head[place] for head in heads]) for place in range(predicate.arity))
+
+
+def _joined(types: "list[Type | None]") -> Type | None:
+    held = {one for one in types if one is not None}
+    if len(held) < 2:
+        return next(iter(held), None)
+    return "number" if held == {"integer", "number"} else "text"
+
+
+def _head(rule: Rule, known: Mapping[Predicate, Types]) -> Types:
+    bound = _bound(rule, known)
+    return tuple(_type(argument, bound) for argument in rule.head.args)
+
+
+def _bound(rule: Rule, known: Mapping[Predicate, Types]) -> dict[str, Type]:
+    """What the variables of a body hold."""
+    bound: dict[str, Type] = {}
+    for literal in rule.body:
+        match literal:
+            case Aggregate(result, function):
+                bound[result.name] = "integer" if function == "count" else "number"
+            case Comparison("=", Variable(name), right) if isinstance(right, Operation | Call | Constant):
+                bound.setdefault(name, _type(right, bound) or "text")
+            case Comparison("=", left, Variable(name)) if isinstance(left, Operation | Call | Constant):
+                bound.setdefault(name, _type(left, bound) or "text")
+            case Comparison() | Not():
+                pass
+            case _:
+                for argument, type_ in _places(literal.atom.args, known.get(literal.atom.signature, ())):
+                    bound.setdefault(argument, type_)
+                if isinstance(time := getattr(literal, "time", None), Variable):
+                    bound.setdefault(time.name, "integer")
+    return bound
+
+
+def _places(arguments: tuple[Expression, ...], types: Types) -> Iterator[tuple[str, Type]]:
+    for argument, type_ in zip(arguments, types, strict=False):
+        if isinstance(argument, Variable) and type_ is not None:
+            yield argument.name, type_
+
+
+def _type(expression: Expression, bound: Mapping[str, Type]) -> Type | None:
+    match expression:
+        case Variable(name):
+            return bound.get(name)
+        case Constant(term):
+            return ("integer" if term.lstrip("-").isdigit() else "number") if is_number(term) else "text"
+        case Operation():
+            return "number"
+        case Call(function):
+            return "text" if function in ("concat", "lower", "upper", "text", "date", "iso") else "number"
