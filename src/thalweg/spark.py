@@ -6,7 +6,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import uuid4
 
-from thalweg.api import Background, Part, Text, Timing, load_part, mapped_by, predicates_of
+from thalweg.api import Background, Part, Text, Timing, load_part, predicates_of, prefixes_of
 from thalweg.connectors.mapping.mapping import Cell, Constant, Path, Template, spelled
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
@@ -74,7 +74,9 @@ def reason(
     if not tables:
         raise RejectedError([Diagnostic("E402", "there is no table of facts", help="give at least one DataFrame")])
     programs = [program] if isinstance(program, Program | str) or not isinstance(program, Iterable) else [*program]
-    known, mapped = _background(background, mapped_by(map, programs))
+    texts = [map] if isinstance(map, str) else [*map]
+    mappings = read_mappings(texts, prefixes_of(programs)) if texts else ()
+    known, mapped = _background(background, Tally(mappings) if mappings else None)
     part = load_part(programs, known, tick, mapped=mapped)
     shapes = {name: _shape(name, table, mapped, milliseconds(tick)) for name, table in tables.items()}
     timing = Timing(tick, first, last, delay)

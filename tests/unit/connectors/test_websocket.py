@@ -77,5 +77,8 @@ def test_what_is_sent_is_mapped():
         connection.send('{\n "d": "b",\n "v": 5,\n "ts": 37\n}')
 
     with serving(answer) as uri:
-        answers = api.run("hot(D) :- v(D,V), V > 20.", f"{uri}/feed", map="v(d, v) at ts")
-        assert [(one.t, one.begin, one.end) for one in answers] == [(36, ("hot(a)",), ()), (37, (), ("hot(a)",))]
+        answers = api.run("hot(D) :- v(D,V), V > 20.", f"{uri}/feed", map="v(d, v) at ts", times="ticks")
+        assert list(map(str, answers)) == [
+            '{"t":36,"begin":["hot(a)"],"end":[]}',
+            '{"t":37,"begin":[],"end":["hot(a)"]}',
+        ]

@@ -41,7 +41,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answers(stream: On, **options: Any) -> list[str]:
-    found = api.run(PROGRAM, stream, map=options.pop("map", MAPPING), report=lambda warning: None, **options)
+    found = api.run(
+        PROGRAM, stream, map=options.pop("map", MAPPING), report=lambda warning: None, times="ticks", **options
+    )
     return [str(one) for one in found]
 
 

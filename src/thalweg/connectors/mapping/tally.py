@@ -24,9 +24,9 @@ class Tally:
 
     def __init__(self, mappings: Sequence[Mapping] = ()) -> None:
         self.mappings = tuple(mappings)
-        self._facts: Counter[int] = Counter()
-        self._fitted: set[int] = set()
-        self._empty: dict[int, Counter[Path]] = {}
+        self._facts: Counter[Mapping] = Counter()
+        self._fitted: set[Mapping] = set()
+        self._empty: dict[Mapping, Counter[Path]] = {}
         self._names: dict[str, None] = {}
 
     @property
@@ -41,22 +41,22 @@ class Tally:
 
     def fitted(self, mapping: Mapping, facts: int) -> None:
         """A mapping fitted, and made some facts."""
-        self._fitted.add(id(mapping))
-        self._facts[id(mapping)] += facts
+        self._fitted.add(mapping)
+        self._facts[mapping] += facts
 
     def empty(self, mapping: Mapping, path: Path, rows: int) -> None:
         """So many rows were no facts because a cell was empty, or missing."""
-        self._empty.setdefault(id(mapping), Counter())[path] += rows
+        self._empty.setdefault(mapping, Counter())[path] += rows
 
     def summary(self) -> Iterator[Diagnostic]:
         """What deserves a warning at the end of a run."""
         for mapping in self.mappings:
-            empty = self._empty.get(id(mapping), Counter())
-            if id(mapping) not in self._fitted:
+            empty = self._empty.get(mapping, Counter())
+            if mapping not in self._fitted:
                 yield self._never_fitted(mapping)
             elif rows := sum(empty.values()):
                 where = ", ".join(f"`{path}` in {_counted(count, 'row')}" for path, count in empty.most_common(3))
-                facts = _counted(self._facts[id(mapping)], "fact")
+                facts = _counted(self._facts[mapping], "fact")
                 yield Diagnostic("W307", f"`{mapping}` made {facts} and passed over {rows}: no value for {where}")
 
     def _never_fitted(self, mapping: Mapping) -> Diagnostic:
