@@ -137,6 +137,8 @@ CATALOGUE: Final = {
     "W811": "more may follow than was looked up",
     "E812": "selection without known triples",
     "W813": "events are selected too late for patterns",
+    "E901": "unknown key in a deployment",
+    "E902": "value in a deployment cannot be used",
 }
 
 # A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
 
 from thalweg.api.naming import predicates_of, prefixes_of
-from thalweg.api.sources import On, language_of_program, name_of, named
+from thalweg.api.sources import On, language_of_program, looks_like_a_stream, name_of, named
 from thalweg.api.timing import Timing
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
@@ -104,6 +104,8 @@ def ask(
     Traceback (most recent call last):
     thalweg.diagnostics.RejectedError: error[E403]: `--models` is only for answer set programs (`.lp`)
     """
+    for name in (_called(one) for one in programs if looks_like_a_stream(one)):
+        raise wrong_usage(f"`{name}` looks like a stream: `--stream {name}`")
     known = understood(programs)
     given = {name: value for name, value in keywords.items() if value != _DEFAULTS.get(name, None)}
     profile, events_by = _profiles(known, given.pop("profile", None))

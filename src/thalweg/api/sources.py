@@ -67,10 +67,25 @@ def on_command_line(name: str) -> Text:
 
 
 def _known_suffixes() -> frozenset[str]:
+    known = registry()
+    return frozenset((*known.programs, *known.background)) | _stream_suffixes()
+
+
+def _stream_suffixes() -> frozenset[str]:
     from thalweg.connectors.readers import ENDINGS as STREAMS
 
-    known = registry()
-    return frozenset((*known.programs, *known.background, *STREAMS))
+    return frozenset(STREAMS)
+
+
+def looks_like_a_stream(program: object) -> bool:
+    """Whether what is given as a program is a file of a stream.
+
+    >>> looks_like_a_stream(Path("spo.csv")), looks_like_a_stream(Path("jam.lars"))
+    (True, False)
+    """
+    if not isinstance(program, Path) or language_of(program.name) is not None:
+        return False
+    return suffix_of(program.name) in _stream_suffixes()
 
 
 def name_of(thing: Text) -> str:

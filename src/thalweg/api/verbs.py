@@ -153,6 +153,7 @@ def check(
 def explain(
     *programs: Program | Text,
     background: Background = (),
+    map: str | Iterable[str] = (),
     tick: str = "1s",
     partitions: int | None = None,
     decomposition: Literal["sound", "paper"] = "sound",
@@ -166,8 +167,11 @@ def explain(
     >>> print(explain("q(X) :- p(X) in [3].").as_data()["strata"])
     [['q/1']]
     """
-    asked = _asked(programs, iter(()), background, Timing(tick), kinds, on_spark=partitions is not None)
-    part = load_part(programs, background, tick, asked.ontology, inputs=asked.inputs, report=report)
+    check_keywords(kinds)
+    given, facts, spread = as_list(programs), as_list(background), partitions is not None
+    asked = ask(given, iter(()), facts, Timing(tick), kinds, mappings=map, on_spark=spread)
+    about = facts, tick, asked.ontology, asked.solving, asked.inputs, report, None, asked.mapped
+    part = load_part(given, *about)
     plan = part.explain(partitions, decomposition == "paper")
     for warning in plan.warnings if decomposition == "paper" else ():
         report(warning)
@@ -269,10 +273,9 @@ def _asked(
     background: Background,
     timing: Timing,
     kinds: KindKeywords,
-    on_spark: bool = False,
 ) -> Asked:
     check_keywords(kinds)
-    return ask(as_list(programs), stream, as_list(background), timing, kinds, on_spark=on_spark)
+    return ask(as_list(programs), stream, as_list(background), timing, kinds)
 
 
 def _prepared(

@@ -13,7 +13,9 @@ import typer
 from thalweg.cli.bench import BENCHMARKS, bench
 from thalweg.cli.check import check
 from thalweg.cli.demo import demo
+from thalweg.cli.deployed_command import DeployedCommand
 from thalweg.cli.explain import explain
+from thalweg.cli.init import init
 from thalweg.cli.run import run
 from thalweg.cli.why import why
 
@@ -26,10 +28,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-app.command(epilog="Example: `thalweg run slow.lars --stream readings.facts`")(run)
-app.command(epilog="Example: `thalweg check slow.lars`")(check)
-app.command(epilog="Example: `thalweg explain slow.lars --format svg > plan.svg`")(explain)
-app.command(epilog="Example: `thalweg why slow.lars 'slow(a)' --at 12 --stream readings.facts`")(why)
+app.command(cls=DeployedCommand, epilog="Example: `thalweg run slow.lars --stream readings.facts`")(run)
+app.command(cls=DeployedCommand, epilog="Example: `thalweg check slow.lars`")(check)
+app.command(cls=DeployedCommand, epilog="Example: `thalweg explain slow.lars --format svg > plan.svg`")(explain)
+app.command(cls=DeployedCommand, epilog="Example: `thalweg why slow.lars 'slow(a)' --at 12 --stream readings.facts`")(
+    why
+)
+app.command(epilog="Example: `thalweg init readings.csv`")(init)
 app.command(epilog="Example: `thalweg demo --out timeline.svg`")(demo)
 app.command(epilog="Example: `thalweg bench laser --quick`")(bench)
 

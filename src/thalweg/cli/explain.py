@@ -12,6 +12,7 @@ from thalweg.cli.errors import complaining, outcome, refuse, usage
 def explain(
     programs: options.Programs,
     background: options.Background = None,
+    map_: options.Map = None,
     tick: options.Tick = "1s",
     profile: options.Profile = None,
     window: options.Window = None,
@@ -55,6 +56,7 @@ def explain(
         plan = api.explain(
             *programs,
             background=background or (),
+            map=map_ or (),
             tick=tick,
             partitions=partitions if runtime == "spark" else None,
             decomposition=decomposition,

@@ -5,6 +5,7 @@
     repair.lp     asp     an answer set program
     jam.rspql     rspql   a continuous query
     jam.tw        cascade events: classes of them, and patterns
+    city.toml     deployment   no program: it names the programs, streams and options of a run
 
 Each package of a language has one object, `LANGUAGE`. Nothing else asks which kind of program a file holds. Other
 packages add languages by the entry point group `thalweg.languages`: each entry is a `Language`.
@@ -27,7 +28,8 @@ __all__ = ["BUILT_IN", "GROUP", "Graph", "Language", "Options", "Registry", "lan
 GROUP: Final = "thalweg.languages"
 # By name, so that a language is imported only when some file is looked at.
 BUILT_IN: Final = tuple(
-    EntryPoint(name, f"thalweg.languages.{name}:LANGUAGE", GROUP) for name in ("lars", "asp", "owl", "rspql", "cascade")
+    EntryPoint(name, f"thalweg.languages.{name}:LANGUAGE", GROUP)
+    for name in ("lars", "asp", "owl", "rspql", "cascade", "deployment")
 )
 
 _SUFFIX: Final = re.compile(r"\.[a-z]+")
@@ -60,9 +62,9 @@ class Language:
     """A language, by the suffixes of its files; `background` are those of files that may be background.
 
     `title` is what its programs are called in messages. `understands` are the options of `run` and the verbs that have
-    a meaning for its programs. `includes` says which
-    other files a text asks for, and where. A `specialised` language is compiled after all others, for the rules and
-    the background that its programs run beside; documents of its own among the background are part of its programs.
+    a meaning for its programs. `includes` says which other files a text asks for, and where. A `specialised` language
+    is compiled after all others, for the rules and the background that its programs run beside; documents of its own
+    among the background are part of its programs. A text of one that `deploys` names programs and options, and is none.
 
     >>> Language("rate", ("rate",), lambda sources, options: (None, []))
     Traceback (most recent call last):
@@ -78,6 +80,7 @@ class Language:
     takes_triples: bool = False
     specialised: bool = False
     title: str = ""
+    deploys: Callable[[Source], Any] | None = None
 
     def __post_init__(self) -> None:
         for suffix in (*self.suffixes, *self.background):

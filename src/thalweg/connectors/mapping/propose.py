@@ -38,7 +38,7 @@ def proposal_for_message(message: Mapping[str, Any], timed: bool = True) -> str:
     >>> proposal_for_message({"ts": 1, "dev": "d1", "meta": {"temp": 3}})
     "map its keys to facts, for example `--map 'temp(dev, meta.temp) at ts'`"
     """
-    return f"map its keys to facts, for example `--map '{mapping_for(_values(message), timed)}'`"
+    return f"map its keys to facts, for example `--map '{mapping_for(values_of(message), timed)}'`"
 
 
 def proposal_for_text(text: str, timed: bool = True) -> str:
@@ -108,13 +108,13 @@ def _predicate(path: str) -> str:
     return found if _PREDICATE.match(found) else "reading"
 
 
-def _values(message: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def values_of(message: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """The values of a message by their paths; those of an array are of its first element."""
     found: dict[str, Any] = {}
     for key, value in message.items():
         inner = value[0] if isinstance(value, list) and value else value
         path = f"{before}{spelled(key)}{'[]' if isinstance(value, list) else ''}"
-        found |= _values(inner, f"{path}.") if isinstance(inner, dict) else {path: inner}
+        found |= values_of(inner, f"{path}.") if isinstance(inner, dict) else {path: inner}
     arrays = {path.rpartition("[]")[0] for path in found if "[]" in path}
     # Elements of two arrays do not go into one mapping.
     return found if len(arrays) < 2 or before else {path: one for path, one in found.items() if "[]" not in path}

@@ -1,0 +1,184 @@
+"""A first deployment from a sample of data: a mapping, a tick, a delay, and a rule to begin with.
+
+The sample is the beginning of a file, read as a run reads it, so that what is proposed runs as it is.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.connectors.files import read_bytes
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.mapping.dialect import Dialect, dialect_of
+from thalweg.connectors.mapping.mapping import spelled
+from thalweg.connectors.mapping.propose import first_row, mapping_for, values_of
+from thalweg.connectors.mapping.read_mapping import read_mappings
+from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.readers import ENDINGS
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.languages.registry import language_of_texts, registry, suffix_of
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+from thalweg.model.time import Clock
+
+_SAMPLE: Final = 10_000
+_HEAD: Final = 1 << 16
+# What people count in, in milliseconds.
+_TICKS: Final = {"1ms": 1, "10ms": 10, "100ms": 100, "1s": 1_000, "10s": 10_000, "1min": 60_000, "1h": 3_600_000}
+
+
+@dataclass(frozen=True, slots=True)
+class FirstDeployment:
+    """Two texts: the deployment, and the rules that it names."""
+
+    deployment: str
+    rules: str
+
+
+def names_for(stem: str) -> tuple[Path, Path]:
+    """What the files of a deployment are called, and of its rules.
+
+    >>> [path.name for path in names_for("readings")]
+    ['readings.toml', 'readings.lars']
+    """
+    suffix = next(suffix for suffix, language in registry().programs.items() if language.deploys is not None)
+    return Path(f"{stem}{suffix}"), Path(f"{stem}{language_of_texts().suffixes[0]}")
+
+
+def first_deployment(data: Path, rules: str) -> FirstDeployment:
+    """What to begin with for a file of readings; `rules` is the name that the rules will have."""
+    mapping = _mapping(data)
+    times, facts = _sample(data, mapping)
+    if not facts:
+        message = f"no fact can be made of `{data}` by `{mapping}`"
+        raise RejectedError([Diagnostic("E301", message, help="write a mapping: `--map 'temp(device, temp) at ts'`")])
+    tick, length = _tick(times)
+    delay = _delay(times, length)
+    return FirstDeployment(_deployment(data, rules, mapping, tick, delay), _rules(facts, tick))
+
+
+def _mapping(data: Path) -> str:
+    """A mapping for the columns or keys of a file."""
+    format = ENDINGS.get(suffix_of(data.name))
+    if format == "parquet":
+        import pyarrow.parquet as parquet
+
+        batch = next(parquet.ParquetFile(data).iter_batches(1), None)
+        row = batch.to_pylist()[0] if batch is not None and len(batch) else {}
+        return mapping_for({spelled(name): value for name, value in row.items()})
+    if format not in ("csv", "json", "jsonl"):
+        help_ = "it begins with a table or with messages: `.csv`, `.parquet`, `.jsonl`"
+        raise RejectedError([Diagnostic("E402", f"`{data}` is not data that `init` knows", help=help_)])
+    text = read_bytes(data)[:_HEAD].decode("utf-8-sig", errors="replace")
+    if format == "csv":
+        dialect = dialect_of(text) or Dialect(("a",))
+        return mapping_for({spelled(name): value for name, value in first_row(text, dialect).items()})
+    return mapping_for(values_of(_first_object(text, data)))
+
+
+def _first_object(text: str, data: Path) -> dict[str, Any]:
+    try:
+        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
+    except ValueError:
+        found = None
+    found = found[0] if isinstance(found, list) and found else found
+    if not isinstance(found, dict):
+        raise RejectedError([Diagnostic("E301", f"`{data}` does not begin with an object of JSON")])
+    return found
+
+
+def _sample(data: Path, mapping: str) -> tuple[list[int], list[Fact]]:
+    """The times, in milliseconds and in the order of the file, and the facts of the beginning of a file."""
+    from thalweg.runtimes.inputs import Streams, open_all
+
+    tally, words = Tally(read_mappings([mapping])), Dictionary()
+    transports = open_all([data], tally)
+    times, facts = list[int](), list[Fact]()
+    try:
+        for item in _items(Streams(transports, words, Clock(1), Interrupt(), tally)):
+            some = list(item[1].facts(words))
+            times += [item[0]] * len(some)
+            facts += some
+            if len(facts) >= _SAMPLE:
+                break
+    finally:
+        for transport in transports:
+            transport.close()
+    return times, facts
+
+
+def _items(streams: Any) -> Iterator[tuple[int, Any]]:
+    return (item for item in islice(streams, _SAMPLE) if isinstance(item, tuple))
+
+
+def _tick(times: Sequence[int]) -> tuple[str, int]:
+    """The longest tick that keeps the times of the sample apart."""
+    ordered = sorted(set(times))
+    least = min((after - before for before, after in pairwise(ordered)), default=1_000)
+    return max(((name, length) for name, length in _TICKS.items() if length <= least), key=lambda one: one[1])
+
+
+def _delay(times: Sequence[int], length: int) -> int:
+    """How far out of order the sample is, in ticks."""
+    highest, behind = times[0], 0
+    for time in times:
+        highest = max(highest, time)
+        behind = max(behind, highest // length - time // length)
+    return behind
+
+
+def _rules(facts: Sequence[Fact], tick: str) -> str:
+    """One rule about the readings: what is high, or what is there at all."""
+    predicate, arity = facts[0].predicate, len(facts[0].terms)
+    numbers = [
+        value for fact in facts if isinstance(value := fact.args[-1], int | float) and not isinstance(value, bool)
+    ]
+    who = ",".join(f"X{number}" for number in range(1, arity)) if arity > 2 else "D" * (arity == 2)
+    own = f"({who})" if who else ""
+    within = f"{5 * int(tick.rstrip('mshin'))} {tick.lstrip('0123456789')}"
+    if not numbers or len(numbers) < len(facts):
+        return (
+            f"% What was seen in the last {within}.\n"
+            f"seen{own} :- {predicate}({','.join([who, '_'] if who else ['_'])}) in [{within}].\n"
+        )
+    high = _high(numbers)
+    return (
+        f"% High: a reading above {high} in the last {within}. The value is from the sample: choose your own.\n"
+        f"high{own} :- {predicate}({','.join([who, 'V'] if who else ['V'])}) in [{within}], V > {high}.\n"
+    )
+
+
+def _high(numbers: Sequence[float]) -> str:
+    """A value that a tenth of the sample is above, or at least its greatest reading."""
+    ordered = sorted(numbers)
+    high = ordered[min(int(len(ordered) * 0.9), len(ordered) - 1)]
+    below = [one for one in ordered if one < ordered[-1]]
+    return repr(high if high < ordered[-1] else below[-1] if below else ordered[-1] - 1)
+
+
+def _deployment(data: Path, rules: str, mapping: str, tick: str, delay: int) -> str:
+    return f"""# A deployment: run it with `thalweg run`, look at it with `thalweg check` and `thalweg explain`.
+# Files are beside this one. Every key is also an option of `thalweg run --help`, and what is typed counts.
+
+program = [{_quoted(rules)}]
+# background = ["sites.csv"]            # facts that hold all the time
+
+[streams.{name if (name := data.name.partition(".")[0]).isidentifier() else _quoted(name)}]
+from = {_quoted(str(data))}{" " * 4}# later perhaps "mqtt://broker/topic"
+map  = [{_quoted(mapping)}]    # columns or keys become facts
+
+[time]
+tick  = {_quoted(tick)}    # the sample's times are at least this far apart
+delay = {delay}{" " * (len(tick) + 1)}    # ticks by which readings may come late; in the sample {delay}
+
+[output]
+# to   = "answers.csv"                  # .jsonl, .csv or .parquet; by default the terminal
+# show = ["high/1"]                     # by default all that is derived
+"""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,33 @@
+"""The groups in which `--help` shows options: a verb has dozens, and a user looks for one kind of them."""
+
+from typing import Any, Final
+
+PANELS: Final = {
+    "Input": ("stream", "background", "map_", "on_error", "prefix"),
+    "Time": ("at", "from_", "to", "tick", "delay", "clock", "idle", "zone", "times", "revise", "final"),
+    "Output": ("emit", "show", "out", "format", "late", "picture", "base", "quiet", "verbose", "report", "event"),
+    "Ontologies": (
+        "profile",
+        "as_",
+        "keep",
+        "schema_stream",
+        "literals",
+        "witnesses",
+        "topology",
+        "bolts",
+        "classes",
+        "reasoner",
+    ),
+    "Answer sets": ("window", "slide", "models", "inputs", "solve_limit", "solver", "workers", "decomposition"),
+    "Spark": ("runtime", "master", "partitions", "checkpoint", "jars", "memory"),
+}
+"""The parameters of the verbs, by the title of their group."""
+
+_PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names}
+
+
+def put_in_panels(parameters: list[Any]) -> None:
+    """Says of each parameter in which group it is shown."""
+    for one in parameters:
+        if one.name in _PANEL_OF:
+            one.rich_help_panel = _PANEL_OF[one.name]

@@ -1,0 +1,229 @@
+"""The keys of a deployment: each stands for an option of the command line, and has a place for what is wrong with it.
+
+    [time] tick = "1s"        is   --tick 1s
+    [output] to = "a.csv"     is   --out a.csv       beside the deployment, not where the command is typed
+    [streams.north] from, map is   --stream, --map
+
+What the command line says as well counts there.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
+
+TEXT, PATH, LIST, PATHS, FLAG, TABLE = (
+    "a text",
+    "a file",
+    "a list of texts",
+    "a list of files",
+    "true or false",
+    "a table",
+)
+
+_ROOT: Final = {"program": ("programs", PATHS), "background": ("background", PATHS)}
+_STREAM: Final = ("from", "map")
+SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "time": {
+        **{key: (key, TEXT) for key in ("tick", "delay", "clock", "idle", "to", "zone")},
+        "from": ("from_", TEXT),
+    },
+    "output": {
+        **{key: (key, TEXT) for key in ("emit", "format", "times", "base")},
+        **{key: (key, PATH) for key in ("late", "picture")},
+        "to": ("out", PATH),
+        "show": ("show", LIST),
+        "event": ("event", LIST),
+        "prefix": ("prefix", TABLE),
+        "quiet": ("quiet", FLAG),
+    },
+    "runtime": {
+        **{key: (key, TEXT) for key in ("master", "partitions", "memory", "on_error")},
+        "kind": ("runtime", TEXT),
+        "checkpoint": ("checkpoint", PATH),
+        "jar": ("jars", PATHS),
+    },
+    "ontology": {
+        **{key: (key, TEXT) for key in ("profile", "keep", "classes", "reasoner", "topology", "bolts")},
+        **{key: (key, FLAG) for key in ("schema_stream", "literals", "witnesses")},
+        "as": ("as_", TEXT),
+    },
+    "answer_sets": {
+        **{key: (key, TEXT) for key in ("window", "slide", "models", "solve_limit", "solver", "workers")},
+        "inputs": ("inputs", LIST),
+        "report": ("report", PATH),
+    },
+}
+
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_HEADER: Final = re.compile(r"\s*\[([^\[\]]+)\]")
+_KEY: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*[=.]""")
+_PLACE: Final = re.compile(r"\(at line ([0-9]+), column ([0-9]+)\)")
+
+Value = str | bool | list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The options that a deployment says, by the parameter that each is of the verbs; and where it says them."""
+
+    source: Source
+    options: Mapping[str, Value] = field(default_factory=dict)
+    places: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
+
+
+def read_deployment(source: Source) -> Deployment:
+    """What a text says, with files beside it; `RejectedError` with all that is wrong.
+
+    >>> read_deployment(Source("city/city.toml", 'program = ["jam.lars"]\\n[time]\\ntick = "5s"')).options
+    {'programs': ['city/jam.lars'], 'tick': '5s'}
+    """
+    reading = _Reading(source)
+    reading.root(_parsed(source))
+    if reading.found:
+        raise RejectedError(reading.found)
+    return Deployment(source, reading.options, reading.used)
+
+
+def _parsed(source: Source) -> dict[str, Any]:
+    try:
+        return tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError as error:
+        message, place = str(error), _PLACE.search(str(error))
+        span = Span(source, len(source.text), len(source.text))
+        if place is not None:
+            lines = source.text.splitlines(keepends=True)
+            start = sum(map(len, lines[: int(place[1]) - 1])) + int(place[2]) - 1
+            span, message = Span(source, start, start + 1), message[: place.start()].strip()
+        sentence = f"this is not TOML: {message[:1].lower()}{message[1:]}"
+        raise RejectedError([Diagnostic("E101", sentence, span)]) from None
+
+
+class _Reading:
+    """What has been read so far, and what is wrong with it."""
+
+    def __init__(self, source: Source) -> None:
+        self.options: dict[str, Value] = {}
+        self.used: dict[str, tuple[str, Span]] = {}
+        self.found: list[Diagnostic] = []
+        self._source = source
+        self._folder = Path(source.name).parent
+        self._places = dict(_places(source))
+
+    def root(self, data: Mapping[str, Any]) -> None:
+        for key, value in data.items():
+            if key in _ROOT:
+                self._take("", key, value, *_ROOT[key])
+            elif key == "streams":
+                self._streams(value)
+            elif key in SECTIONS and isinstance(value, dict):
+                self._section(key, value)
+            elif key in SECTIONS:
+                self._wrong("", key, f"`{key}` is a table: write `[{key}]` on a line of its own")
+            else:
+                self._unknown("", key, [*_ROOT, "streams", *SECTIONS])
+        if "programs" not in self.options and not self.found:
+            message = "the deployment does not name a program"
+            self.found.append(
+                Diagnostic("E902", message, self._span("", ""), help='begin with `program = ["jam.lars"]`')
+            )
+
+    def _section(self, section: str, data: Mapping[str, Any]) -> None:
+        known = SECTIONS[section]
+        for key, value in data.items():
+            if key in known:
+                self._take(section, key, value, *known[key])
+            else:
+                self._unknown(section, key, list(known))
+
+    def _streams(self, data: object) -> None:
+        if not isinstance(data, dict) or not all(isinstance(one, dict) for one in data.values()):
+            self._wrong("", "streams", "each stream is a table: write `[streams.readings]`, and in it `from` and `map`")
+            return
+        streams, maps = list[str](), list[str]()
+        for name, about in data.items():
+            section = f"streams.{name}"
+            for key in about:
+                if key not in _STREAM:
+                    self._unknown(section, key, list(_STREAM))
+            origin = self._value(section, "from", about.get("from"), PATH)
+            if isinstance(origin, str):
+                streams.append(origin)
+                own = self._value(section, "map", about.get("map", []), LIST)
+                tie = _tie(origin) if len(data) > 1 else ""
+                maps += [f"{tie}{one}" for one in own] if isinstance(own, list) else []
+        self.options["stream"] = streams
+        if maps:
+            self.options["map_"] = maps
+
+    def _take(self, section: str, key: str, value: object, option: str, kind: str) -> None:
+        taken = self._value(section, key, value, kind)
+        if taken is not None:
+            self.options[option] = ",".join(taken) if kind == LIST and isinstance(taken, list) else taken
+            if option == "event" and isinstance(taken, list):
+                self.options[option] = taken
+            self.used[option] = f"{section}.{key}" if section else key, self._span(section, key)
+
+    def _value(self, section: str, key: str, value: object, kind: str) -> Value | None:
+        """A value as the command line has it; what is of another kind is wrong."""
+        match value, kind:
+            case bool(), "true or false":
+                return value
+            case str() | int() | float(), "a text" if not isinstance(value, bool):
+                return str(value)
+            case str(), "a file":
+                return self._beside(value)
+            case str(), "a list of texts":
+                return [value]
+            case str(), "a list of files":
+                return [self._beside(value)]
+            case list(), "a list of texts" | "a list of files" if all(isinstance(one, str) for one in value):
+                return [self._beside(one) if kind == PATHS else one for one in value]
+            case dict(), "a table" if all(isinstance(one, str) for one in value.values()):
+                return [f"{name}={iri}" for name, iri in value.items()]
+        shown = "nothing" if value is None else f"`{value}`"
+        self._wrong(section, key, f"`{key}` is {kind}, and not {shown}")
+        return None
+
+    def _beside(self, name: str) -> str:
+        """A file's name seen from where the command is typed; URIs and `-` are what they are."""
+        return name if name == "-" or _URI.match(name) else str(self._folder / name)
+
+    def _unknown(self, section: str, key: str, known: list[str]) -> None:
+        where = f"`[{section}]`" if section else "a deployment"
+        near = get_close_matches(key, known, 1)
+        way_out = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{one}`' for one in known)}"
+        self.found.append(Diagnostic("E901", f"{where} has no key `{key}`", self._span(section, key), help=way_out))
+
+    def _wrong(self, section: str, key: str, message: str) -> None:
+        self.found.append(Diagnostic("E902", message, self._span(section, key)))
+
+    def _span(self, section: str, key: str) -> Span:
+        place = self._places.get((section, key)) or self._places.get(("", section)) or (0, 0)
+        return Span(self._source, *place)
+
+
+def _tie(origin: str) -> str:
+    """What ties a mapping to the stream of a file; streams that are live are served by all that fit."""
+    stem = Path(origin.removesuffix(".gz")).stem
+    return f"{stem}: " if not _URI.match(origin) and _NAME.fullmatch(stem) else ""
+
+
+def _places(source: Source) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
+    """Where each key stands, by its table; tables are keys of the whole."""
+    section, start = "", 0
+    for line in source.text.splitlines(keepends=True):
+        if header := _HEADER.match(line):
+            section = header[1].strip().replace('"', "")
+            yield ("", section), (start + header.start(1), start + header.end(1))
+            yield ("", section.partition(".")[0]), (start + header.start(1), start + header.end(1))
+        elif key := _KEY.match(line):
+            name = key[1].strip("\"'")
+            yield (section, name), (start + key.start(1), start + key.end(1))
+        start += len(line)

@@ -1,0 +1,122 @@
+"""Deployments: one file that says what a run is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from thalweg.cli import app
+from thalweg.cli.help_panels import PANELS
+
+CSV = "device,temp,ts\na,31,2026-11-15T08:00:00Z\nb,20,2026-11-15T08:00:01Z\na,29,2026-11-15T08:00:09Z\n"
+CITY = """
+program    = ["hot.lars"]
+background = ["sites.csv"]
+[streams.readings]
+from = "data/readings.csv"
+map  = ["temp(device, temp) at ts", "site(device, site)"]
+[time]
+tick = "1s"
+delay = "5s"
+[output]
+show = ["near/2"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    city = tmp_path / "city"
+    (city / "data").mkdir(parents=True)
+    (city / "hot.lars").write_text("hot(D) :- temp(D,V) in [5 sec], V > 30. near(D,S) :- hot(D), site(D,S).")
+    (city / "data" / "readings.csv").write_text(CSV)
+    (city / "sites.csv").write_text("device,site\na,north\n")
+    (city / "city.toml").write_text(CITY)
+    monkeypatch.chdir(tmp_path)
+    return city
+
+
+def invoke(*words: object):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def test_a_deployment_is_run_with_files_beside_it(folder: Path) -> None:
+    result = invoke("run", "city/city.toml")
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"t": "2026-11-15T08:00:00Z", "begin": ["near(a,north)"], "end": []},
+        {"t": "2026-11-15T08:00:06Z", "begin": [], "end": ["near(a,north)"]},
+    ], result.output
+
+
+def test_what_is_typed_counts(folder: Path) -> None:
+    Path("other.csv").write_text(CSV.replace("08:", "09:"))
+    result = invoke("run", "city/city.toml", "--show", "hot/1", "--stream", "other.csv", "--emit", "intervals")
+    assert json.loads(result.stdout) == {
+        "fact": "hot(a)",
+        "from": "2026-11-15T09:00:00Z",
+        "until": "2026-11-15T09:00:05Z",
+    }
+
+
+def test_other_verbs_read_what_concerns_them(folder: Path) -> None:
+    assert "no problems found (rules: 2, facts: 1)" in invoke("check", "city/city.toml").stdout
+    assert '"near/2"' in invoke("explain", "city/city.toml", "--format", "json").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('programm = ["a.lars"]', "E901 city.toml:1:1 did you mean `program`?"),
+        ('program = ["hot.lars"]\n[time]\ntik = "1s"', "E901 city.toml:3:1 did you mean `tick`?"),
+        ('program = ["hot.lars"]\n[streams.a]\nform = "x"', "E901 city.toml:3:1 did you mean `from`?"),
+        ('program = ["hot.lars"]\n[output]\nshow = 3', "E902 city.toml:3:1 `show` is a list of texts, and not `3`"),
+        ('program = ["hot.lars"]\ntime = 3', "E902 city.toml:2:1 write `[time]`"),
+        ('program = ["hot.lars"]\n[runtime]\nkind = "flink"', "E902 city.toml:3:1 'flink' is not one of"),
+        ('program = ["hot.lars"]\n[runtime]\npartitions = "many"', "E902 city.toml:3:1 should be a valid integer"),
+        ("[time]\ntick = '1s'", "E902 does not name a program"),
+        ("program = [", "E101 this is not TOML"),
+    ],
+)
+def test_what_is_wrong_has_a_place_and_a_way_out(folder: Path, text: str, said: str) -> None:
+    (folder / "city.toml").write_text(text)
+    result = invoke("run", "city/city.toml")
+    code, *words = said.split(" ", 2)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert all(word in result.stderr for word in (f"error[{code}]", *words)), result.stderr
+
+
+def test_init_writes_what_runs_as_it_is(folder: Path) -> None:
+    Path("dev.jsonl").write_text(
+        '{"time":1794729600123,"dev":"d1","m":[{"v":1.5}]}\n{"time":1794729601123,"dev":"d2","m":[{"v":2.5}]}\n'
+        '{"time":1794729601000,"dev":"d1","m":[{"v":2}]}\n'
+    )
+    for data, begun in (("city/data/readings.csv", "high(a)"), ("dev.jsonl", "high(d2)")):
+        result = invoke("init", data)
+        assert result.exit_code == 0, result.output
+        command = result.stdout.splitlines()[-2].split()
+        assert command[:2] == ["thalweg", "run"]
+        answers = invoke(*command[1:])
+        assert answers.exit_code == 0, answers.output
+        assert begun in [fact for line in answers.stdout.splitlines() for fact in json.loads(line)["begin"]]
+        assert invoke("check", command[2]).exit_code == 0
+    again = invoke("init", "dev.jsonl")
+    assert (again.exit_code, "there already" in again.stderr) == (2, True)
+    Path("x.txt").write_text("")
+    assert invoke("init", "x.txt").exit_code == 1
+
+
+def test_a_stream_among_programs_is_recognised(folder: Path) -> None:
+    result = invoke("run", "city/hot.lars", "city/data/readings.csv")
+    assert result.exit_code == 2
+    assert "`city/data/readings.csv` looks like a stream: `--stream city/data/readings.csv`" in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "explain", "why"])
+def test_every_option_is_in_a_group(verb: str) -> None:
+    import typer.main
+
+    command = typer.main.get_command(app).commands[verb]  # type: ignore[attr-defined]
+    grouped = {name for names in PANELS.values() for name in names}
+    assert {one.name for one in command.params} - grouped <= {"programs", "arguments", "help"}
+    text = invoke(verb, "--help").stdout
+    assert all(f"─ {panel} ─" in text for panel in ("Input", "Time", "Output", "Ontologies"))
