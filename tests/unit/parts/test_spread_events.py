@@ -1,19 +1,23 @@
 """Events in buckets: classes and complex events are what they are in one process, whichever buckets are lost."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from cells import LOSSES, Graphs, in_buckets, with_graphs
 from thalweg import api
-from thalweg.diagnostics import Source
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
+from thalweg.parts.abstraction.abstract_events import Classifier
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.part import Context, Part
 from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.wire import FAILURE, unwrap
 from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
@@ -135,3 +139,23 @@ def test_buckets_answer_as_one_process(make: object, loss: str) -> None:
     assert in_buckets(part, settings, batches, loss, arrived=with_graphs) == expected
     assert sum("wrong" in line for line in expected) == 1
     assert len(expected) > 5
+
+
+@pytest.mark.parametrize("make", [classes_part, events_part])
+def test_answers_up_to_a_failure_are_given(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, settings = make(), Settings(first=0, last=LAST, emit="changes")  # type: ignore[operator]
+    work = part.spread(Context(settings, Clock(), lambda _: None), 1)
+    decide = Classifier.classify
+
+    def failing(self: Classifier, graph: str, facts: Any) -> Any:
+        if self.now == 6:
+            raise RejectedError([Diagnostic("E406", "there is no reasoner")])
+        return decide(self, graph, facts)
+
+    monkeypatch.setattr(Classifier, "classify", failing)
+    worker = work.start(work.job, 0, 0)
+    packer = Packer(work.job, 0, 0)
+    parcels = list(packer.pack(with_graphs(stream(), packer.words, Watermark(0)), ended=True))
+    *_, said, failed = worker.process([one.payload for one in parcels if one.stage == 0])
+    assert (failed.stage, unwrap(failed.payload).header["reached"]) == (FAILURE, 5)
+    assert max(unwrap(said.payload).lists["ticks"].tolist(), default=0) < 6
