@@ -31,7 +31,8 @@ Ontology(
   EquivalentClasses(:Cold ObjectIntersectionOf(:Reading
     DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:maxExclusive "12"^^xsd:integer))))
   DisjointClasses(:Reading :Room)
-  ClassAssertion(:Room :room1) ObjectPropertyAssertion(:on :room1 :ground)
+  TransitiveObjectProperty(:in)
+  ClassAssertion(:Room :room1) ObjectPropertyAssertion(:in :room1 :wing) ObjectPropertyAssertion(:in :room2 :wing)
 )
 """
 RULES = f"""

@@ -141,7 +141,8 @@ class ClassesWorker:
             reached = self.classifier.now - 1 if self.classifier.now is not None else -1
             said = answers(self._bucket, given, time.start, reached, over=False)
             return [*out, *self.handed_on(), said, failure(self._bucket, error, reached)]
-        given += ((time.decided, one) for one in (*self._found, done))
+        doubts = self.doubts() if time.is_over else ()
+        given += ((time.decided, one) for one in (*self._found, *doubts, done))
         self._found.clear()
         if self.classifier.dictionary.wants_collection:
             self.classifier.collect(self._inbox.waiting())
@@ -150,6 +151,10 @@ class ClassesWorker:
     def classified(self, tick: int, batches: list[Batch]) -> Iterable[EventAnswers]:
         """What is output of the events of a tick."""
         return self.classifier.advance(tick, batches)
+
+    def doubts(self) -> Iterable[Diagnostic]:
+        """What deserves a warning at the end."""
+        return ()
 
     def handed_on(self) -> Iterable[Parcel]:
         """What later stages get."""

@@ -6,11 +6,14 @@ each match is found in one bucket, with all that could disturb it or be selected
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, Final
 from zlib import crc32
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import Instance, Solution, rank
 from thalweg.ir.patterns import Pattern, occurrences
@@ -35,6 +38,7 @@ from thalweg.runtimes.spark.wire import CHANGES, FACTS, Content, Parcel, unwrap,
 
 _HANDED_ON: Final = Predicate("'events", 0)
 _INDEXES: Final = OncePerRun[TripleIndex]()
+_LOCKS: Final = OncePerRun[Lock]()
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,12 @@ class EventsJob(ClassesJob):
         assert self.classes is not None
         program = self.classes.program
         return _INDEXES.of(self.name, lambda: known_besides(program))
+
+    def looking(self) -> AbstractContextManager[Any]:
+        """While an event is looked up: what follows of it is found by adding it to the background for a moment, which
+        one bucket of a process does at a time.
+        """
+        return nullcontext() if self.index().entailed is None else _LOCKS.of(self.name, Lock)
 
     @cached_property
     def looked_at(self) -> frozenset[str]:
@@ -196,15 +206,20 @@ class AbstractEventsWorker(ClassesWorker):
         classifier, output = self.classifier, self.job.output
         classifier.begin(tick)
         lines: list[EventLine] = []
-        for event in classifier.classified(batches):
-            if event.rejected:
-                lines.append(RejectedEvents(tick, event.rejected, (event.graph,)))
-            for one in instances(tick, event, classifier.dictionary if self._looks else None):
-                self._sender.send(tick, one)
-                if one.event in output:
-                    lines.append(AbstractEvent(tick, one.event, one.individual, one.graph))
+        with self.job.looking():
+            for event in classifier.classified(batches):
+                if event.rejected:
+                    lines.append(RejectedEvents(tick, event.rejected, (event.graph,)))
+                for one in instances(tick, event, classifier.dictionary if self._looks else None):
+                    self._sender.send(tick, one)
+                    if one.event in output:
+                        lines.append(AbstractEvent(tick, one.event, one.individual, one.graph))
         if lines:
             yield EventAnswers(tuple(lines))
+
+    def doubts(self) -> Iterator[Diagnostic]:
+        """Where more may follow of events than was looked up, as far as this process knows."""
+        return self.job.index().doubts()
 
     def handed_on(self) -> list[Parcel]:
         return self._sender.parcels()
@@ -234,7 +249,8 @@ class PatternsWorker:
         time = self._inbox.watermark
         if time.decided is None or time.start is None:
             return out
-        lines = self._advance(time.decided)
+        with self.job.looking():
+            lines = self._advance(time.decided)
         given = [(line.t, EventAnswers((line,))) for line in lines]
         said = [answers(self._bucket, given, time.start, time.decided, time.is_over)] if given else []
         return [*out, *self._sender.parcels(), *said]
@@ -243,7 +259,8 @@ class PatternsWorker:
         """The same again: what follows has been handed on."""
         self._take(list(map(unwrap, payloads)))
         if self._inbox.watermark.decided is not None:
-            self._advance(self._inbox.watermark.decided)
+            with self.job.looking():
+                self._advance(self._inbox.watermark.decided)
             self._sender.parcels()
 
     def _take(self, contents: list[Content]) -> list[Parcel]:
