@@ -381,17 +381,3 @@ def test_ids_are_the_same_in_every_run() -> None:
     found = [run("--emit", "changes", programs=("rules.tw", "site.ofn", "site.lars")).stdout for _ in range(2)]
     assert found[0] == found[1]
     assert found[0].count('"begin":["<http://ex.org/seen>(<urn:thalweg:event:') == 2
-
-
-@pytest.mark.parametrize(
-    ("verb", "message"),
-    [
-        (("explain", "rules.tw", "site.ofn"), "the plan of events cannot be shown yet"),
-        (("why", "rules.tw", "site.ofn", ":Stays", "--at", "9"), "`why` does not explain events (`.tw`) yet"),
-    ],
-)
-@pytest.mark.parametrize("profile", [(), ("--profile", "dl")])
-def test_verbs_that_do_not_know_events_say_so(verb: tuple[str, ...], message: str, profile: tuple[str, ...]) -> None:
-    result = CliRunner().invoke(app, [*verb, *profile, "--background", "site.ttl"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr

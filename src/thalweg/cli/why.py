@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
     from thalweg.model.predicate import Predicate
     from thalweg.model.prefixes import Prefixes
     from thalweg.model.time import TimeFormat
+    from thalweg.parts.patterns.why_event import EventExplanation
     from thalweg.parts.queries.why_row import RowProof
 
 
 def why(
     arguments: Annotated[
         list[str],
-        typer.Argument(metavar="PROGRAM... FACT", help="One or more programs, then the fact, or the row of a query."),
+        typer.Argument(
+            metavar="PROGRAM... FACT", help="One or more programs, then the fact, the row of a query, or the event."
+        ),
     ],
     at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
     stream: options.Stream = None,
@@ -65,8 +69,6 @@ def why(
             )
         if not programs:
             refuse("both a program and a fact are needed")
-        if "--event" in known:
-            refuse("`why` does not explain events (`.tw`) yet: their lines list the events that they are made of")
         if as_ == "abstraction":
             refuse("`why` does not explain classes of events: see `thalweg explain` for the axioms that can matter")
         with usage():
@@ -98,6 +100,9 @@ def why(
         engine = api.run_to(
             part, streams, timing, tell, look=lambda batch: came.update(batch.rows), mapped=wanted.mapped
         )
+        if hasattr(engine, "why_event"):
+            _explain_event(engine.why_event(asked), fact, at, format, prefixes, written, tell)
+            return
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:
             absence = engine.why_not(asked, came)
@@ -112,6 +117,32 @@ def why(
 
 def _print(proof: dict[str, object] | str) -> None:
     print(proof if isinstance(proof, str) else json.dumps(proof, ensure_ascii=False, indent=2))
+
+
+def _explain_event(
+    found: "EventExplanation | None",
+    asked: str,
+    at: str,
+    format: str,
+    prefixes: "Prefixes",
+    times: "TimeFormat",
+    tell: Callable[["Diagnostic"], None],
+) -> None:
+    """Prints what events of a name are made of, or how far they are."""
+    from thalweg.diagnostics import Diagnostic, RejectedError
+
+    if found is None:
+        help_ = "name an event that the program defines, as in `:Jam` or `:Jam(:road1)`"
+        raise RejectedError([Diagnostic("E801", f"the event `{asked}` is not defined", help=help_)])
+    if format == "json":
+        _print(found.as_data(times))
+    elif found.proof is not None:
+        _print(prefixes.shorten(found.render(times)))
+    if found.proof is None:
+        tell(Diagnostic("E405", f"there is no event `{asked}` at {at}"))
+        if format == "text":
+            print(prefixes.shorten(found.render(times)), file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def _explain_row(

@@ -41,5 +41,5 @@ def includes(source: Source) -> Sequence[tuple[str, Span]]:
 
 
 LANGUAGE: Final = Language(
-    "cascade", (".tw",), compile, understands=frozenset({"--event"}), includes=includes, title="events (`.tw`)"
+    "cascade", (".tw",), compile, understands=frozenset({"--event", "why"}), includes=includes, title="events (`.tw`)"
 )

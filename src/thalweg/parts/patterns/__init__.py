@@ -161,7 +161,7 @@ class EventCascade:
             context.report(doubt)
         first, report = context.settings.first, context.report
         if not self.program.selections:
-            return EventRun(self.program, ladder, output, first, report, dictionary)
+            return EventRun(self.program, ladder, output, first, report, dictionary, context.explains)
         from thalweg.parts.patterns.selecting_run import SelectingRun
         from thalweg.parts.queries.streams_read import StreamsRead
 
@@ -169,7 +169,7 @@ class EventCascade:
         assert query is not None
         streams = StreamsRead(query, context.streams)
         streams.check(context.names_streams)
-        return SelectingRun(self.program, ladder, output, first, report, dictionary, streams)
+        return SelectingRun(self.program, ladder, output, first, report, dictionary, streams, context.explains)
 
     def _ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
         return self.classifier().ladder()
@@ -211,7 +211,9 @@ class EventCascade:
         return (in_one_bucket if together else spread_events)(self, context, partitions)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
-        raise RejectedError([Diagnostic("E403", "the plan of events cannot be shown yet")])
+        from thalweg.explain.event_patterns import ExplainedCascade
+
+        return ExplainedCascade(self.program, self.abstraction, self.output, partitions)
 
 
 def cascade_part(

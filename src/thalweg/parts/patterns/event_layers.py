@@ -14,6 +14,7 @@ from typing import Final
 from thalweg.ir.pattern_semantics import Instance, Match, Pair, Solution, TripleTerms, rank
 from thalweg.ir.patterns import Clause, Pattern, occurrences
 from thalweg.languages.cascade.event_definitions import CascadeProgram
+from thalweg.parts.patterns.begun_matches import Begun
 from thalweg.parts.patterns.matcher import Matcher
 from thalweg.parts.patterns.next_event import NextEvent, matcher
 from thalweg.parts.patterns.restrictions import TripleIndex, holds
@@ -154,6 +155,10 @@ class EventLayers:
                 same[key] = event = _event(layer.name, match, looks)
             found.append((event, match.bindings))
         return found, list(same.values())
+
+    def begun(self, name: str, now: int) -> list[Begun]:
+        """The matches of a pattern that have begun and can still be completed."""
+        return [one for layer in self._layers if layer.name == name for one in layer.matcher.begun(now)]
 
     def save(self) -> bytes:
         """All that the patterns must know to go on."""

@@ -13,22 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.ir.pattern_semantics import Instance, TripleTerms
+from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.parts.abstraction.abstract_events import ClassifiedEvent, Classifier
 from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.patterns.concluded_events import Conclusion
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.restrictions import known_besides
+from thalweg.parts.patterns.why_event import EventExplanation, EventReasons
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
 
 
 class EventRun:
-    """A cascade of events."""
+    """A cascade of events; one that `explains` keeps what it found at its last tick."""
 
     shed: tuple[str, ...] = ()
     unsure: tuple[str, ...] = ()
@@ -41,10 +43,14 @@ class EventRun:
         first: int | None,
         report: Callable[[Diagnostic], None],
         dictionary: Dictionary | None = None,
+        explains: bool = False,
     ) -> None:
         self._classifier = Classifier(ladder, frozenset(), first, report, dictionary)
         self._known = known_besides(ladder.program)
-        self._layers = EventLayers(program, self._known)
+        names = frozenset(one.name for one in program.events) if explains else frozenset()
+        self._layers = EventLayers(program, self._known, looked_at=names)
+        self._reasons = EventReasons(program, ladder, self._known) if explains else None
+        self._found: list[tuple[Instance, Solution]] = []
         self._output = output
         self._undefined = frozenset(name for name, _ in program.undefined)
 
@@ -78,16 +84,31 @@ class EventRun:
         for event in chain(self._classifier.classified(batches), map(self._concluded, concluded)):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
-            for one in instances(to, event, self.dictionary if self._layers.looks else None):
+            for one in instances(to, event, self._spelling):
                 events.setdefault(one.event, []).append(one)
                 if one.event in self._output:
                     lines.append(AbstractEvent(to, one.event, one.individual, one.graph))
         lines += [RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
-        for tick, (made, bindings) in self._layers.advance(to, events):
+        matched = self._layers.advance(to, events)
+        for tick, (made, bindings) in matched:
             if made.event in self._output:
                 lines.append(ComplexEvent(tick, made, bindings))
+        if self._reasons is not None:
+            known: list[tuple[Instance, Solution]] = [(one, ()) for some in events.values() for one in some]
+            self._found = [*known, *(found for tick, found in matched if tick == to)]
         found = sorted(lines, key=lambda line: (line.t, str(line)))
         return [EventAnswers(tuple(found))] if found else []
+
+    @property
+    def _spelling(self) -> Dictionary | None:
+        """What spells the triples of events, where something looks at them."""
+        return self.dictionary if self._layers.looks or self._reasons is not None else None
+
+    def why_event(self, asked: Fact) -> EventExplanation | None:
+        """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
+        assert self._reasons is not None
+        now = 0 if self.now is None else self.now
+        return self._reasons.explanation(asked, now, self._found, self._layers.begun(asked.predicate, now))
 
     def _concluded(self, graph: list[Conclusion]) -> ClassifiedEvent:
         """An event of conclusions; patterns may use the classes that they name without a definition."""

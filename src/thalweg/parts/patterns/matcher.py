@@ -22,6 +22,7 @@ from thalweg.ir.pattern_semantics import (
     rank,
 )
 from thalweg.ir.patterns import Both, Either, Operand, Pattern, Sequence, occurrences
+from thalweg.parts.patterns.begun_matches import Begun, within_of
 from thalweg.parts.patterns.disturbed import Absence
 from thalweg.parts.patterns.joins import (
     LONG_AGO,
@@ -145,7 +146,7 @@ class Matcher:
         groups: dict[Entry | None, list[Partial]] = {}
         for one in ready:
             group = self._group(one)
-            if not (group is not None and group.settled) and not any(each.extends(one) for each in self._absences):
+            if not (group is not None and group.settled) and not self._is_disturbed(one):
                 groups.setdefault(group, []).append(one)
         for group in groups:
             if group is not None:
@@ -209,6 +210,28 @@ class Matcher:
             self._output = {line: last for line, last in self._output.items() if last >= found[0].end}
         return new
 
+    def begun(self, now: int) -> list[Begun]:
+        """The matches that have begun and can still be completed; those with an open `NOT` wait for their time."""
+        found = [
+            Begun(
+                tuple(entry.instance for _, entry in one.filled),
+                tuple(sorted({pair for _, entry in one.filled for pair in entry.solution})),
+                within_of(one.start, self._within),
+                complete,
+            )
+            for some, complete in (
+                ((one for kept in self._tree.kept for one in kept if not _is_settled(one)), False),
+                ((one for some in self._pending.values() for one in some if not self._is_disturbed(one)), True),
+            )
+            for one in some
+        ]
+        return sorted(
+            (one for one in dict.fromkeys(found) if one.lasts(now)), key=lambda one: [each.order for each in one.events]
+        )
+
+    def _is_disturbed(self, candidate: Partial) -> bool:
+        return any(each.extends(candidate) for each in self._absences)
+
     # Going on elsewhere ----------------------------------------------------------------------------------------------
 
     def _all_kept(self) -> list[Kept]:
@@ -260,6 +283,10 @@ class Matcher:
             (frozenset(map(read_event, events)), read_solution(line)): last for events, line, last in state["output"]
         }
         self._finished = state["finished"]
+
+
+def _is_settled(candidate: Partial) -> bool:
+    return candidate.begins is not None and candidate.begins.settled
 
 
 def _shown(pattern: Pattern) -> dict[int, list[tuple[str, int]]]:

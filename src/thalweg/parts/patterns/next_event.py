@@ -12,6 +12,7 @@ from typing import Any, Final
 from thalweg.ir.pattern_semantics import Holds, Match, Occurring, Pair, Solution, pair_order
 from thalweg.ir.patterns import Occurs, Pattern, Sequence
 from thalweg.parts.patterns import joins
+from thalweg.parts.patterns.begun_matches import Begun, within_of
 from thalweg.parts.patterns.matcher import Matcher
 from thalweg.parts.patterns.own_filters import OwnFilters
 from thalweg.parts.patterns.saved_events import event_data, read_event, read_solution
@@ -114,6 +115,12 @@ class NextEvent:
                 kept[here] = rest
                 self._size += len(rest)
         return found
+
+    def begun(self, now: int) -> list[Begun]:
+        """The matches that have begun and can still be completed."""
+        waiting = (pair for some in self._kept.values() for pair in some)
+        begun = [Begun((event,), solution, within_of(event.start, self._within)) for event, solution in waiting]
+        return sorted((one for one in begun if one.lasts(now)), key=lambda one: one.events[0].order)
 
     def forget(self, now: int) -> None:
         """Drops what has expired, where there may be much of it; `advance` does so where events come."""

@@ -49,8 +49,9 @@ class SelectingRun(EventRun):
         report: Callable[[Diagnostic], None],
         dictionary: Dictionary | None,
         streams: StreamsRead,
+        explains: bool = False,
     ) -> None:
-        super().__init__(program, ladder, output, first, report, dictionary)
+        super().__init__(program, ladder, output, first, report, dictionary, explains)
         query = program.selections[0].query
         assert query is not None
         self._selection = SelectedEvents(query, program.background, self.dictionary, streams, report)
@@ -87,7 +88,7 @@ class SelectingRun(EventRun):
             tick,
             event.graph,
             event.rejected,
-            tuple(instances(tick, event, self.dictionary if self._layers.looks else None)),
+            tuple(instances(tick, event, self._spelling)),
         )
 
     def _lines(self, closing: int, arrived: Sequence[_Arrived]) -> Iterator[EventLine]:
@@ -102,12 +103,16 @@ class SelectingRun(EventRun):
                 events.setdefault(one.start, {}).setdefault(one.event, []).append(one)
         for why, graphs in rejected.items():
             yield RejectedEvents(closing, why, tuple(sorted(graphs)))
+        if self._reasons is not None:
+            self._found = [(one, ()) for event in arrived for one in event.instances]
         for tick in sorted({*events, closing}):
             if self._decided is not None and tick <= self._decided:
                 self._late += sum(map(len, events[tick].values()))
                 continue
             self._decided = tick
             for end, (made, bindings) in self._layers.advance(tick, events.get(tick, {})):
+                if self._reasons is not None:
+                    self._found.append((made, bindings))
                 if made.event in self._output:
                     yield ComplexEvent(self._selection.closing_after(end), made, bindings)
 

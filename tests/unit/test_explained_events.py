@@ -1,0 +1,146 @@
+"""Events on the command line: `explain` shows their plan, and `why` what they are made of or what they wait for."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from thalweg.cli import app
+
+SITE = """
+Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(
+  Declaration(Class(:Reading)) Declaration(DataProperty(:celsius)) Declaration(ObjectProperty(:in))
+  EquivalentClasses(:HotReading ObjectIntersectionOf(:Reading
+    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:double xsd:minInclusive "12.0"^^xsd:double))))
+  SubClassOf(ObjectSomeValuesFrom(:in :Cellar) :Underground)
+  SubClassOf(:Door ObjectUnionOf(:Open :Shut))
+  SubClassOf(ObjectSomeValuesFrom(:by ObjectUnionOf(:Open :Shut)) :ByDoor)
+)
+"""
+RULES = """
+PREFIX : <http://ex.org/>
+NAMED EVENT :Hot  AS :HotReading
+NAMED EVENT :Cold AS :Reading and (:celsius some xsd:double[< 10.0])
+NAMED EVENT :Deep AS :Underground
+NAMED EVENT :AtDoor AS :ByDoor
+NAMED EVENT :Cooling {
+  MATCH EVERY :Hot SEQ :Cold WITHIN (10 s)
+  IF { EVENT :Hot  { ?h :in ?room ; :celsius ?v . ?room :on :ground FILTER(?v > 15) }
+       EVENT :Cold { ?c :in ?room } }
+}
+NAMED EVENT :Stays { MATCH EVERY :Cooling SEQ NOT :Hot WITHIN (20 s) }
+NAMED EVENT :Once { MATCH :Hot AND :Deep AND :AtDoor WITHIN (5 s) }
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("site.ofn").write_text(SITE)
+    Path("site.ttl").write_text("@prefix : <http://ex.org/> . :room1 :on :ground . :room2 a :Cellar . :room3 a :Room .")
+    Path("rules.tw").write_text(RULES)
+    readings = ((1, 20.0, "room1"), (4, 5.0, "room1"), (6, 25.0, "room1"), (7, 11.0, "room2"))
+    written = [
+        f":g{tick} prov:generatedAtTime {tick} . "
+        f':g{tick} {{ :o{tick} a :Reading ; :in :{room} ; :celsius "{v}"^^xsd:double }}'
+        for tick, v, room in readings
+    ]
+    prefixes = "@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> ."
+    types = "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> ."
+    Path("events.trig").write_text("\n".join([prefixes, types, *written]))
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--background", "site.ttl"], catch_exceptions=False)
+
+
+def why(event: str, at: int, *more: str) -> Result:
+    return invoke("why", "rules.tw", "site.ofn", event, "--at", str(at), "--stream", "events.trig", *more)
+
+
+def test_explain_says_what_decides_what_is_kept_and_what_splits() -> None:
+    shown = invoke("explain", "rules.tw", "site.ofn").stdout
+    assert shown.startswith("7 events: 4 classes, 3 patterns in 2 layers\noutput    :Once, :Stays\n")
+    assert "  :Deep AS :Underground\n    decided by  rules alone; 1 axiom can matter" in shown
+    assert "  :AtDoor AS :ByDoor\n    decided by  rules where all guards hold" in shown
+    assert "  :Cooling  EVERY :Hot SEQ :Cold WITHIN (10 ticks)\n" in shown
+    assert "    keeps     :Hot for 10 ticks\n" in shown
+    assert "    split     by ?room: all its events agree on it\n" in shown
+    assert "    keeps     :Cooling, :Hot for 40 ticks, twice its bound, because matches wait\n" in shown
+    assert "    split     in no way: it is matched once in all" in shown
+
+
+def test_explain_shows_the_stages_of_spark() -> None:
+    data = json.loads(invoke("explain", "rules.tw", "site.ofn", "--runtime", "spark", "--format", "json").stdout)
+    cooling = next(one for one in data["patterns"] if one["event"] == "<http://ex.org/Cooling>")
+    assert (cooling["layer"], cooling["joins"], cooling["ticks"], cooling["split_by"]) == (1, ["room"], 10, "room")
+    assert [stage["partitions"] for stage in data["stages"]] == [2, 2, 1, 1]
+    assert data["stages"][1]["keys"] == {"<http://ex.org/Cooling>": "room"}
+
+
+def test_explain_draws_layers() -> None:
+    svg = invoke("explain", "rules.tw", "site.ofn", "--format", "svg").stdout
+    texts = {one.text for one in ET.fromstring(svg).iter() if one.text}
+    assert {":Cooling", "patterns, layer 2", "pattern, split by ?room"} <= texts
+
+
+def test_what_nothing_bounds_is_said() -> None:
+    Path("rules.tw").write_text(RULES.replace(" WITHIN (10 s)", ""))
+    assert ":Hot until they are matched: nothing bounds it" in invoke("explain", "rules.tw", "site.ofn").stdout
+
+
+def test_why_shows_events_clauses_and_what_entails_their_classes() -> None:
+    lines = [line.strip() for line in why(":Cooling", 4).stdout.splitlines()]
+    assert lines[0] == ":Cooling from 1 to 4 of :o1, :o4   EVERY :Hot SEQ :Cold WITHIN (10 ticks)"
+    assert lines[2] == ":Hot(:o1) at 1 in :g1   :HotReading"
+    assert "clause  :o1 :in :room1   (event)" in lines
+    assert "clause  :room1 :on :ground   (background)" in lines
+    assert 'filter  ( ?v > 15 ) holds with ?v="20.0"^^xsd:double' in lines
+    assert "is in its class, decided by rules, because of" in lines
+    assert "ClassAssertion(:Reading :o1)   (event)" in lines
+    assert any(line.startswith("EquivalentClasses(:HotReading ") and line.endswith("(axiom)") for line in lines)
+
+
+def test_why_of_a_class_names_the_background_that_it_rests_on() -> None:
+    data = json.loads(why(":Deep(:o7)", 7, "--format", "json").stdout)
+    assert data["proof"]["because"] == {
+        "decided_by": "rules",
+        "event": ["ObjectPropertyAssertion(<http://ex.org/in> <http://ex.org/o7> <http://ex.org/room2>)"],
+        "background": ["ClassAssertion(<http://ex.org/Cellar> <http://ex.org/room2>)"],
+        "axioms": [
+            "SubClassOf(ObjectSomeValuesFrom(<http://ex.org/in> <http://ex.org/Cellar>) <http://ex.org/Underground>)"
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "at", "said"),
+    [
+        (":Cooling", 7, "begun: :Hot(:o6) at 6 in :g6 with ?h=:o6"),
+        (":Cooling", 7, ": can be completed until 16"),
+        (":Cooling(:room2)", 7, "no match has begun"),
+        (":Stays", 5, "begun: :Cooling from 1 to 4 of :o1, :o4: is output at 21, unless it is disturbed before"),
+        (":Stays", 7, "no match has begun"),
+        (":Hot", 7, ":Hot is :HotReading: no event of this tick is in it"),
+        (":Once", 7, "begun: :Hot(:o6) at 6 in :g6: can be completed until 11"),
+    ],
+)
+def test_why_not_says_what_has_begun_and_until_when(event: str, at: int, said: str) -> None:
+    result = why(event, at)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"error[E405]: there is no event `{event}` at {at}" in result.stderr
+    assert said in result.stderr
+
+
+def test_why_of_an_unknown_event_is_refused() -> None:
+    result = why(":Nothing", 4)
+    assert result.exit_code == 1
+    assert "error[E801]: the event `:Nothing` is not defined" in result.stderr
+
+
+def test_ticks_of_an_explanation_can_be_times() -> None:
+    assert ":Hot(:o1) at 1970-01-01T00:00:01Z in :g1" in why(":Cooling", 4, "--times", "iso").stdout
