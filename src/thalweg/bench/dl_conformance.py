@@ -33,6 +33,7 @@ HERMIT: Final = "HermiT"
 PASS: Final = "pass"
 FAIL: Final = "fail"
 UNDECIDED: Final = "undecided"
+NOT_READ: Final = "not read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def consistent(triples: Iterable[Triple], reasoner: str = "auto") -> Decided:
     if found is None and reasoner != "none":
         (found, reason), by = is_consistent(Ladder(program, reasoner)), HERMIT
     if found and ontology.leftovers:
-        return Decided(None, by, f"not read: {_written(_telling(ontology.leftovers))}")
+        return Decided(None, by, f"{NOT_READ}: {_written(_telling(ontology.leftovers))}")
     return Decided(found, by, "" if found is not None else reason)
 
 

@@ -84,10 +84,19 @@ As = Annotated[
         "--as", help="For ontologies: output what follows, what contradicts them and why, or the classes of each event."
     ),
 ]
+
+
+def _some_classes(given: str | None) -> str | None:
+    if given is not None and not given.strip(" ,"):
+        raise typer.BadParameter("it names no class; leave it out to output all classes")
+    return given
+
+
 Classes = Annotated[
     str | None,
     typer.Option(
         metavar="C,…",
+        callback=_some_classes,
         help="For `--as abstraction`: the classes that are output, names or expressions in Manchester syntax such as "
         "`:A and (:w some xsd:double[> 3])`; by default all that not everything is in.",
     ),
