@@ -40,6 +40,7 @@ DOORS = {
     "jpype": {"solvers/dl/hermit.py"},
     "matplotlib": {"bench/plot.py"},
     "paho": {"connectors/mqtt.py"},
+    "polars": {"bench/tables.py"},
     "pyhornedowl": {"languages/owl/syntaxes.py"},
     # Documents are read in one place, and queries are asked in another.
     "pyoxigraph": {"bench/oxigraph.py", "model/rdf.py", "solvers/sparql.py"},

@@ -7,7 +7,17 @@ import typer
 
 from thalweg.cli.errors import announce_compilation, outcome, refuse
 
-BENCHMARKS: Final = ("laser", "spark", "coror", "consistency", "conformance", "streamrule", "rspql", "abstraction")
+BENCHMARKS: Final = (
+    "laser",
+    "spark",
+    "coror",
+    "consistency",
+    "conformance",
+    "streamrule",
+    "rspql",
+    "abstraction",
+    "tables",
+)
 
 
 def bench(
@@ -15,8 +25,8 @@ def bench(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance`, `streamrule`, `rspql` or "
-            "`abstraction`.",
+            help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance`, `streamrule`, `rspql`, "
+            "`abstraction` or `tables`.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.connectors.mapping.dialect import Dialect, dialect_of, encoding_of
@@ -19,6 +21,7 @@ from thalweg.diagnostics import Diagnostic
 EMPTY: Final = ["", "null", "NULL", "NaN", "nan"]
 _HEADER_NEEDS: Final = 1 << 15
 _QUOTE: Final = b'"'
+_BREAK: Final = 10
 
 
 class MappedCsvReader(MappedRows):
@@ -96,7 +99,7 @@ class MappedCsvReader(MappedRows):
                 end = lines.rfind(sign, 0, end)
             return end + 2 if end >= 0 else 0
         end = lines.rfind(b"\n") + 1
-        if lines.count(_QUOTE, 0, end) % 2:
+        if _QUOTE in lines and lines.count(_QUOTE, 0, end) % 2:
             end = lines.rfind(b"\n", 0, lines.rfind(_QUOTE, 0, end)) + 1
         return end
 
@@ -107,6 +110,8 @@ class MappedCsvReader(MappedRows):
             text = getincrementaldecoder(self._encoding)("replace").decode(data, True)
             return text.removeprefix("\ufeff").encode()
         data = data.removeprefix(BOM_UTF8) if self._line == 0 else data
+        if data.isascii():
+            return data
         if self._encoding == "utf-8":
             try:
                 data.decode()
@@ -139,7 +144,8 @@ class MappedCsvReader(MappedRows):
             self._line += dialect.skipped
             data = lines[-1] if len(lines) > dialect.skipped else b""
         yield from self._rows(data)
-        self._line += data.count(b"\n")
+        # Faster than `count`, where there are many.
+        self._line += int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == _BREAK))
 
     def _begin(self, dialect: Dialect, data: bytes) -> Diagnostic | None:
         """Which mappings fit the header; what is wrong where none does."""
@@ -166,7 +172,7 @@ class MappedCsvReader(MappedRows):
 
     def _rows(self, data: bytes) -> Iterator[Item]:
         assert self._dialect is not None
-        if not data.strip():
+        if not data or data.isspace():
             return
         records = _Records(data, self._dialect, self._line)
         try:
