@@ -137,6 +137,7 @@ CATALOGUE: Final = {
     "W811": "more may follow than was looked up",
     "E812": "selection without known triples",
     "W813": "events are selected too late for patterns",
+    "W814": "selection loses events",
     "E901": "unknown key in a deployment",
     "E902": "value in a deployment cannot be used",
 }

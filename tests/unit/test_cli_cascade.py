@@ -1,6 +1,7 @@
 """Events on the command line: what is output, what is asked for, what is refused."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,26 @@ def test_a_selection_beside_rules_and_of_what_a_query_constructs() -> None:
         (4, ["<:seen>(<:o1>)"]),
         (8, ["<:seen>(<:o5>)", "<:seen>(<:o8>)"]),
     ]
+
+
+LOSSES: tuple[tuple[str, list[str]], ...] = (
+    ("?o a :Reading ; :celsius ?v", []),
+    ("?o ?p ?v", []),
+    ("?o a :Reading ; :celsius ?v FILTER(?v > 15 || ?v < 10)", [':Reading(x) :celsius(x,"13.5")']),
+    ("?o a :Reading ; :celsius ?v ; :by ?s", [":Reading(x) :celsius(x,"] * 2),
+    ("?o :celsius ?v", []),
+)
+
+
+@pytest.mark.parametrize(("where", "lost"), LOSSES)
+def test_check_finds_an_event_that_a_selection_loses(where: str, lost: list[str]) -> None:
+    selection = f"FROM NAMED WINDOW :w ON STREAM :s [RANGE 5s, SLIDE 5s] WHERE {{ WINDOW :w {{ {where} }} }}"
+    Path("rules.tw").write_text(RULES + selection)
+    result = invoke("check", "rules.tw", "site.ofn", "--background", "site.ttl", "--format", "json")
+    found = [one["message"] for one in json.loads(result.stdout) if one["code"] == "W814"]
+    written = [re.sub(r"<http://ex.org/(\w+)>", r":\1", one) for one in found]
+    assert len(written) == len(lost)
+    assert all(expected in one for expected, one in zip(lost, written, strict=True)), written
 
 
 def test_solutions_whose_events_have_passed_are_no_part_of_patterns() -> None:

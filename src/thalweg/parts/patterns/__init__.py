@@ -185,7 +185,16 @@ class EventCascade:
         return known
 
     def contradictions(self) -> list[Diagnostic]:
-        return [] if self.abstraction is None else Abstraction(self.abstraction).contradictions()
+        """What contradicts the ontology, and what a selection loses."""
+        known = self._abstraction()
+        if self.abstraction is None or known is None:
+            return []
+        found = Abstraction(self.abstraction).contradictions()
+        if found or not self.program.selections:
+            return found
+        from thalweg.parts.patterns.lost_events import lost_events
+
+        return list(lost_events(self.program, known.ladder()[0]))
 
     def _abstraction(self) -> Abstraction | None:
         """What decides the classes of events, by the names of these events."""
