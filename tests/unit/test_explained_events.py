@@ -58,6 +58,9 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments, "--background", "site.ttl"], catch_exceptions=False)
 
 
+COOLING = "<http://ex.org/Cooling>"
+
+
 def why(event: str, at: int, *more: str) -> Result:
     return invoke("why", "rules.tw", "site.ofn", event, "--at", str(at), "--stream", "events.trig", *more)
 
@@ -76,10 +79,11 @@ def test_explain_says_what_decides_what_is_kept_and_what_splits() -> None:
 
 def test_explain_shows_the_stages_of_spark() -> None:
     data = json.loads(invoke("explain", "rules.tw", "site.ofn", "--runtime", "spark", "--format", "json").stdout)
-    cooling = next(one for one in data["patterns"] if one["event"] == "<http://ex.org/Cooling>")
+    cooling = next(one for one in data["patterns"] if one["event"] == COOLING)
     assert (cooling["layer"], cooling["joins"], cooling["ticks"], cooling["split_by"]) == (1, ["room"], 10, "room")
     assert [stage["partitions"] for stage in data["stages"]] == [2, 2, 1, 1]
-    assert data["stages"][1]["keys"] == {"<http://ex.org/Cooling>": "room"}
+    assert [stage["key"] for stage in data["stages"]] == [["event"], ["room"], None, None]
+    assert (data["stages"][1]["rules"], data["stages"][1]["keys"]) == ([COOLING], {COOLING: "room"})
 
 
 def test_explain_draws_layers() -> None:

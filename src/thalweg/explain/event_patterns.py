@@ -134,6 +134,11 @@ class EventStage:
     partitions: int
     why: str
 
+    @property
+    def key(self) -> list[str] | None:
+        """What decides about the partition; None where there is one."""
+        return sorted(set(self.keys.values())) or (["event"] if self.partitions > 1 else None)
+
 
 @dataclass(frozen=True)
 class ExplainedCascade:
@@ -190,7 +195,8 @@ class ExplainedCascade:
         if self.partitions is not None:
             data["stages"] = [
                 {
-                    "events": list(stage.events),
+                    "rules": list(stage.events),
+                    "key": stage.key,
                     "keys": dict(stage.keys),
                     "partitions": stage.partitions,
                     "why": stage.why,
