@@ -51,9 +51,11 @@ DOORS = {
 PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/university.py"}
 # Streams have suffixes of their own, some of which are also those of RDF.
 STREAMS = "connectors/readers.py"
+# Answers are written as what streams and backgrounds are read from.
+OUTPUTS = "runtimes/answer_formats.py"
 # One language is built like another, and what is planned is explained in a file of the same name.
 MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain"})
-TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo"}, "bench": set(BENCHMARKS)}
+TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo", "timeline"}, "bench": set(BENCHMARKS)}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
 
@@ -230,7 +232,7 @@ def test_only_the_registry_knows_the_suffixes_of_programs() -> None:
     """Messages may name a suffix within a sentence; a text that is one is there to be compared with a file's name."""
     others = {part_of(module) for module in MODULES} - BESIDE - {"languages"}
     found = offenders(lambda module: suffixes_in(nodes(module)), *others)
-    assert found.keys() <= {STREAMS}, "`languages.registry` says what a file is"
+    assert found.keys() <= {STREAMS, OUTPUTS}, "`languages.registry` says what a file is"
 
 
 def suffixes_in(code: Iterable[ast.AST]) -> list[str]:

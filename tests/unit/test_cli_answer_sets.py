@@ -256,7 +256,7 @@ def test_a_class_that_is_an_input_is_no_stray(folder: Path) -> None:
     prefixes = "#prefix ex: <http://ex#>. #prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. "
     (folder / "own.lp").write_text(prefixes + "ex_dean(X) :- ex_prof(X). rdf_type(X,ex_Boss) :- ex_dean(X).")
     (folder / "gates.facts").write_text("<http://ex#prof>(a) at 1.")
-    result = run(program="own.lp")
+    result = run("--quiet", program="own.lp")
     assert (result.stderr, json.loads(result.stdout)["answers"]) == (
         "",
         [["<http://ex#Boss>(a)", "<http://ex#dean>(a)"]],
@@ -294,7 +294,7 @@ TWO = f"{PIGEONS} z :- closed(X)."
 )
 def test_an_end_is_an_end_in_the_middle_of_solving(folder: Path, program: str, number: signal.Signals) -> None:
     (folder / "long.lp").write_text(program)
-    command = [sys.executable, "-m", "thalweg", "run", "long.lp", "--stream", "gates.facts"]
+    command = [sys.executable, "-m", "thalweg", "run", "long.lp", "--stream", "gates.facts", "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     tasks = Path(f"/proc/{process.pid}/task")
     try:

@@ -183,7 +183,7 @@ def crashed(crash: Crash, monkeypatch: pytest.MonkeyPatch, *more: str) -> None:
         (RULES, ("--emit", "snapshot"), "belongs to the same program with other settings"),
         (RULES, ("--delay", "4"), "belongs to the same program with other settings"),
         (RULES, ("--stream", "lights.jsonl"), "belongs to a run with another `--stream`"),
-        (RULES, ("--format", "atoms"), "belongs to a run with another `--format`"),
+        (RULES, ("--zone", "Europe/Rome"), "belongs to a run with another `--zone`"),
         (RULES, ("--tick", "5s"), "belongs to a run with another `--tick`"),
     ],
 )
@@ -247,10 +247,10 @@ def test_an_interrupted_run_closes_nothing_and_goes_on(monkeypatch: pytest.Monke
     assert thalweg(*command, "--out", "whole.jsonl").exit_code == 0
     take, taken = Embedded._take, 0
 
-    def interrupting(runtime: Embedded[Any], tick: int, batch: Batch) -> None:
+    def interrupting(runtime: Embedded[Any], tick: int, batch: Batch, group: int | None) -> None:
         nonlocal taken
         taken += 1
-        take(runtime, tick, batch)
+        take(runtime, tick, batch, group)
         if taken % 25 == 0:
             runtime._interrupt.asked = True
 

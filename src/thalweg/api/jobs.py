@@ -16,13 +16,14 @@ from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.time import Clock, TimeFormat
+from thalweg.model.time import TimeFormat
 from thalweg.parts.part import Context, Part
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
     from thalweg.parts.answer_sets.windowed import Listener
+    from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.embedded import Embedded, Items, Settings
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
@@ -65,15 +66,18 @@ def start(
     look: Callable[[Batch], object] | None = None,
     checkpoint: "EmbeddedCheckpoint | None" = None,
     explains: bool = False,
+    with_until: bool = False,
+    observe: Callable[[int, Batch], object] | None = None,
     mapped: Tally | None = None,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in; one that `explains` will be asked why. What is `mapped` becomes facts.
+    `look` sees every batch that comes in; one that `explains` will be asked why. What is `mapped` becomes facts;
+    `with_until`, changes say until when what begins is guaranteed; `observe` sees batches with their ticks.
     """
     from thalweg.runtimes.embedded import Embedded
 
-    settings = _settings(timing, emit, on_error, memory)
+    settings = _settings(timing, emit, on_error, memory, with_until)
     interrupt = interrupt or Interrupt()
     transports = _opened(on, mapped, resumable=checkpoint is not None)
     context = _context(settings, timing, report, interrupt, listen, transports)
@@ -97,18 +101,21 @@ def start(
         state=evaluation.state,
         checkpoint=checkpoint,
         times=timing.format,
+        observe=observe,
     )
-    items = _items(on, transports, evaluation.reasoner.dictionary, timing.clock, interrupt, mapped)
+    items = _items(on, transports, evaluation.reasoner.dictionary, timing, interrupt, mapped)
     job = Job(runtime, items, transports, timing.format, evaluation.close)
     if checkpoint is not None:
         _resume(job, checkpoint)
     return job
 
 
-def _settings(timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None) -> "Settings":
+def _settings(
+    timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None, with_until: bool = False
+) -> "Settings":
     from thalweg.runtimes.embedded import Settings
 
-    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar)
+    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until)
 
 
 def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
@@ -189,20 +196,22 @@ def run_on_spark(
     on_error: Literal["stop", "skip"] = "stop",
     out: str | None = None,
     late: str | None = None,
-    format: str = "jsonl",
+    written: "AnswerFormat | None" = None,
     memory: int | None = None,
     report: Callable[[Diagnostic], None] = warn,
     interrupt: Interrupt | None = None,
     listen: "Listener" = lambda solution, answered: None,
     ready: Callable[[], None] = lambda: None,
+    look: Callable[[Batch], object] = lambda batch: None,
+    see: "Callable[[AnswerBlock], None]" = lambda block: None,
     mapped: Tally | None = None,
 ) -> "Outcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
-    any more.
+    any more, `look` with every batch that comes in, `see` with every block of answers.
     """
-    from thalweg.runtimes.emit import formatter
+    from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
 
     need_spark()
@@ -211,20 +220,23 @@ def run_on_spark(
 
     settings = _settings(timing, emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    write = formatter(format, timing.format)
+    how = written or AnswerFormat(emit=emit, times=timing.format)
 
     def deliver(ledger: Path) -> Delivery:
         ready()
-        presented = lambda block: write(work.present(block))  # noqa: E731
-        asked, times = work.job.settings.emit, timing.format
-        return Delivery(ledger, out, late, asked, presented, work.combine, report=report, times=times)
+        asked = work.job.settings.emit
+        return Delivery(ledger, out, late, asked, how, work.combine, report, work.present, see)
+
+    def looking(words: Dictionary) -> Callable[[Batch], object]:
+        looks = [look] if work.look is None else [work.look(words), look]
+        return lambda batch: [each(batch) for each in looks]
 
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped) as (items, transports):
         work = part.spread(_context(settings, timing, report, interrupt, listen, transports), partitions)
-        options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped)
+        options = _unchanging(on, timing, {"--out": out, "--late": late}, how.format, mapped)
         outcome = run(
-            work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=work.look
+            work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=looking
         )
     work.finish()
     outcome = _ended(outcome, report)
@@ -242,7 +254,7 @@ def _streaming(
 
     def items(words: "Dictionary") -> "Items":
         # The streams are read beside the main thread, which is the one that gets Ctrl-C.
-        return _items(on, transports, words, timing.clock, Interrupt(), mapped)
+        return _items(on, transports, words, timing, Interrupt(), mapped)
 
     try:
         yield items, transports
@@ -329,13 +341,16 @@ def _items(
     on: On,
     transports: "Sequence[Transport]",
     words: Dictionary,
-    clock: Clock,
+    timing: Timing,
     interrupt: Interrupt,
     mapped: Tally | None,
 ) -> "Items":
     """What comes, from streams that are open or from Python itself."""
     from thalweg.runtimes.inputs import Streams, Values
+    from thalweg.runtimes.passing_time import PassingTime
 
     if named(on) is None:
         return Values(on, words)  # type: ignore[arg-type]
-    return Streams(transports, words, clock, interrupt, mapped)
+    clock = timing.clock
+    passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds)
+    return Streams(transports, words, clock, interrupt, mapped, passing)

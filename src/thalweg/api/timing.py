@@ -19,7 +19,8 @@ class Timing:
     """Times as users write them: ticks, durations, timestamps; and how they are written in answers.
 
     `zone` is the zone of the run, by its name; `times` are written as numbers (`ticks`), as timestamps (`iso`), or as
-    they came in.
+    they came in. By the `wall` clock time passes on live streams while nothing comes; a stream that is `idle` for so
+    long holds others no longer back.
 
     >>> Timing(tick="10s", delay="1 min", last="1970-01-01T00:01:30Z").ticks()
     (None, 9, 6)
@@ -31,6 +32,8 @@ class Timing:
     delay: int | str = 0
     zone: str = "UTC"
     times: Literal["iso", "ticks"] | None = None
+    passing: Literal["events", "wall"] = "events"
+    idle: str | None = None
     notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     @property
@@ -44,6 +47,11 @@ class Timing:
     def calendar(self) -> Calendar:
         """Which date and hour a tick is; `ValueError` where there is no such zone."""
         return Calendar(self.clock, _zone(self.zone))
+
+    @property
+    def idle_seconds(self) -> float | None:
+        """For how long a stream may be silent; `ValueError` where that is not a duration."""
+        return None if self.idle is None else milliseconds(self.idle) / 1_000
 
     @property
     def format(self) -> TimeFormat:

@@ -17,6 +17,7 @@ from thalweg.cli.deployed_command import DeployedCommand
 from thalweg.cli.explain import explain
 from thalweg.cli.init import init
 from thalweg.cli.run import run
+from thalweg.cli.timeline import timeline
 from thalweg.cli.why import why
 
 __all__ = ["BENCHMARKS", "app", "main"]
@@ -35,6 +36,7 @@ app.command(cls=DeployedCommand, epilog="Example: `thalweg why slow.lars 'slow(a
     why
 )
 app.command(epilog="Example: `thalweg init readings.csv`")(init)
+app.command(epilog="Example: `thalweg timeline answers.jsonl --out answers.html`")(timeline)
 app.command(epilog="Example: `thalweg demo --out timeline.svg`")(demo)
 app.command(epilog="Example: `thalweg bench laser --quick`")(bench)
 

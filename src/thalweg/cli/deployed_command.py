@@ -25,8 +25,9 @@ class DeployedCommand(TyperCommand):
         """Puts what the deployment says in the place of its name; what is typed counts where both say something."""
         with outcome():
             deployment = _deployment(args)
-            if deployment is None:
-                return super().parse_args(ctx, args)
+        if deployment is None:
+            return super().parse_args(ctx, args)
+        with outcome():
             typed = [word for word in args if word != deployment.source.name]
             said = {one.name: list(self._words(one, deployment, typed)) for one in self.params}
             programs = said.pop("programs", [])

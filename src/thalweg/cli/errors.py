@@ -41,7 +41,7 @@ def outcome() -> Iterator[None]:
         raise typer.Exit(3) from None
     except BrokenPipeError:
         forget_stdout()
-    except typer.Exit:
+    except (typer.Exit, typer.BadParameter):
         raise
     except Exception:
         traceback.print_exc()

@@ -70,6 +70,19 @@ Zone = Annotated[
     str,
     typer.Option(metavar="ZONE", help="The time zone of the output, and of hours and dates in rules: `Europe/Rome`."),
 ]
+ClockOption = Annotated[
+    Literal["events", "wall"],
+    typer.Option(
+        "--clock",
+        help="What moves time on live streams: events, or the machine's clock, so that absence is noticed in silence.",
+    ),
+]
+Idle = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION", help="A live stream that has been silent for so long no longer holds the others back."
+    ),
+]
 Times = Annotated[
     Literal["iso", "ticks"] | None,
     typer.Option(help="How ticks are written: as timestamps or as numbers; by default as the streams write them."),
@@ -213,12 +226,27 @@ Late = Annotated[
     typer.Option(metavar="FILE", help="File for late facts, as lines of JSON; by default they are only counted."),
 ]
 Out = Annotated[
-    str | None, typer.Option(metavar="FILE|URI", help="Where answers go; by default to the standard output.")
+    str | None,
+    typer.Option(
+        metavar="FILE|URI",
+        help="Where answers go; by default standard output. Its ending says the format: `.jsonl .csv .parquet .nq`.",
+    ),
 ]
 Format = Annotated[
-    Literal["jsonl", "atoms", "nquads", "jsonld"],
-    typer.Option(help="Lines of JSON, facts such as `q(x) at 41.`, or RDF with its validity."),
+    Literal["text", "jsonl", "atoms", "csv", "parquet", "nquads", "jsonld"] | None,
+    typer.Option(
+        help="Lines for people, lines of JSON, facts such as `q(x) at 41.`, tables, or RDF with its validity; by "
+        "default what the ending of `--out` says, text on a terminal, and elsewhere `jsonl`.",
+    ),
 ]
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw a timeline of the run: `.svg`, `.png`, or `.html` with zoom, search and proofs.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Leave out the summary at the end.")]
 OnError = Annotated[
     Literal["stop", "skip"],
     typer.Option(help="At a malformed line: stop after answering what came before, or report it and continue."),

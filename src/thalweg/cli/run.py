@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,20 @@ from thalweg.cli.errors import (
     stoppable,
     usage,
 )
+from thalweg.cli.picture import Pencil, drawn
 from thalweg.cli.settings import Delivery, RuntimeOptions, size_in_bytes
+from thalweg.cli.summary import RunSummary, summarised
 from thalweg.cli.write_answers import Channel, LateLines, deliver
 
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Tally, Text, Timing
     from thalweg.diagnostics import Diagnostic
+    from thalweg.model.predicate import Predicate
     from thalweg.parts.abstraction import AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
+    from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+    from thalweg.runtimes.emit import AnswerBlock
 
 
 def run(
@@ -39,6 +44,8 @@ def run(
     to: options.To = None,
     tick: options.Tick = "1s",
     delay: options.Delay = "0s",
+    clock: options.ClockOption = "events",
+    idle: options.Idle = None,
     zone: options.Zone = "UTC",
     times: options.Times = None,
     profile: options.Profile = None,
@@ -64,13 +71,15 @@ def run(
     prefix: options.Prefix = None,
     late: options.Late = None,
     out: options.Out = None,
-    format: options.Format = "jsonl",
+    format: options.Format = None,
     on_error: options.OnError = "stop",
     runtime: options.Runtime = "embedded",
     master: options.Master = None,
     partitions: options.Partitions = None,
     checkpoint: options.Checkpoint = None,
     jars: options.Jars = None,
+    picture: options.Picture = None,
+    quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     memory: options.Memory = None,
 ) -> None:
@@ -79,12 +88,18 @@ def run(
     Answers are written as soon as they are final: a live stream is answered as it arrives, and Ctrl-C ends it cleanly.
     """
     from thalweg import api
+    from thalweg.runtimes.answer_formats import AnswerFormat
+    from thalweg.runtimes.picture_files import check_picture
 
     with outcome(), stoppable():
         target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
-        delivery = Delivery(out, late, format, on_error)
+        timing = api.Timing(tick, from_, to, delay, zone, times, clock, idle)
         streams = [api.on_command_line(name) for name in stream or ()]
         with usage():
+            delivery = Delivery.of(out, late, format, on_error)
+            if picture is not None:
+                check_picture(picture)
+            timing.calendar, timing.idle_seconds  # noqa: B018
             budget = None if memory is None else size_in_bytes(memory)
             prefixes = api.given_prefixes(prefix or ())
         kinds: api.KindKeywords = {
@@ -112,7 +127,7 @@ def run(
             programs,
             streams,
             background or (),
-            api.Timing(tick, from_, to, delay, zone, times),
+            timing,
             kinds,
             emit=emit,
             memory=memory,
@@ -124,15 +139,19 @@ def run(
         complain(*asked.warnings)
         first, last, _ = asked.timing.ticks()
         need_something(streams, first, last)
-        if as_ == "consistency" and format != "jsonl":
-            refuse("clashes are written as lines of JSON: leave `--format` out")
+        if as_ == "consistency" and delivery.format not in ("jsonl", "text"):
+            refuse("clashes are written as lines of JSON, or as text: leave `--format` out")
         _fitting(api.understood(programs), target, delivery, asked.solving)
         tell = complaining(asked.prefixes, verbose)
         given = programs, background or (), tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
         part = api.load_part(*given, asked.mapped)
         if as_ != "abstraction":
             announce_compilation()
-        _run(part, streams, asked.timing, emit, delivery, target, budget, report, tell, asked.mapped)
+        columns, brief = _columns(part, asked.shown), asked.prefixes.shorten
+        written = AnswerFormat(delivery.format, emit, asked.timing.format, columns, delivery.is_coloured, brief)
+        given_run = part, streams, asked.timing, emit, delivery, written, target, budget, report, tell, asked.mapped
+        with summarised(part, quiet) as summary, drawn(picture, written) as pencil:
+            _run(*given_run, summary, pencil)
 
 
 def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:
@@ -140,11 +159,9 @@ def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery,
     if target.on_spark:
         misfits({"--workers": asked.workers}, "`--runtime spark`", only=False)
     delivery.fit(target)
-    if delivery.is_parquet and "--slide" in known:
-        refuse("answer sets cannot be written as Parquet; use `--out answers.jsonl`")
-    if delivery.is_parquet and not target.on_spark:
-        refuse("Parquet needs `--runtime spark`; otherwise use `--out answers.jsonl`")
-    if asked.models == "all" and delivery.format != "jsonl":
+    if delivery.is_table and "--emit" not in known:
+        refuse("answer sets, queries and events cannot be written as a table; use `--out answers.jsonl`")
+    if asked.models == "all" and delivery.format not in ("jsonl", "text"):
         form = delivery.format
         refuse(f"several answer sets can only be written as `--format jsonl`; use `--models first` with `{form}`")
 
@@ -155,14 +172,25 @@ def _run(
     timing: "Timing",
     emit: options.Emit,
     delivery: Delivery,
+    written: "AnswerFormat",
     target: RuntimeOptions,
     budget: int | None,
     report: str | None,
     tell: "Callable[[Diagnostic], None]",
     mapped: "Tally | None",
+    summary: RunSummary,
+    pencil: Pencil,
 ) -> None:
     from thalweg import api
     from thalweg.connectors.interrupt import GRACE, Interrupt
+
+    def see(block: "AnswerBlock") -> None:
+        summary.see(block)
+        pencil.see(block)
+
+    def report_and_count(found: "Diagnostic") -> None:
+        summary.hear(found)
+        tell(found)
 
     interrupt = Interrupt()
     with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
@@ -171,8 +199,16 @@ def _run(
         open_report = channel.open if report and report != "-" else lambda: None
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
-            given = part, streams, timing, emit, delivery.on_error, budget
-            job = api.start(*given, late, tell, interrupt, listen, checkpoint=checkpoint, mapped=mapped)
+            given = part, streams, timing, emit, delivery.on_error, budget, late, report_and_count, interrupt, listen
+            job = api.start(
+                *given,
+                summary.look,
+                checkpoint=checkpoint,
+                with_until=written.format == "text",
+                observe=pencil.observe if pencil.is_used else None,
+                mapped=mapped,
+            )
+            pencil.engine = job.runtime.engine
             # What was loaded stays to the end, and need not be searched for garbage again and again.
             gc.freeze()
             return job
@@ -181,7 +217,7 @@ def _run(
             from thalweg.runtimes.spark.shutdown import leaving_in_time
 
             with leaving_in_time(interrupt):
-                api.run_on_spark(
+                ended = api.run_on_spark(
                     part,
                     streams,
                     timing,
@@ -191,16 +227,19 @@ def _run(
                     on_error=delivery.on_error,
                     out=delivery.out,
                     late=delivery.late,
-                    format=delivery.format,
+                    written=written,
                     memory=budget,
-                    report=tell,
+                    report=report_and_count,
                     interrupt=interrupt,
                     listen=listen,
                     ready=open_report,
+                    look=summary.look,
+                    see=see,
                     mapped=mapped,
                 )
+                summary.late = ended.late
         elif target.checkpoint is None:
-            deliver(started, delivery, timing.format, interrupt, open_report)
+            deliver(started, delivery, written, interrupt, open_report, summary=summary, see=see)
         else:
             given = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
             with api.open_checkpoint(
@@ -208,11 +247,25 @@ def _run(
             ) as checkpoint:
                 if checkpoint.over is not None:
                     tell(checkpoint.over)
+                    summary.is_wanted = False
                     return
                 resumed = partial(started, checkpoint=checkpoint)
-                deliver(resumed, delivery, timing.format, interrupt, open_report, checkpoint.open)
+                deliver(resumed, delivery, written, interrupt, open_report, checkpoint.open, summary, see)
         if account is not None:
             account.finish()
+
+
+def _columns(part: "Part", shown: "Sequence[Predicate] | None") -> tuple[str, ...] | None:
+    """The names of the arguments, where one predicate is output."""
+    from thalweg.diagnostics import RejectedError
+    from thalweg.ir.head_names import head_names
+
+    try:
+        rules = part.rules
+    except RejectedError:
+        return None
+    only = list(rules.interface.outputs or ()) if shown is None else list(shown)
+    return head_names(rules, only[0]) if len(only) == 1 else None
 
 
 def _account(part: "Part", report: str, channel: Channel) -> "Account | AbstractionReport":

@@ -1,6 +1,8 @@
 """What was asked of `run`, in parts: where to run, and what becomes of answers."""
 
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +62,22 @@ class Delivery:
     format: str
     on_error: Literal["stop", "skip"]
 
+    @classmethod
+    def of(cls, out: str | None, late: str | None, format: str | None, on_error: Literal["stop", "skip"]) -> "Delivery":
+        """With the format that was asked for, that of the output's name, text for people, or lines of JSON.
+
+        `ValueError` where a name says another format than the one that was asked for.
+        """
+        from thalweg.runtimes.answer_formats import format_of_output
+
+        named = None if out is None else format_of_output(out)
+        if named is not None and format is not None and named != format:
+            raise ValueError(f"`{out}` is written as `{named}`, not as `{format}`: leave `--format` out, or rename it")
+        if format == "parquet" and (out is None or "://" in out or out == "-" or out.endswith(".gz")):
+            raise ValueError("Parquet is written to a file: give `--out answers.parquet`")
+        usual = "text" if out is None and sys.stdout.isatty() else "jsonl"
+        return cls(out, late, format or named or usual, on_error)
+
     def fit(self, runtime: RuntimeOptions) -> None:
         """Refuses what has no meaning at a place to run, and what cannot be resumed there."""
         if not runtime.on_spark:
@@ -69,8 +87,13 @@ class Delivery:
             refuse(f"`{packed[0]}` cannot be continued after a crash: with `--checkpoint` give a name without `.gz`")
 
     @property
-    def is_parquet(self) -> bool:
-        return self.out is not None and self.out.endswith(".parquet")
+    def is_table(self) -> bool:
+        return self.format in ("csv", "parquet")
+
+    @property
+    def is_coloured(self) -> bool:
+        """Whether text is coloured: on a terminal, unless `NO_COLOR` says otherwise."""
+        return self.out is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def size_in_bytes(text: str) -> int:

@@ -3,25 +3,36 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from thalweg.cli.errors import forget_stdout
 from thalweg.cli.settings import Delivery
+from thalweg.cli.summary import RunSummary
 
 if TYPE_CHECKING:
     from thalweg.api import Job
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
-    from thalweg.model.time import TimeFormat
-    from thalweg.runtimes.emit import Formatter
+    from thalweg.runtimes.answer_formats import AnswerFormat
+    from thalweg.runtimes.answer_tables import AnswerTable
+    from thalweg.runtimes.emit import AnswerBlock
+    from thalweg.runtimes.parquet_output import ParquetFile, ParquetParts
 
 
-Opener = Callable[[str, str | None], "Sink"]
-"""Opens the output for answers (`out`), late facts (`late`) or the report (`report`), under the name that it has."""
+Look = Callable[["AnswerBlock"], None]
+"""What sees blocks of answers when they have been written."""
+
+Opener = Callable[[str, str | None], Any]
+"""Opens the output for answers (`out`, as Parquet `table`), late facts (`late`) or the report, by its name."""
 
 
-def open_anew(purpose: str, name: str | None) -> "Sink":
+def open_anew(purpose: str, name: str | None) -> Any:
     """Opens an output; what was in a file is gone."""
+    if purpose == "table":
+        from thalweg.runtimes.parquet_output import ParquetFile
+
+        return ParquetFile(Path(name or ""))
     from thalweg.connectors.open import open_output
 
     return open_output(name)
@@ -60,27 +71,39 @@ LateLines = Callable[[str], None] | None
 def deliver(
     starting: "Callable[[LateLines], Job]",
     delivery: Delivery,
-    times: "TimeFormat",
+    written: "AnswerFormat",
     interrupt: "Interrupt",
     ready: Callable[[], None] = lambda: None,
     opener: Opener = open_anew,
+    summary: RunSummary | None = None,
+    see: Look = lambda block: None,
 ) -> None:
-    """Runs a job, and writes what it answers; files are opened, and `ready` is called, when it has started."""
-    from thalweg.runtimes.emit import formatter
+    """Runs a job, and writes what it answers; files are opened, and `ready` is called, when it has started.
 
+    `see` is called with every block of answers that has been written; the `summary` gets the number of late facts.
+    """
     with Channel("late", delivery.late, opener) as channel, starting(channel.write if delivery.late else None) as job:
         channel.open()
         ready()
-        _write(job, opener("out", delivery.out), formatter(delivery.format, times), interrupt)
+        try:
+            if written.is_parquet:
+                _write_table(job, opener("table", delivery.out), written.table, see)
+            else:
+                _write(job, opener("out", delivery.out), written, interrupt, see)
+        finally:
+            if summary is not None:
+                summary.late = job.runtime.late.count
 
 
-def _write(job: "Job", sink: "Sink", format: "Formatter", interrupt: "Interrupt") -> None:
+def _write(job: "Job", sink: "Sink", written: "AnswerFormat", interrupt: "Interrupt", see: Look) -> None:
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
-    engine = job.runtime.engine
+    engine, format = job.runtime.engine, written.formatter()
     with _writing(sink):
         try:
+            if written.header and not _goes_on(sink):
+                sink.write(written.header.encode())
             for piece in job.pieces():
                 if piece is None:
                     sink.flush()
@@ -89,10 +112,27 @@ def _write(job: "Job", sink: "Sink", format: "Formatter", interrupt: "Interrupt"
                     for text in format(piece):
                         sink.write(text.encode())
                     interrupt.writing = False
+                    see(piece)
                     interrupt.check()
                     meter.beat(engine.now)
         finally:
             meter.close()
+
+
+def _goes_on(sink: "Sink") -> bool:
+    """Whether an earlier part of the run has written to a file."""
+    return sink is not sys.stdout.buffer and bool(getattr(sink, "tell", lambda: 0)())
+
+
+def _write_table(job: "Job", sink: "ParquetFile | ParquetParts", table: "AnswerTable", see: Look) -> None:
+    sink.begin(table)
+    try:
+        for piece in job.pieces():
+            if piece is not None:
+                sink.add(table.rows(piece))
+                see(piece)
+    finally:
+        sink.close()
 
 
 @contextmanager

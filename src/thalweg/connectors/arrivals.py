@@ -1,7 +1,7 @@
 """Blocks from several live transports, in the order in which they arrive."""
 
-from collections.abc import Iterator, Sequence
-from queue import Queue
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
@@ -11,21 +11,26 @@ from thalweg.connectors.transport import Positioned, Transport
 Arrival = tuple[int, bytes, Any]
 
 
-def arrivals(transports: Sequence[Transport], interrupt: Interrupt) -> Iterator[Arrival]:
+def arrivals(
+    transports: Sequence[Transport], interrupt: Interrupt, pause: Callable[[], float | None] | None = None
+) -> Iterator[Arrival | None]:
     """Which transport, a block, and the position behind it, where there is one.
 
-    An empty block says that the transport has ended.
+    An empty block says that the transport has ended. `pause` says for how many seconds to wait at most; then None
+    comes, and it is asked again.
     """
-    if len(transports) == 1:
+    if len(transports) == 1 and pause is None:
         for block in transports[0].blocks(interrupt):
             yield 0, block, position_of(transports[0])
         if not interrupt.asked:
             yield 0, b"", position_of(transports[0])
     elif transports:
-        yield from _together(transports, interrupt)
+        yield from _together(transports, interrupt, pause or (lambda: None))
 
 
-def _together(transports: Sequence[Transport], interrupt: Interrupt) -> Iterator[Arrival]:
+def _together(
+    transports: Sequence[Transport], interrupt: Interrupt, pause: Callable[[], float | None]
+) -> Iterator[Arrival | None]:
     # Bounded, so that a fast sender waits for us instead of filling the memory.
     queue: Queue[Arrival | Exception] = Queue(maxsize=16)
     for which, transport in enumerate(transports):
@@ -33,10 +38,14 @@ def _together(transports: Sequence[Transport], interrupt: Interrupt) -> Iterator
     flowing = len(transports)
     while flowing:
         try:
+            seconds = pause()
             with interrupt.waiting():
-                arrival = queue.get()
+                arrival = queue.get(timeout=seconds)
         except Interrupted:
             return
+        except Empty:
+            yield None
+            continue
         if isinstance(arrival, Exception):
             raise arrival
         flowing -= not arrival[1]

@@ -485,6 +485,16 @@ class Engine:
         with self._taken():
             return [] if self.now is None else self.decoder.spell(self.output_rows())
 
+    def guaranteed(self) -> dict[str, int]:
+        """The output at `now`, each fact with the last tick for which it is guaranteed, whatever comes."""
+        if self.now is None:
+            return {}
+        with self._taken():
+            rows = self.output_rows()
+            horizons = np.unique(rows[:, 0]).tolist()
+            spell = self.decoder.spell_text
+            return {fact: horizon for horizon in horizons for fact in spell(rows[rows[:, 0] == horizon])}
+
     # What was shed --------------------------------------------------------------------------------------------------
 
     @property

@@ -11,6 +11,7 @@ from pathlib import Path
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.runtimes.parquet_output import ParquetParts
 
 
 def continued(name: str | None, length: int) -> Sink:
@@ -28,10 +29,15 @@ def continued(name: str | None, length: int) -> Sink:
     return open_output(name)
 
 
-def settled(sink: Sink | None) -> int:
-    """Makes sure that what was written stays; the length of the file, or 0 for what is not a file."""
+def settled(sink: Sink | ParquetParts | None) -> int:
+    """Makes sure that what was written stays; the length of the file, or 0 for what is not a file.
+
+    Of a folder of Parquet files, the number of them.
+    """
     if sink is None:
         return 0
+    if isinstance(sink, ParquetParts):
+        return sink.settle()
     sink.flush()
     if sink is sys.stdout.buffer or not hasattr(sink, "fileno") or not hasattr(sink, "tell"):
         return 0

@@ -41,6 +41,22 @@ class Items(Protocol):
     def repeats(self) -> bool:
         """Whether the same items would come again if they were asked for again."""
 
+    @property
+    def groups(self) -> int:
+        """How many groups of streams there are (see `watermark`)."""
+
+    @property
+    def group(self) -> int | None:
+        """The group of the item that came last; None for all of them."""
+
+    @property
+    def resting(self) -> frozenset[int]:
+        """The groups that hold nothing back, as known when None came last."""
+
+    @property
+    def ended(self) -> frozenset[int]:
+        """The groups that bring nothing more."""
+
     def position(self) -> dict[str, Any] | None:
         """Where to go on behind the items that were taken, as JSON; None where that cannot be said just now."""
 
@@ -56,7 +72,7 @@ class Settings:
     on_error: Literal["stop", "skip"] = "stop"
     memory: int | None = None
     calendar: Calendar = field(default_factory=Calendar, repr=False)
-    with_until: bool = False
+    with_until: bool = field(default=False, repr=False)
 
 
 class Reasoner(Protocol):
@@ -128,6 +144,7 @@ class Embedded(Generic[R]):
         state: Savable | None = None,
         checkpoint: Checkpoint | None = None,
         times: TimeFormat = AS_TICKS,
+        observe: Callable[[int, Batch], object] | None = None,
     ) -> None:
         self.engine = engine
         self.settings = settings
@@ -140,6 +157,7 @@ class Embedded(Generic[R]):
         self._advance_engine = advance or engine.advance
         self._present = present
         self._look = look
+        self._observe = observe
         self._summary = summary
         self._shedding = Shedding(report)
         self._state = state
@@ -152,8 +170,11 @@ class Embedded(Generic[R]):
 
     def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         malformed = None
+        self._watermark.widen(items.groups)
         for item in items:
             if item is None:
+                self._follow(items)
+                yield from self._decided()
                 yield from self._catch_up()
                 yield None
             elif isinstance(item, Diagnostic):
@@ -162,9 +183,8 @@ class Embedded(Generic[R]):
                     break
                 self._report(item)
             else:
-                self._take(*item)
-                for tick, batches in self._buffer.up_to(self._watermark.reached):
-                    yield from self._advance(tick, batches)
+                self._take(*item, items.group)
+                yield from self._decided()
                 if self.engine.dictionary.wants_collection:
                     self.engine.collect([*self._buffer.waiting(), *items.waiting()])
                 if self._watermark.is_complete or (self._interrupt.asked and self._may_stop(items)):
@@ -184,10 +204,14 @@ class Embedded(Generic[R]):
         for found in self._summary() if not self._resumed else ():
             self._report(found)
 
-    def _take(self, tick: int, batch: Batch) -> None:
+    def _take(self, tick: int, batch: Batch, group: int | None) -> None:
         if self._look is not None:
             self._look(batch)
-        watermark = self._watermark.meet(tick)
+        if self._observe is not None:
+            self._observe(tick, batch)
+        groups = range(self._watermark.groups) if group is None else (group,)
+        # What others have decided while a stream was silent stays decided.
+        watermark = max(min(self._watermark.meet(tick, each) for each in groups), self._watermark.reached + 1)
         first, last = self._watermark.bounds
         if first <= tick <= last:
             if tick < watermark:
@@ -223,6 +247,19 @@ class Embedded(Generic[R]):
         for found in self._summary() if not self._resumed else ():
             self._report(found)
 
+    def _follow(self, items: Items) -> None:
+        """Sees which groups of streams are silent, and which have ended; the last one ends with the input."""
+        self._watermark.rest(items.resting)
+        if len(items.ended) < items.groups:
+            for group in items.ended:
+                self._watermark.end(group)
+        self._watermark.settle()
+
+    def _decided(self) -> Iterator[AnswerBlock]:
+        """Answers the ticks that have input and are decided."""
+        for tick, batches in self._buffer.up_to(self._watermark.reached):
+            yield from self._advance(tick, batches)
+
     def _advance(self, tick: int, batches: list[Batch]) -> Iterator[AnswerBlock]:
         now = self.engine.now
         deltas = self._advance_engine(tick, batches)
@@ -239,10 +276,10 @@ class Embedded(Generic[R]):
 
     def _end(self, cut_short: bool) -> Iterator[AnswerBlock]:
         """Answers what is left, and reports what happened on the way."""
-        self._watermark.end(cut_short=cut_short)
+        for group in range(self._watermark.groups):
+            self._watermark.end(group, cut_short)
         self._watermark.settle()
-        for tick, batches in self._buffer.up_to(self._watermark.reached):
-            yield from self._advance(tick, batches)
+        yield from self._decided()
         yield from self._catch_up()
         yield from self._emitter.finish()
         self._summarise()

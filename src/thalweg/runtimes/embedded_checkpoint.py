@@ -18,6 +18,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import DamagedError, decode, encode, frame, unframe
 from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, refused, replace_file
 from thalweg.runtimes.continued_output import continued, settled
+from thalweg.runtimes.parquet_output import ParquetParts
 
 FORMAT: Final = 3
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
@@ -46,7 +47,7 @@ class EmbeddedCheckpoint:
         self._clock = clock
         self._stack = ExitStack()
         self._due = 0.0
-        self._sinks: dict[str, Sink] = {}
+        self._sinks: dict[str, Sink | ParquetParts] = {}
         self._lengths: Mapping[str, int] = {}
         self.state: bytes | None = None
         """What the runtime has to load; None at the beginning of a run."""
@@ -84,9 +85,13 @@ class EmbeddedCheckpoint:
         self._claim.make(self._folder)
         self._due = self._clock() + self._every
 
-    def open(self, name: str, path: str | None) -> Sink:
-        """Opens an output of the run under a name; a file goes on where the last checkpoint saw it."""
-        self._sinks[name] = sink = continued(path, self._lengths.get(name, 0))
+    def open(self, name: str, path: str | None) -> Sink | ParquetParts:
+        """Opens an output of the run under a name; a file goes on where the last checkpoint saw it.
+
+        A `table` is a folder of Parquet files, one for each checkpoint that had rows.
+        """
+        known = self._lengths.get(name, 0)
+        self._sinks[name] = sink = ParquetParts(Path(path or ""), known) if name == "table" else continued(path, known)
         return sink
 
     @property

@@ -29,7 +29,8 @@ from thalweg.connectors.transport import Positioned, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
-from thalweg.model.time import Clock
+from thalweg.model.time import NEVER, Clock
+from thalweg.runtimes.passing_time import PassingTime
 
 Timed = tuple[int, Batch] | Diagnostic
 Position = dict[str, Any]
@@ -72,8 +73,10 @@ class Streams:
         clock: Clock,
         interrupt: Interrupt,
         tally: Tally | None = None,
+        passing: PassingTime | None = None,
     ) -> None:
         self._interrupt = interrupt
+        self._passing = passing or PassingTime(clock)
         self._live = [
             _Live(one, open_reader(one.name, one.stream, words, clock, tally, "live"), position_of(one))
             for one in transports
@@ -85,6 +88,15 @@ class Streams:
         self._recorded = Merge([Recording(one, words, clock, interrupt, tally) for one in recorded], interrupt)
         self._arrived: Timed | None = None
         self._notation = clock.notation
+        self._reached = NEVER
+        self.pause = self._passing.pause if self._passing.matters else None
+        """How long to wait for what arrives; a test may wind its clock here."""
+        self.groups = max(1, len(self._live) + bool(recorded))
+        self.group: int | None = 0
+        self.resting: frozenset[int] = frozenset()
+        self.ended: frozenset[int] = frozenset()
+        if self._passing.by_wall and not self._live:
+            raise RejectedError([Diagnostic("E403", "`--clock wall` is for live streams, and none of these is live")])
 
     def __iter__(self) -> Iterator[Timed | None]:
         for item in self._items():
@@ -93,16 +105,47 @@ class Streams:
             yield item
 
     def _items(self) -> Iterator[Timed | None]:
-        for which, block, position in arrivals([one.transport for one in self._live], self._interrupt):
-            live = self._live[which]
-            for self._arrived in live.reader.feed(block) if block else live.reader.finish():
-                if isinstance(self._arrived, tuple):
-                    yield from self._recorded.up_to(self._arrived[0])
-                yield self._arrived
-            self._arrived, live.position = None, position
+        passing, transports = self._passing, [one.transport for one in self._live]
+        passing.listen(len(transports))
+        for arrival in arrivals(transports, self._interrupt, self.pause):
+            yield from self._time_passes()
+            if arrival is not None:
+                yield from self._arrives(*arrival)
+            # Recorded streams follow the live ones, so they hold nothing back.
+            self.resting = passing.silent | self._behind
             yield None
+        self.group = self.groups - 1
+        self.resting = frozenset()
         if not self._interrupt.asked:
             yield from self._recorded.up_to(inf) if self._pace is None else self._paced(self._pace)
+
+    def _arrives(self, which: int, block: bytes, position: Any) -> Iterator[Timed]:
+        live = self._live[which]
+        self._passing.hear(which)
+        for self._arrived in live.reader.feed(block) if block else live.reader.finish():
+            if isinstance(self._arrived, tuple):
+                self.group = self.groups - 1
+                yield from self._recorded.up_to(self._arrived[0])
+            self.group = which
+            yield self._arrived
+        self._arrived, live.position = None, position
+        if not block:
+            self._passing.forget(which)
+            self.ended |= {which}
+
+    def _time_passes(self) -> Iterator[Timed]:
+        """An event without facts, of all streams, where the machine's clock has come to another tick."""
+        if self._passing.by_wall and (tick := self._passing.tick) > self._reached:
+            self._reached = tick
+            self.group = self.groups - 1
+            yield from self._recorded.up_to(tick)
+            self.group = None
+            yield tick, Batch()
+
+    @property
+    def _behind(self) -> frozenset[int]:
+        """The group of the recorded streams, where there are live ones, too."""
+        return frozenset({self.groups - 1}) if self._live and self.groups > len(self._live) else frozenset()
 
     def _paced(self, pace: Pace) -> Iterator[Timed | None]:
         while (tick := self._recorded.next_tick) is not None:
@@ -182,6 +225,10 @@ class Values:
     def __init__(self, events: Iterable[Event | tuple[int, Facts]], words: Dictionary) -> None:
         self._events = events
         self._words = words
+        self.groups = 1
+        self.group: int | None = 0
+        self.resting: frozenset[int] = frozenset()
+        self.ended: frozenset[int] = frozenset()
 
     def __iter__(self) -> Iterator[Timed | None]:
         live = not isinstance(self._events, Sequence)

@@ -1,6 +1,7 @@
 """How far time is settled: which events are late, and up to which tick everything is decided.
 
-Streams stand in groups; those of one group share a clock.
+Streams stand in groups; those of one group share a clock. A group may rest, as one that is silent: it holds nothing
+back, and what it brings is late where others have gone on.
 
     watermark of a group    the highest tick of its events so far, less the delay
     late                    an event of a tick before the watermark of its group
@@ -43,6 +44,7 @@ class Watermark:
     _highest: list[int] = field(default_factory=list)
     _fresh: dict[int, int] = field(default_factory=dict)
     _ended: set[int] = field(default_factory=set)
+    _resting: frozenset[int] = frozenset()
     _cut_short: bool = False
 
     def __post_init__(self) -> None:
@@ -104,6 +106,18 @@ class Watermark:
         self._highest[group] = max(self._highest[group], tick + 1 + self.delay)
         self._decide()
 
+    def widen(self, groups: int) -> None:
+        """There are so many groups, before the first event, or as there were when it was saved."""
+        if len(self._highest) < groups:
+            self._highest += [NEVER] * (groups - len(self._highest))
+            self.groups = groups
+
+    def rest(self, groups: frozenset[int]) -> None:
+        """These groups rest from now on, and no others do."""
+        if groups != self._resting:
+            self._resting = groups
+            self._decide()
+
     def end(self, group: int = 0, cut_short: bool = False) -> None:
         """No more events of a group will come; an input that was cut short says nothing about later ticks."""
         self._ended.add(group)
@@ -119,10 +133,14 @@ class Watermark:
     def _decide(self) -> None:
         first, last = self.bounds
         flowing = self._highest
-        if self._ended:
+        if self._ended or self._resting:
             flowing = [high for group, high in enumerate(flowing) if group not in self._ended]
+            awake = [high for group, high in enumerate(self._highest) if group not in self._ended | self._resting]
+            # Where all rest, time is where the latest of them has left it.
+            flowing = awake or [max(flowing)] if flowing else []
         if flowing:
-            reached = min(flowing) - self.delay - 1
+            # What was decided stays so, whoever wakes up.
+            reached = max(self.reached, min(flowing) - self.delay - 1)
         elif self.last is not None and not self._cut_short:
             reached = last
         else:

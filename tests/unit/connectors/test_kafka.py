@@ -149,7 +149,7 @@ def test_ctrl_c_is_the_normal_end_and_nothing_else_is_said(kafka, topic, tmp_pat
     program, out = tmp_path / "slow.lars", tmp_path / "out.jsonl"
     program.write_text(RULE)
     send(kafka, topic, b"speed(a,12) at 3.", b"speed(a,30) at 4.")
-    command = [*COMMAND, program, "--out", out, "--stream", uri(kafka, topic)]
+    command = [*COMMAND, program, "--out", out, "--quiet", "--stream", uri(kafka, topic)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
         try:
             until(lambda: (out.exists() and out.stat().st_size) or running.poll() is not None)

@@ -12,6 +12,8 @@ from thalweg.runtimes.embedded import Embedded, Settings
 class Listed(list):
     """Items that are all there, with nothing read ahead."""
 
+    groups, group, resting, ended = 1, 0, frozenset(), frozenset()
+
     def waiting(self):
         return ()
 
@@ -79,6 +81,8 @@ def test_what_comes_after_to_takes_no_part_and_nothing_more_is_read():
             yield (3, Batch())
             yield (9, Batch())
             raise AssertionError("read on after the end")
+
+        groups, group, resting, ended = 1, 0, frozenset(), frozenset()
 
         def waiting(self):
             return ()

@@ -21,10 +21,12 @@ import numpy as np
 
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
-from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
+from thalweg.model.time import FOREVER
+from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.continued_output import continued, settled
-from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Formatter, Run, as_jsonl
+from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Run
 from thalweg.runtimes.late import Late
+from thalweg.runtimes.parquet_output import ParquetParts
 from thalweg.runtimes.shedding import Shedding, Span
 from thalweg.runtimes.spark.answers import deltas_of, grouped
 from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED, WARNING
@@ -90,19 +92,22 @@ class Delivery:
         out: str | None,
         late: str | None,
         emit: str,
-        format: Formatter = as_jsonl,
+        written: AnswerFormat | None = None,
         combine: Combine | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
-        times: TimeFormat = AS_TICKS,
+        present: Callable[[AnswerBlock], AnswerBlock] = lambda block: block,
+        see: Callable[[AnswerBlock], None] = lambda block: None,
     ) -> None:
         self._ledger = ledger
-        self._table = Path(out) if out is not None and out.endswith(".parquet") else None
+        written = written or AnswerFormat(emit=emit if emit in EMITTERS else "changes")
         self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
-        if self._table is not None and self.done.batch < 0:
-            # As with a file: what an earlier run left under the same name is gone.
-            for part in self._table.glob("part-*.parquet"):
-                part.unlink()
-        self._out = None if self._table else continued(out, self.done.out)
+        self._table = written.table
+        # As with a file: what an earlier run left under the same name is gone.
+        self._parts = ParquetParts(Path(out or ""), self.done.batch + 1) if written.is_parquet else None
+        self._out = None if self._parts else continued(out, self.done.out)
+        times = written.times
+        if self._out is not None and not self.done.out and self.done.batch < 0:
+            self._out.write(written.header.encode())
         self._late = channel = None if late is None else continued(late, self.done.late)
         self.late = Late(None if channel is None else lambda line: channel.write(line.encode()), times)
         self._notation = times.calendar.clock.notation
@@ -110,7 +115,9 @@ class Delivery:
         self._notation.stamped |= self.done.stamped
         self._emit = emit
         self._combine = combine
-        self._format = format
+        self._format = written.formatter()
+        self._present = present
+        self._see = see
         self.shedding = Shedding(report)
         self._report = report
         self._warned: set[object] = set()
@@ -171,7 +178,7 @@ class Delivery:
         A table has a file for each batch, which is there as a whole or not at all.
         """
         start = self._start(sent.decided)
-        if self._table is None and sent.decided and reached >= start:
+        if self._parts is None and sent.decided and reached >= start:
             self._write(self.done.batch, sent, start, reached, upto=reached)
             self._settle(replace(self.done, tick=reached, out=settled(self._out), cut=True))
 
@@ -190,8 +197,9 @@ class Delivery:
         if self._out is not None:
             missing = [(row["fact"], row["t"], row["until"]) for row in shed]
             self._out.write("".join(self._formatted(self._blocks(rows, missing, start, last))).encode())
-        elif self._table is not None and len(rows):
-            _write_table(self._table, batch, rows, self._emit)
+        elif self._parts is not None and len(rows):
+            blocks = map(self._seen, self._blocks(rows, [], start, last))
+            self._parts.write_part(batch, self._table.arrow([row for one in blocks for row in self._table.rows(one)]))
         self._report_shed(shed, start, last)
 
     def _blocks(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
@@ -202,7 +210,12 @@ class Delivery:
     def _formatted(self, blocks: Iterable[AnswerBlock]) -> Iterator[str]:
         for block in blocks:
             self._check_end()
-            yield from self._format(block)
+            yield from self._format(self._seen(block))
+
+    def _seen(self, block: AnswerBlock) -> AnswerBlock:
+        shown = self._present(block)
+        self._see(shown)
+        return shown
 
     def _settle(self, done: Delivered) -> None:
         self.done = replace(done, stamped=self._notation.stamped)
@@ -263,25 +276,6 @@ def _runs(ticks: Words, facts: Any, first: int, last: int) -> Iterator[Run]:
         first = tick + 1
     if first <= last:
         yield first, last, ()
-
-
-def _write_table(folder: Path, batch: int, rows: Any, emit: str) -> None:
-    """A folder of Parquet files, one for each batch; a batch that is tried again replaces its own."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    if emit == "intervals":
-        until = pc.if_else(pc.less(rows["until"], 0), pa.scalar(None, pa.int64()), rows["until"])
-        table = pa.table({"fact": rows["fact"], "from": rows["t"], "until": until})
-    elif emit == "changes":
-        table = pa.table({"t": rows["t"], "change": rows["kind"], "fact": rows["fact"]})
-    else:
-        table = pa.table({"t": rows["t"], "fact": rows["fact"]})
-    folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f".{batch:010}.unfinished"
-    pq.write_table(table, unfinished)
-    unfinished.replace(folder / f"part-{batch:010}.parquet")
 
 
 def _is_standard(sink: Sink) -> bool:

@@ -67,6 +67,7 @@ class Outcome:
     late_warning: Diagnostic | None = None
     shed_warning: Diagnostic | None = None
     malformed: Diagnostic | None = None
+    late: int = 0
 
 
 def run(
@@ -125,7 +126,9 @@ def run(
         if feeder.malformed is not None:
             (folder / MALFORMED).write_text(json.dumps(feeder.malformed.render()), encoding="utf-8")
         shed = delivery.shedding.summary()
-        return Outcome(delivery.done.batch + 1, delivery.rows, delivery.late.summary(), shed, feeder.malformed)
+        return Outcome(
+            delivery.done.batch + 1, delivery.rows, delivery.late.summary(), shed, feeder.malformed, delivery.late.count
+        )
 
 
 def _over(folder: Path, report: Callable[[Diagnostic], None]) -> Outcome:

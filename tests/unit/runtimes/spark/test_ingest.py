@@ -158,6 +158,8 @@ class Given(list[Item]):
 
     repeats = True
 
+    groups, group, resting, ended = 1, 0, frozenset(), frozenset()
+
     def waiting(self) -> Iterator[Batch]:
         return iter(())
 

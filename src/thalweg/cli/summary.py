@@ -1,0 +1,110 @@
+"""The line that ends a run: what came, what was concluded, how long it took, and what was left aside."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thalweg.api import Part
+    from thalweg.diagnostics import Diagnostic
+    from thalweg.model.event import Batch
+    from thalweg.model.predicate import Predicate
+    from thalweg.runtimes.emit import AnswerBlock
+
+_SHOWN = 5
+
+
+@contextmanager
+def summarised(part: "Part", quiet: bool) -> "Iterator[RunSummary]":
+    """Around a run: when it has ended, or was stopped in the middle of something, its summary is printed."""
+    from thalweg.connectors.interrupt import StoppedError
+
+    summary = RunSummary()
+    try:
+        yield summary
+    except StoppedError:
+        if not quiet:
+            summary.print(part)
+        raise
+    if not quiet and summary.is_wanted:
+        summary.print(part)
+
+
+class RunSummary:
+    """Counts what a run reads and answers."""
+
+    def __init__(self) -> None:
+        self.is_wanted = True
+        self._began = monotonic()
+        self._events = 0
+        self._conclusions = 0
+        self._malformed = 0
+        self.late = 0
+        self._came: set[Predicate] = set()
+        self._held: frozenset[str] = frozenset()
+
+    def look(self, batch: "Batch") -> None:
+        """Sees what comes in."""
+        self._came.update(batch.rows)
+        if batch.order:
+            self._events += len(batch.order)
+        else:
+            self._events += sum(len(words) // max(1, name.arity) for name, words in batch.rows.items())
+
+    def see(self, block: "AnswerBlock") -> None:
+        """Sees what is answered."""
+        from thalweg.runtimes.emit import Change, Interval, SnapshotRun, Solution
+        from thalweg.runtimes.event_answers import EventAnswers
+        from thalweg.runtimes.query_answers import Bindings, ConstructedGraph
+
+        match block:
+            case Change():
+                self._conclusions += len(block.begin)
+            case SnapshotRun():
+                held = frozenset(block.facts)
+                self._conclusions += len(held - self._held)
+                self._held = held
+            case Solution():
+                self._conclusions += sum(map(len, block.sets))
+            case EventAnswers():
+                self._conclusions += len(block.lines)
+            case Bindings():
+                self._conclusions += len(block.objects)
+            case ConstructedGraph():
+                self._conclusions += len(block.facts)
+            case Interval():
+                self._conclusions += 1
+            case _:
+                self._conclusions += block.answer
+
+    def hear(self, found: "Diagnostic") -> None:
+        """Sees what is reported."""
+        self._malformed += found.code == "E301"
+
+    def print(self, part: "Part") -> None:
+        """Writes the line to standard error."""
+        seconds = monotonic() - self._began
+        rate = f", {self._events / seconds:,.0f} events/s" if self._events else ""
+        counts = f"{_count(self._events, 'event')}, {_count(self._conclusions, 'conclusion')}"
+        left = f"{self.late:,} late, {self._malformed:,} malformed"
+        sys.stdout.flush()
+        print(f"{counts} in {seconds:.1f} s{rate}; {left}{self._unused(part)}", file=sys.stderr)
+
+    def _unused(self, part: "Part") -> str:
+        """What came and no rule reads; an ontology or a query may read anything."""
+        from thalweg.diagnostics import RejectedError
+        from thalweg.planning.check_unmatched import Inputs
+
+        try:
+            inputs = Inputs(part.rules)
+        except RejectedError:
+            return ""
+        unused = [] if inputs.has_vocabulary else sorted(self._came - inputs.read.keys())
+        names = ", ".join(unused[:_SHOWN]) + (f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else "")
+        return f"; not read by any rule: {names}" if unused else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

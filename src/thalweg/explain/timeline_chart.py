@@ -1,0 +1,152 @@
+"""What a picture of answers shows: facts as bands over time, the values of numeric facts as curves.
+
+    jam(a) from 3 until 13       a band, in the group of its predicate
+    temp(d1,20), temp(d1,21) …   a curve of the group `temp`, named by the arguments before the number
+
+A predicate is drawn as curves where the last argument of its facts is a number that changes; of others every fact has
+a row. Positions are ticks, or milliseconds since 1970 where times are timestamps.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from thalweg.model.fact import Fact, fact_of_text
+from thalweg.model.predicate import Predicate
+from thalweg.model.term import NUMERIC
+from thalweg.model.time import Calendar
+
+MOST_POINTS: Final = 20_000
+"""Points that are drawn of one predicate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From where to where a fact holds; `guaranteed` is where its guarantee ends, if it still holds at the end."""
+
+    fact: str
+    start: int
+    end: int
+    is_open: bool = False
+    guaranteed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The values of one thing over time, in steps."""
+
+    name: str
+    points: tuple[tuple[int, float], ...]
+
+
+def row_label(fact: str, predicate: str) -> str:
+    """What a row is called below the name of its predicate: the arguments of its fact.
+
+    >>> row_label("jam(a,b)", "jam"), row_label("go", "go")
+    ('a,b', 'go')
+    """
+    return fact[len(predicate) + 1 : -1] if fact.startswith(f"{predicate}(") else fact
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A predicate with the rows of its facts, or with curves."""
+
+    predicate: str
+    rows: tuple[tuple[str, tuple[Span, ...]], ...] = ()
+    curves: tuple[Curve, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Everything that is drawn, from `first` to `last`; `calendar` says which time a position is, if it is one."""
+
+    groups: tuple[Group, ...]
+    first: int
+    last: int
+    unit: int = 1
+    calendar: Calendar | None = None
+    proofs: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def chart_of(
+    spans: Iterable[Span],
+    points: Iterable[tuple[int, str]] = (),
+    *,
+    unit: int = 1,
+    calendar: Calendar | None = None,
+    proofs: Mapping[str, str] | None = None,
+    note: str = "",
+) -> Chart:
+    """The chart of facts that hold over time, and of facts that came at points of time.
+
+    >>> chart = chart_of([Span("jam(a)", 3, 14), Span("mean(d,2)", 3, 5), Span("mean(d,4)", 5, 9)])
+    >>> [(group.predicate, len(group.rows), [curve.name for curve in group.curves]) for group in chart.groups]
+    [('mean', 0, ['d']), ('jam', 1, [])]
+    """
+    held: dict[Predicate, list[tuple[Fact, Span]]] = defaultdict(list)
+    for span in spans:
+        fact = fact_of_text(span.fact)
+        held[fact.signature].append((fact, span))
+    came: dict[Predicate, list[tuple[Fact, int]]] = defaultdict(list)
+    for at, text in points:
+        fact = fact_of_text(text)
+        came[fact.signature].append((fact, at))
+    curves = [_curves(name.name, [(fact, at) for fact, at in some]) for name, some in came.items()]
+    groups: list[Group] = []
+    for name, some in held.items():
+        drawn = _curves(name.name, [(fact, span.start) for fact, span in some])
+        groups.append(drawn if drawn.curves else _rows(name.name, [span for _, span in some]))
+    shown = [group for group in (*curves, *groups) if group.curves]
+    shown += sorted((group for group in groups if group.rows), key=lambda group: group.predicate)
+    ends = [_end(span) for some in held.values() for _, span in some]
+    starts = [span.start for some in held.values() for _, span in some]
+    starts += [at for some in came.values() for _, at in some]
+    first = min(starts, default=0)
+    last = max([*ends, *(start + unit for start in starts)], default=first + unit)
+    return Chart(tuple(shown), first, last, unit, calendar, proofs or {}, note)
+
+
+def _end(span: Span) -> int:
+    return span.end if span.guaranteed is None else max(span.end, span.guaranteed)
+
+
+def _rows(predicate: str, spans: list[Span]) -> Group:
+    """A row for each fact, by name."""
+    rows: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        rows[span.fact].append(span)
+    return Group(
+        predicate, tuple((fact, tuple(sorted(some, key=lambda one: one.start))) for fact, some in sorted(rows.items()))
+    )
+
+
+def _curves(predicate: str, values: list[tuple[Fact, int]]) -> Group:
+    """The curves of a predicate; none where its facts are not numbers that change."""
+    if not values or not values[0][0].terms:
+        return Group(predicate)
+    found: dict[str, dict[int, float]] = defaultdict(dict)
+    for fact, at in values:
+        if not NUMERIC.match(fact.terms[-1]):
+            return Group(predicate)
+        found[",".join(fact.terms[:-1])][at] = float(fact.terms[-1])
+    if all(len(set(points.values())) < 2 for points in found.values()):
+        return Group(predicate)
+    most = max(2, MOST_POINTS // len(found))
+    return Group(predicate, curves=tuple(Curve(name, _thinned(points, most)) for name, points in sorted(found.items())))
+
+
+def _thinned(points: Mapping[int, float], most: int) -> tuple[tuple[int, float], ...]:
+    """Points in order; of too many, the least and the greatest of every stretch stay."""
+    ordered = sorted(points.items())
+    if len(ordered) <= most:
+        return tuple(ordered)
+    size = -(-2 * len(ordered) // most)
+    kept: list[tuple[int, float]] = []
+    for start in range(0, len(ordered), size):
+        stretch = ordered[start : start + size]
+        extremes = {min(stretch, key=lambda each: each[1]), max(stretch, key=lambda each: each[1])}
+        kept += sorted(extremes)
+    return tuple(kept)

@@ -1,0 +1,75 @@
+"""The formats in which answers are written, and which of them the ending of a file stands for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from thalweg.model.time import AS_TICKS, TimeFormat
+from thalweg.runtimes.answer_tables import AnswerTable
+from thalweg.runtimes.emit import FORMATS, Formatter, formatter
+from thalweg.runtimes.text_answers import TextFormatter
+
+ENDINGS: Final = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".nq": "nquads",
+    ".jsonld": "jsonld",
+    ".facts": "atoms",
+}
+
+
+def format_of_output(name: str) -> str | None:
+    """The format that the ending of a file stands for; None where it has none, `ValueError` where it is unknown.
+
+    >>> format_of_output("out.csv.gz"), format_of_output("kafka://broker/out"), format_of_output("out")
+    ('csv', None, None)
+    """
+    if "://" in name or name == "-":
+        return None
+    ending = PurePath(name.removesuffix(".gz")).suffix.lower()
+    if not ending:
+        return None
+    if ending not in ENDINGS:
+        raise ValueError(f"`{name}` has an unknown ending; the known ones are {' '.join(ENDINGS)}")
+    return ENDINGS[ending]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """How answers are written; `names` are those of the arguments where one predicate is output.
+
+    >>> print(*AnswerFormat("csv", "intervals", names=("R",)).header.split(","))
+    predicate R from until
+    """
+
+    format: str = "jsonl"
+    emit: str = "changes"
+    times: TimeFormat = AS_TICKS
+    names: tuple[str, ...] | None = None
+    coloured: bool = False
+    brief: Callable[[str], str] = lambda text: text
+
+    @property
+    def table(self) -> AnswerTable:
+        """The columns and rows of tables."""
+        return AnswerTable(self.emit, self.times, self.names)
+
+    @property
+    def is_parquet(self) -> bool:
+        return self.format == "parquet"
+
+    @property
+    def header(self) -> str:
+        """What stands at the beginning of a file."""
+        return self.table.header if self.format == "csv" else ""
+
+    def formatter(self) -> Formatter:
+        """What writes blocks as text."""
+        if self.format in FORMATS:
+            return formatter(self.format, self.times)
+        if self.format == "csv":
+            return self.table.csv
+        return TextFormatter(self.times, self.coloured, self.brief)

@@ -1,0 +1,166 @@
+"""Time passes on live streams: by a clock that the test winds, and once by the real one."""
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.open import open_output
+from thalweg.diagnostics import RejectedError, Source
+from thalweg.languages import lars
+from thalweg.model.time import Clock
+from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.runtimes.emit import Change
+from thalweg.runtimes.inputs import Streams
+from thalweg.runtimes.passing_time import PassingTime
+from thalweg.runtimes.rule_engine import RuleEngine
+
+SILENT = "silent(S) :- sensor(S), not seen(S) in [2].  sensor(a)."
+
+
+class HandFed:
+    """A live stream that brings what the test puts in."""
+
+    live = True
+
+    def __init__(self, name: str) -> None:
+        self.name = f"{name}.facts"
+        self.stream = name
+        self.blocks_: Queue[bytes | None] = Queue()
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        while (block := self.blocks_.get()) is not None:
+            yield block
+
+    def put(self, text: str) -> None:
+        self.blocks_.put(f"{text}\n".encode())
+
+    def end(self) -> None:
+        self.blocks_.put(None)
+
+    def close(self) -> None:
+        pass
+
+
+class Hands:
+    """The hands of both clocks."""
+
+    def __init__(self, start: float) -> None:
+        self.now = start
+
+
+def answers(
+    program: str, streams: list[HandFed], script: "list[tuple[float, int | None, str]]", **how: object
+) -> list[str]:
+    """The changes of a run; the script says at which second which stream brings what, None that all have ended."""
+    clock, hands = Clock(), Hands(script[0][0])
+    passing = PassingTime(clock, now=lambda: hands.now, elapsed=lambda: hands.now, **how)  # type: ignore[arg-type]
+    waiting = list(script)
+
+    def pause() -> float | None:
+        # What the script has up to the end of the pause arrives; else the clock jumps there.
+        seconds = passing.pause()
+        due = waiting[0][0] if waiting else None
+        if due is not None and (seconds is None or due <= hands.now + seconds):
+            second, which, text = waiting.pop(0)
+            hands.now = second
+            for stream in streams if which is None else [streams[which]]:
+                stream.end() if which is None else stream.put(text)
+            return None
+        if seconds is None:
+            return None
+        hands.now += seconds
+        return 0.0
+
+    engine = RuleEngine(lars.read(Source("program", program)))
+    items = Streams(streams, engine.dictionary, clock, Interrupt(), passing=passing)  # type: ignore[arg-type]
+    items.pause = pause
+    found = []
+    for block in Embedded(engine, Settings()).answers(items):
+        if isinstance(block, Change):
+            found += [f"{hands.now:g}s {block.t} + {fact}" for fact in block.begin]
+            found += [f"{hands.now:g}s {block.t} - {fact}" for fact in block.end]
+    return found
+
+
+def stamp(second: int) -> str:
+    return f"@{datetime.fromtimestamp(second, UTC).isoformat()}"
+
+
+def test_absence_is_noticed_in_silence_within_a_tick_of_its_time() -> None:
+    script = [(100.0, 0, f"seen(a) at {stamp(100)}."), (109.5, 0, f"seen(a) at {stamp(109)}."), (111.0, None, "")]
+    found = answers(SILENT, [HandFed("s")], script, by_wall=True)
+    # Tick 103 is the first without a reading in its window; it is over when the clock shows 104.
+    assert found == ["104s 103 + silent(a)", "110s 109 - silent(a)"]
+
+
+def test_by_events_nothing_is_noticed_until_something_comes() -> None:
+    script = [(100.0, 0, f"seen(a) at {stamp(100)}."), (109.5, 0, f"seen(a) at {stamp(109)}."), (111.0, None, "")]
+    found = answers(SILENT, [HandFed("s")], script)
+    assert found == ["109.5s 103 + silent(a)", "111s 109 - silent(a)"]
+
+
+TWO = "p(X) :- fast(X).  q(X) :- slow(X)."
+
+
+def test_a_stream_that_is_behind_holds_the_others_back_and_is_not_late() -> None:
+    streams = [HandFed("fast"), HandFed("slow")]
+    script = [(0.0, 0, "fast(x) at 5."), (1.0, 0, "fast(y) at 9."), (2.0, 1, "slow(x) at 4."), (3.0, None, "")]
+    found = answers(TWO, streams, script)
+    assert [each.split(" ", 1)[1] for each in found if "+" in each] == ["4 + q(x)", "5 + p(x)", "9 + p(y)"]
+    assert found[0].startswith("3s"), "tick 4 is decided when the slow stream has left it"
+
+
+def test_a_silent_stream_stops_holding_the_others_back() -> None:
+    streams = [HandFed("fast"), HandFed("slow")]
+    script = [
+        (0.0, 0, "fast(x) at 5."),
+        (40.0, 0, "fast(y) at 9."),
+        (41.0, 1, "slow(x) at 4."),
+        (42.0, 1, "slow(y) at 9."),
+        (43.0, None, ""),
+    ]
+    found = answers(TWO, streams, script, idle=30.0)
+    assert "40s 5 + p(x)" in found
+    assert not any("q(x)" in each for each in found), "what is decided stays decided: it is late"
+    assert any("9 + q(y)" in each for each in found)
+
+
+def test_the_clock_of_the_machine_is_for_live_streams() -> None:
+    with pytest.raises(RejectedError, match="live streams"):
+        Streams([], RuleEngine(lars.read(Source("p", SILENT))).dictionary, Clock(), Interrupt(), None,
+                PassingTime(Clock(), by_wall=True))  # fmt: skip
+
+
+@pytest.mark.broker
+def test_an_alarm_fires_on_time_while_a_real_stream_is_silent(mosquitto, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    topic = uuid.uuid4().hex
+    (tmp_path / "silent.lars").write_text("silent(S) :- sensor(S), not seen(S) in [3 sec].  sensor(a).")
+    address = f"mqtt://{mosquitto.address}/{topic}"
+    command = [sys.executable, "-m", "thalweg", "run", tmp_path / "silent.lars", "--stream", address, "--clock", "wall"]
+    with subprocess.Popen([*command, "--delay", "1s", "--quiet"], stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        try:
+            first = json.loads(running.stdout.readline())
+            assert first["begin"] == ["silent(a)"], "nothing has come, and yet time has passed"
+            sink = open_output(address)
+            sent = datetime.now(UTC)
+            sink.write(f'{{"t":"{sent.isoformat()}","facts":["seen(a)"]}}\n'.encode())
+            sink.close()
+            assert json.loads(running.stdout.readline())["end"] == ["silent(a)"]
+            alarm = json.loads(running.stdout.readline())
+            heard = datetime.now(UTC)
+        finally:
+            running.kill()
+    assert alarm["begin"] == ["silent(a)"]
+    fired = datetime.fromisoformat(alarm["t"])
+    assert (fired - sent.replace(microsecond=0)).total_seconds() == 4
+    # Its tick lasts a second, the delay another one; what is left is how late it was.
+    print(f"late by {(heard - fired).total_seconds() - 2:.3f} s")
