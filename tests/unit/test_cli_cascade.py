@@ -255,6 +255,13 @@ def test_a_selection_names_a_stream_of_the_run() -> None:
     assert (result.exit_code, "there is no stream `other`" in result.output) == (1, True)
 
 
+def test_a_checkpoint_of_another_background_is_refused() -> None:
+    assert run("--to", "28", "--checkpoint", "state", "--out", "out.jsonl").exit_code == 0
+    Path("site.ttl").write_text(KNOWN.replace(":ground", ":first"))
+    result = run("--to", "28", "--checkpoint", "state", "--out", "out.jsonl")
+    assert (result.exit_code, "belongs to another program" in result.output) == (1, True), result.output
+
+
 def test_a_selection_with_a_checkpoint_gives_the_same() -> None:
     selecting(slide=3)
     expected = run("--to", "40").stdout

@@ -66,7 +66,9 @@ class EventCascade:
     def identity(self, context: Context) -> tuple[str, str]:
         known = self._abstraction()
         text, fingerprint = known.identity(context) if known is not None else ("", "")
-        events = "\n".join(repr(one) for one in (*self.program.events, *self.program.selections))
+        # Clauses look up triples of the background that no class needs.
+        looked_up = sha256(repr(sorted(self.triples)).encode()).hexdigest()
+        events = "\n".join([*map(repr, (*self.program.events, *self.program.selections)), f"background {looked_up}"])
         return f"{events}\n{text}", sha256(repr((events, fingerprint, sorted(self.output))).encode()).hexdigest()
 
     def start(self, context: Context) -> Evaluation:
