@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cells import stopped
+from cells import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.api.answer_values import Change
 from thalweg.diagnostics import Source
@@ -176,3 +176,14 @@ def test_a_plan_with_events_can_be_stopped_and_resumed(case: Case, breaks: set[i
     part = api.load_part(sources(case), report=lambda _: None)
     asked = Settings(first=0, last=LAST, emit="changes")
     assert stopped(part, asked, case.events, breaks) == stopped(part, asked, case.events, ())
+
+
+@given(cases(), st.integers(1, 3), st.sampled_from(LOSSES))
+@settings(max_examples=30, deadline=None)
+def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, loss: str) -> None:
+    part = api.load_part(sources(case), report=lambda _: None)
+    asked = Settings(first=0, last=LAST, emit="changes")
+    batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
+    with api.start(part, list(case.events), api.Timing(first=0, last=LAST), "changes", report=lambda _: None) as job:
+        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+    assert in_buckets(part, asked, batches, loss) == alone
