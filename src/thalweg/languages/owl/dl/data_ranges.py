@@ -24,10 +24,13 @@ from thalweg.languages.owl.expressions import DataRange
 from thalweg.model.literals import DATATYPES, LITERAL, Value, belongs, parts, value_of
 from thalweg.model.rdf import RDF, XSD
 from thalweg.model.term import is_number
+from thalweg.model.vocabulary import OWL
 
 Test = Callable[[Value], bool]
 
 NUMBERS: Final = ("decimal", "double", "float")
+_RATIONAL: Final = f"<{OWL}rational>"
+_REAL: Final = (_RATIONAL, f"<{OWL}real>")
 _FLOATING: Final = (f"<{XSD}double>", f"<{XSD}float>")
 _WORD: Final = re.compile(r"[#/]([A-Za-z]+)>\Z")
 # The patterns that mean the same to XML Schema and to Python: no classes of Unicode, anchors, groups with a mark.
@@ -55,8 +58,27 @@ def value(term: str) -> Value:
     (True, 'double')
     """
     text, datatype = parts(term)
+    if datatype == _RATIONAL:
+        return _rational(text)
     known = value_of(text, datatype) if datatype in DATATYPES else None
     return known or Value(datatype, text)
+
+
+def _rational(text: str) -> Value:
+    """A fraction: a decimal where it is one.
+
+    >>> _rational("1/2") == value("0.5"), _rational("2/6") == _rational("1/3")
+    (True, True)
+    """
+    if not re.fullmatch(r"[+-]?[0-9]+\s*/\s*[0-9]*[1-9][0-9]*", text):
+        return Value(_RATIONAL, text)
+    numerator, _, denominator = text.partition("/")
+    number = Fraction(int(numerator), int(denominator))
+    rest = number.denominator
+    for factor in (2, 5):
+        while rest % factor == 0:
+            rest //= factor
+    return _value_of_number("decimal", number) if rest == 1 else Value(_RATIONAL, str(number))
 
 
 def coerced(node: Any) -> Any:
@@ -81,7 +103,8 @@ def coerced(node: Any) -> Any:
 class Ranges:
     """The data ranges of an ontology as tests, each once; `definitions` are datatypes with a name of their own.
 
-    `unreadable` are patterns that Python reads otherwise than XML Schema, or not at all: their tests say nothing.
+    `unreadable` are patterns that Python reads otherwise than XML Schema, or not at all, and the datatypes of all real
+    or all rational numbers: their tests say nothing.
     """
 
     definitions: Mapping[str, DataRange] = field(default_factory=dict)
@@ -152,6 +175,9 @@ class Ranges:
             return self.test(self.definitions[name])
         if name == LITERAL:
             return lambda known: True
+        if name in _REAL:
+            self.unreadable.append(f"the datatype {name}")
+            return lambda known: False
         if name in DATATYPES:
             return lambda known: known.kind[:1] != "<" and belongs(known, name)
         return lambda known: known.kind == name
