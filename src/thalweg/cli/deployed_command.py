@@ -23,22 +23,21 @@ class DeployedCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Puts what the deployment says in the place of its name; what is typed counts where both say something."""
+        # What is wrong with words that were typed is reported by the parser.
         with outcome():
             deployment = _deployment(args)
         if deployment is None:
             return super().parse_args(ctx, args)
-        with outcome():
-            typed = [word for word in args if word != deployment.source.name]
-            said = {one.name: list(self._words(one, deployment, typed)) for one in self.params}
-            programs = said.pop("programs", [])
-            try:
-                return super().parse_args(
-                    ctx, [*programs, *(word for words in said.values() for word in words), *typed]
-                )
-            except typer.BadParameter as error:
-                option = None if error.param is None else error.param.name
-                if option is None or not said.get(option):
-                    raise
+        typed = [word for word in args if word != deployment.source.name]
+        said = {one.name: list(self._words(one, deployment, typed)) for one in self.params}
+        programs = said.pop("programs", [])
+        try:
+            return super().parse_args(ctx, [*programs, *(word for words in said.values() for word in words), *typed])
+        except typer.BadParameter as error:
+            option = None if error.param is None else error.param.name
+            if option is None or not said.get(option):
+                raise
+            with outcome():
                 raise _wrong(deployment, option, error.message) from None
 
     def _words(self, parameter: Any, deployment: "Deployment", typed: Sequence[str]) -> Iterator[str]:

@@ -70,10 +70,10 @@ def _rational(text: str) -> Value:
     >>> _rational("1/2") == value("0.5"), _rational("2/6") == _rational("1/3")
     (True, True)
     """
-    if not re.fullmatch(r"[+-]?[0-9]+\s*/\s*[0-9]*[1-9][0-9]*", text):
+    found = re.fullmatch(r"([+-]?[0-9]+)\s*/\s*([0-9]*[1-9][0-9]*)", text)
+    if found is None:
         return Value(_RATIONAL, text)
-    numerator, _, denominator = text.partition("/")
-    number = Fraction(int(numerator), int(denominator))
+    number = Fraction(*map(int, found.groups()))
     rest = number.denominator
     for factor in (2, 5):
         while rest % factor == 0:
