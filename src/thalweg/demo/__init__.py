@@ -25,9 +25,10 @@ from rich.table import Table
 from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.demo.city_log import CityLog, layer_of, minutes
-from thalweg.demo.live_view import COLOURS, LiveView, svg
+from thalweg.demo.live_view import KINDS, LiveView, chart
 from thalweg.demo.smart_city import MINUTES, SENSORS, background, observed_at, statements, write
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.explain.timeline_svg import draw_timeline
 from thalweg.runtimes.spark.shutdown import leaving_in_time
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", 
         part = api.load_part(programs, [known])
         batches = run(part, _replayed(streams, SECONDS[runtime]) if paced else streams, answers, interrupt)
     try:
-        out.write_text(svg(view.log.held), encoding="utf-8")
+        out.write_text(draw_timeline(chart(view.log)), encoding="utf-8")
     except OSError as error:
         raise FailedError(Diagnostic("E401", f"`{out}` cannot be written: {error.strerror}")) from error
     console.print(Panel(view.timeline(), title="the timeline"))
@@ -149,7 +150,7 @@ def _summary(log: CityLog, took: float, batches: int | None, out: Path, answers:
     table.add_row("query", f"{found['means']} evaluations")
     table.add_row("ontology", f"contradicted by {found['contradictions']} of the observations")
     for layer in ("patterns", "rules", "lights"):
-        table.add_row(layer, ", ".join(f"{found[name]} {name}" for name in COLOURS if layer_of(name) == layer))
+        table.add_row(layer, ", ".join(f"{found[name]} {name}" for name in KINDS if layer_of(name) == layer))
     table.add_row("answer sets", f"{found['answer sets']}")
     table.add_row("time", f"{took:.1f} s with start-up" + (f", {batches} batches on Spark" if batches else ""))
     table.add_row("picture", str(out))

@@ -35,7 +35,7 @@ class CityLog:
     >>> print(*log.news, sep="\\n")
     17:34:00  rules    + blocked(mill)
     17:47:00  rules    - blocked(mill) after 13 min
-    >>> log.held
+    >>> log.ended
     {'blocked(mill)': [(240, 1020)]}
     """
 
@@ -43,7 +43,7 @@ class CityLog:
     since: dict[str, int] = field(default_factory=dict)
     ended: Intervals = field(default_factory=dict)
     found: Counter[str] = field(default_factory=Counter)
-    means: dict[str, float] = field(default_factory=dict)
+    means: list[tuple[str, int, float]] = field(default_factory=list)
     news: deque[News] = field(default_factory=deque)
 
     def take(self, line: str) -> None:
@@ -81,7 +81,7 @@ class CityLog:
             name, _, rest = short(fact).partition("(")
             if name == "meanParticles":
                 district, _, value = rest.rstrip(")").partition(",")
-                self.means[district] = float(value.split("^^")[0].strip('"'))
+                self.means.append((district, self.second, float(value.split("^^")[0].strip('"'))))
 
     def _changes(self, answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for fact in _by_layer(answer["end"]):
@@ -92,14 +92,6 @@ class CityLog:
             self.since[fact] = self.second
             self.found[kind_of(fact)] += 1
             yield layer_of(fact), f"+ {fact}"
-
-    @property
-    def held(self) -> Intervals:
-        """All intervals so far, of conclusions and of events; what holds now ends now."""
-        found = {fact: list(spans) for fact, spans in self.ended.items()}
-        for fact, start in self.since.items():
-            found.setdefault(fact, []).append((start, self.second + 1))
-        return found
 
 
 def kind_of(fact: str) -> str:

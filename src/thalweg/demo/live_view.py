@@ -3,7 +3,7 @@
 Answers are followed in the file that the run writes. One thread does this, so that the run goes on while it is shown.
 """
 
-from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import IO, Final
@@ -14,28 +14,24 @@ from rich.panel import Panel
 from rich.spinner import Spinner
 from rich.text import Text
 
-from thalweg.demo.city_log import CityLog, Intervals, News, clock, kind_of, layer_of
-from thalweg.demo.smart_city import MINUTES, observed_at
+from thalweg.demo.city_log import CityLog, News, clock, layer_of
+from thalweg.demo.smart_city import MINUTES, START, observed_at
+from thalweg.explain.timeline_chart import Chart, Span, chart_of
+from thalweg.explain.timeline_text import timeline_text
+from thalweg.model.time import Calendar
 
-COLOURS: Final = {
-    "GarageFills": "#2b8a9e",
-    "CrowdJam": "#2b8a9e",
-    "Incident": "#2b8a9e",
-    "IncidentOver": "#2b8a9e",
-    "blocked": "#c0262d",
-    "crowded": "#e8731a",
-    "smog": "#8a6fb0",
-    "slippery": "#3a87c8",
-    "long_green": "#2e9e4f",
-    "long_yellow": "#e6b422",
-}
-"""The events and conclusions on the timeline, from the top, each with its colour."""
+KINDS: Final = (
+    *("GarageFills", "CrowdJam", "Incident", "IncidentOver"),
+    *("blocked", "crowded", "smog", "slippery", "long_green", "long_yellow"),
+)
+"""The events and conclusions that are shown."""
 
 _LAYERS: Final = {"ontology": "magenta", "patterns": "cyan", "rules": "yellow", "lights": "green"}
 _PAUSE: Final = 0.1
-# Lines of a live picture besides those of the timeline: frame, times, means, and a few news.
-_REST: Final = 9
-_SECONDS: Final = 60 * MINUTES
+# Means below it are not worth a curve.
+_LIMIT: Final = 40.0
+# Lines of a live picture besides those of the timeline: frame, and a few news.
+_REST: Final = 8
 
 
 class LiveView:
@@ -87,22 +83,18 @@ class LiveView:
                 self.console.print(worded(news), highlight=False)
 
     def _picture(self) -> RenderableType:
-        held = self.log.held
-        if len(held) + _REST > self.console.height:
-            # The news have the lights, too.
-            held = {fact: spans for fact, spans in held.items() if layer_of(fact) != "lights"}
-        means = " · ".join(f"{district} {mean:.0f}" for district, mean in sorted(self.log.means.items()))
-        room = max(3, self.console.height - len(held) - _REST + 3)
+        picture = self.timeline()
+        if len(picture.split()) + _REST > self.console.height:
+            # The news have the others, too.
+            picture = self.timeline("rules")
+        room = max(3, self.console.height - len(picture.split()) - _REST + 5)
         title = f"{clock(self.log.second)}  {observed_at(self.log.second):,} observations"
-        shown = Group(self._timeline(held), Text(f"particles, mean of 5 min: {means}" if means else "", "dim"))
-        return Group(Panel(shown, title=title), *map(worded, list(self.log.news)[-room:]))
+        return Group(Panel(picture, title=title), *map(worded, list(self.log.news)[-room:]))
 
-    def timeline(self) -> Text:
-        """What lasted from when until when, so far."""
-        return self._timeline(self.log.held)
-
-    def _timeline(self, held: Intervals) -> Text:
-        return timeline(held, max(60, min(self.console.width - 4, 130)))
+    def timeline(self, *layers: str) -> Text:
+        """What lasted from when until when, so far: what some layers found, or all of them."""
+        width = max(60, min(self.console.width - 4, 130))
+        return Text.from_ansi(timeline_text(chart(self.log, *layers), width, coloured=True).rstrip("\n"))
 
 
 def worded(news: News) -> Text:
@@ -112,65 +104,27 @@ def worded(news: News) -> Text:
     return line
 
 
-def timeline(held: Intervals, width: int) -> Text:
-    """A line for each event and conclusion, time from left to right, no longer than `width`.
+def chart(log: CityLog, *layers: str) -> Chart:
+    """What lasted from when until when, and the means of particles, over the whole half hour.
 
-    >>> print(timeline({"blocked(mill)": [(0, 600)], "smog(harbour)": [(900, 1800)]}, width=32))
-    blocked(mill) ██████
-    smog(harbour)          █████████
-                  17:30    17:45
+    >>> log = CityLog(second=900, since={"smog(harbour)": 600}, ended={"blocked(mill)": [(0, 600)]})
+    >>> print(timeline_text(chart(log), 40))
+    blocked
+      mill    ██████████
+    smog
+      harbour          █████▶
+              17:30         17:45
+    <BLANKLINE>
     """
-    left = max(map(len, held), default=0) + 1
-    lines, room = [], max(1, width - left)
-    for fact in in_order(held):
-        bar = [" "] * room
-        for start, end in held[fact]:
-            first, last = start * room // _SECONDS, (end - 1) * room // _SECONDS
-            bar[first : last + 1] = "█" * (last + 1 - first)
-        lines.append(Text.assemble(f"{fact:<{left}}", ("".join(bar).rstrip(), COLOURS[kind_of(fact)])))
-    return Text("\n").join([*lines, Text(f"{'':{left}}{_marks(room)}", "dim")])
+    held = [Span(fact, _at(start), _at(end)) for fact, spans in log.ended.items() for start, end in spans]
+    held += [Span(fact, _at(start), _at(log.second + 1), is_open=True) for fact, start in log.since.items()]
+    high = {place for place, _, mean in log.means if mean > _LIMIT}
+    points = [(_at(at), f"meanParticles({place},{mean:.1f})") for place, at, mean in log.means if place in high]
+    shown = [span for span in held if not layers or layer_of(span.fact) in layers]
+    found = chart_of(shown, () if layers else points, unit=1_000, calendar=Calendar())
+    return replace(found, first=_at(0), last=_at(60 * MINUTES))
 
 
-def in_order(held: Iterable[str]) -> list[str]:
-    """Events and conclusions by their kind, as `COLOURS` has them."""
-    kinds = list(COLOURS)
-    return sorted(held, key=lambda fact: (kinds.index(kind_of(fact)), fact))
-
-
-def _marks(width: int) -> str:
-    """Times under a bar, every five minutes, or as many as there is room for."""
-    step = next(step for step in (5, 10, 15, MINUTES) if width * step // MINUTES >= 7 or step == MINUTES)
-    line = ""
-    for minute in range(0, MINUTES, step):
-        line = f"{line:<{minute * width // MINUTES}}{clock(60 * minute)[:5]}"
-    return line
-
-
-def svg(held: Intervals) -> str:
-    """The same as a picture for a browser, to the second; bars have tooltips.
-
-    >>> "<title>smog(harbour) 17:45:00 to 18:00:00</title>" in svg({"smog(harbour)": [(900, 1800)]})
-    True
-    """
-    left, top, row, width = 190, 40, 24, 960
-    scale, facts = width / _SECONDS, in_order(held)
-    bottom = top + row * len(facts)
-    drawn = [f'<text x="{left}" y="24" font-size="17" fill="#222">What happened in the city, and when</text>']
-    for minute in range(0, MINUTES + 1, 5):
-        at = left + 60 * minute * scale
-        drawn.append(f'<path d="M{at:.1f} {top}V{bottom}" stroke="#ddd"/>')
-        drawn.append(f'<text x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{clock(60 * minute)[:5]}</text>')
-    for number, fact in enumerate(facts):
-        y, colour = top + number * row, COLOURS[kind_of(fact)]
-        drawn.append(f'<text x="{left - 10}" y="{y + 16}" text-anchor="end">{fact}</text>')
-        for start, end in held[fact]:
-            drawn.append(
-                f'<rect x="{left + start * scale:.1f}" y="{y + 4}" width="{(end - start) * scale:.1f}" height="16" '
-                f'fill="{colour}"><title>{fact} {clock(start)} to {clock(end)}</title></rect>'
-            )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 30} {bottom + 34}" '
-        f'font-family="sans-serif" font-size="13" fill="#555">\n<rect width="100%" height="100%" fill="#fff"/>\n'
-        + "\n".join(drawn)
-        + "\n</svg>\n"
-    )
+def _at(second: int) -> int:
+    """Milliseconds since 1970, as pictures count."""
+    return round(1_000 * START.timestamp()) + 1_000 * second
