@@ -38,9 +38,10 @@ def cases() -> list[object]:
 
 @pytest.mark.parametrize(("command", "shown"), cases())
 def test_a_command_prints_what_is_shown(city: Path, command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`…` stands for anything within a line, and alone on a line for any lines."""
+    """`…` stands for anything within a line, and alone on a line for any lines; it is shown as on a terminal."""
     monkeypatch.chdir(city)
-    result = CliRunner().invoke(app, shlex.split(command.replace("\\\n", " "))[1:])
+    arguments = shlex.split(command.replace("\\\n", " "))[1:]
+    result = CliRunner().invoke(app, [*arguments, "--format", "text"])
     assert result.exit_code == 0, result.stderr
     pattern = "".join(r"(?:.*\n)*" if line == "…" else f"{_pattern(line)}\n" for line in shown.splitlines())
     assert re.fullmatch(pattern, result.stdout), result.stdout
