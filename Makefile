@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 # Tests start many processes, and each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo quick test check bench conformance slow lock
+.PHONY: setup demo quick test check bench conformance reference slow lock
 
 setup: $(STAMP)
 
@@ -48,6 +48,10 @@ bench: setup
 conformance: setup
 	$(BIN)/thalweg bench conformance
 	cp bench-results/conformance/conformance.md docs/reference/conformance.md
+
+# The pages that are written from docstrings and help texts.
+reference: setup
+	$(BIN)/python docs/make_reference.py
 
 # For maintainers: pins what pyproject.toml asks for.
 lock:

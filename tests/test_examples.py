@@ -57,5 +57,5 @@ def test_an_example_needs_no_excuses(example: Path) -> None:
 
 
 def test_every_stream_has_its_program() -> None:
-    streams = [path for path in (ROOT / "examples").iterdir() if path.suffix != ".lars"]
+    streams = [path for path in (ROOT / "examples").iterdir() if path.is_file() and path.suffix != ".lars"]
     assert {path.stem for path in streams} == {path.stem for path in EXAMPLES}

@@ -30,7 +30,12 @@ def test_moments_of_python_are_ticks():
     with thalweg.open(SLOW, tick="1 min") as session:
         session.push("speed", "a", 12.5, at=datetime(1970, 1, 1, 1, 0, 59, tzinfo=UTC))
         session.push(Fact("speed", (IRI("http://ex.org/a"), 3)), at="1970-01-01T01:02:00Z")
-        assert [one.t for one in session.advance()] == [60, 62]
+        assert [one.t for one in session.advance()] == [
+            datetime(1970, 1, 1, 1, minute, tzinfo=UTC) for minute in (0, 2)
+        ]
+
+        with pytest.raises(ValueError, match="either ticks or timestamps"):
+            session.push("speed", "a", 12, at=70)
 
 
 def test_what_comes_after_its_tick_was_closed_is_late():

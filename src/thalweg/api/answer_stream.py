@@ -5,12 +5,17 @@ memory than its windows. What needs all answers (a table, a notebook) asks for t
 A run over recorded streams can be read again: it is run again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from typing import Any
 from weakref import finalize
 
-from thalweg.api.answer_values import value_of_answer
+from thalweg.api.answer_values import Bindings, value_of_answer
 from thalweg.api.jobs import Job
+from thalweg.api.spark_answers import SparkAnswers
+from thalweg.model.python_values import IRI, PythonValue, Term
+from thalweg.model.time import AS_TICKS, TimeFormat
+from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
 
 
 class Answers:
@@ -24,12 +29,26 @@ class Answers:
     6 () (Fact('slow', ('a',)),)
     """
 
-    def __init__(self, start: Callable[[], Job], *, repeats: bool) -> None:
-        """`start` opens the streams and makes what reasons; a run that `repeats` can be started again."""
+    def __init__(
+        self,
+        start: Callable[[], Job | SparkAnswers],
+        *,
+        repeats: bool,
+        emit: str = "changes",
+        times: TimeFormat = AS_TICKS,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        """`start` opens the streams and makes what reasons; a run that `repeats` can be started again.
+
+        `names` are those of the arguments in tables, where one predicate is output.
+        """
         self._start = start
+        self._emit = emit
+        self._times = times
+        self._names = names
         self._repeats = repeats
         # Now, so that what cannot be opened or started is an error of the call and not of the first answer.
-        self._next: Job | None = start()
+        self._next: Job | SparkAnswers | None = start()
         self._closing = finalize(self, self._next.__exit__)
         self._kept: list[Any] | None = None
 
@@ -49,7 +68,7 @@ class Answers:
         self._closing()
         self._next = None
 
-    def _take(self) -> Job:
+    def _take(self) -> Job | SparkAnswers:
         job, self._next = self._next, None
         if job is not None:
             self._closing.detach()
@@ -58,14 +77,72 @@ class Answers:
             raise RuntimeError("these answers have been read: call `collect()` first if you need them again")
         return self._start()
 
+    # All of them ----------------------------------------------------------------------------------------------------
+
+    def to_arrow(self) -> Any:
+        """All answers as a table of Arrow; rows of a query have a column for each variable.
+
+        >>> from thalweg import run
+        >>> answers = run("slow(S) :- speed(S,V), V < 20.", stream=[(3, "speed(a,12)")], show="slow/1")
+        >>> answers.to_arrow().to_pylist()
+        [{'t': 3, 'op': '+', 'predicate': 'slow', 'S': 'a'}]
+        """
+        import pyarrow as pa
+
+        from thalweg.runtimes.answer_tables import AnswerTable
+
+        answers = list(self.collect())
+        if answers and all(isinstance(one, Bindings) for one in answers):
+            return pa.Table.from_pylist([{"t": one.t, **row} for one in answers for row in map(_cells, one.rows)])
+        table = AnswerTable(self._emit, self._times, self._names)
+        return table.arrow([row for block in map(_block, answers) for row in table.rows(block)])
+
+    def to_pandas(self) -> Any:
+        """All answers as a DataFrame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """All answers as a DataFrame of polars."""
+        from importlib import import_module
+
+        return import_module("polars").from_arrow(self.to_arrow())
+
+    def to_svg(self) -> str:
+        """A drawing of the timeline: facts as bands from where they begin to where they end, numbers as curves."""
+        from thalweg.explain.timeline_svg import draw_timeline
+        from thalweg.runtimes.timeline_recorder import TimelineRecorder
+
+        recorder = TimelineRecorder(self._times)
+        for answer in self.collect():
+            recorder.see(_block(answer))
+        return draw_timeline(recorder.chart())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the timeline; a stream that is live is not read for it."""
+        if self._kept is None and not self._repeats:
+            return f"<code>{escape(repr(self))}</code>"
+        return self.to_svg()
+
     def __repr__(self) -> str:
         if self._kept is None:
             return "<Answers: iterate over them, or `collect()` them>"
         return f"<Answers: {len(self._kept)}>"
 
 
-def _flowing(job: Job) -> Iterator[Any]:
+def _flowing(job: Job | SparkAnswers) -> Iterator[Any]:
     with job:
         for block in job.pieces():
             if block is not None:
                 yield from (value_of_answer(answer, job.times) for answer in block.answers())
+
+
+def _block(answer: Any) -> Any:
+    """The runtime's answer that a value was made of."""
+    if isinstance(answer, AbstractEvent | ComplexEvent | RejectedEvents):
+        return EventAnswers((answer,))
+    return answer._answer[0] if hasattr(answer, "_answer") else answer
+
+
+def _cells(row: Mapping[str, PythonValue]) -> dict[str, object]:
+    """A row of a query for a table, which has no IRIs."""
+    return {name: str(value) if isinstance(value, IRI | Term) else value for name, value in row.items()}

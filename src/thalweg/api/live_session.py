@@ -156,7 +156,10 @@ class Session:
     # Inside ---------------------------------------------------------------------------------------------------------
 
     def _tick(self, at: Moment) -> int:
-        return self._timing.tick_of(at)
+        tick = self._timing.tick_of(at)
+        if self._timing.notation.is_mixed:
+            raise ValueError(f"{at!r}: a session has either ticks or timestamps, not both")
+        return tick
 
     def _need_open(self) -> None:
         if self._closed:

@@ -6,18 +6,21 @@ kinds of programs have are in `kind_options`.
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from thalweg.api import jobs
 from thalweg.api.answer_stream import Answers
-from thalweg.api.kind_options import Asked, KindKeywords, ask, check_keywords
+from thalweg.api.kind_options import Asked, KindKeywords, ask, check_keywords, wrong_usage
 from thalweg.api.live_session import Session
 from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of
-from thalweg.api.sources import Background, On, Text, as_list
+from thalweg.api.sources import Background, On, Text, as_list, named
+from thalweg.api.spark_answers import SparkAnswers
 from thalweg.api.timing import Moment, Timing
-from thalweg.diagnostics import Diagnostic, Source, warn
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
@@ -51,6 +54,9 @@ def run(
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     memory: int | None = None,
+    runtime: Literal["embedded", "spark"] = "embedded",
+    master: str | None = None,
+    partitions: int | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> Answers:
@@ -60,7 +66,8 @@ def run(
     are read: those of a live stream come while it flows. What deserves a warning goes to `report`, and is a
     `ThalwegWarning` without one. Several programs of different kinds are parts of one plan. `show` names the predicates
     that are output, as in `"jam/1, ex:Camera/1"`; it overrides `#show`. `late` takes lines about late facts. `map` says
-    what facts the rows of tables and the messages of devices are: `"speed(sensor, v) at ts"`, one or several.
+    what facts the rows of tables and the messages of devices are: `"speed(sensor, v) at ts"`, one or several. With
+    `runtime="spark"` it runs there, and all answers come when it has ended.
 
     >>> for change in run("q(X) :- p(X) in [1].", stream=[(3, "p(a)")], end=5):
     ...     print(change)
@@ -78,14 +85,22 @@ def run(
         show,
         report,
         map,
+        on_spark=runtime == "spark",
     )
+
+    if runtime == "spark":
+        start_there = partial(_on_spark, part, stream, asked, emit, on_error, memory, report, master, partitions)
+        if not jobs.repeats(stream) or named(stream) is None:
+            raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
+        return Answers(start_there, repeats=True, emit=emit, times=asked.timing.format, names=_names(part, asked))
 
     def starting() -> jobs.Job:
         # A run that is read again counts again what its mappings find.
         given = part, stream, asked.timing, emit, on_error, memory, late, report
         return jobs.start(*given, mapped=deepcopy(asked.mapped))
 
-    return Answers(starting, repeats=jobs.repeats(stream))
+    names = _names(part, asked)
+    return Answers(starting, repeats=jobs.repeats(stream), emit=emit, times=asked.timing.format, names=names)
 
 
 def open(
@@ -263,6 +278,55 @@ def why_not(
     return absence
 
 
+def _on_spark(
+    part: Part,
+    stream: On,
+    asked: Asked,
+    emit: str,
+    on_error: Literal["stop", "skip"],
+    memory: int | None,
+    report: Report,
+    master: str | None,
+    partitions: int | None,
+) -> SparkAnswers:
+    """A run on Spark that begins when its answers are read."""
+    from thalweg.runtimes.spark.session import need_spark
+
+    need_spark()
+    from thalweg.runtimes.spark.run import SparkTarget
+    from thalweg.runtimes.spark.startup import is_small
+
+    def deliver(path: Path) -> None:
+        target = SparkTarget(master, None, (), False, short=is_small(named(stream) or ()))
+        jobs.run_on_spark(
+            part,
+            stream,
+            replace(asked.timing, times="ticks"),
+            target,
+            partitions or 2,
+            emit=emit,
+            on_error=on_error,
+            out=str(path),
+            memory=memory,
+            report=report,
+            mapped=deepcopy(asked.mapped),
+        )
+
+    return SparkAnswers(deliver, asked.timing.format)
+
+
+def _names(part: Part, asked: Asked) -> tuple[str, ...] | None:
+    """The names of the arguments of the only predicate that is output, where rules say them."""
+    from thalweg.ir.head_names import head_names
+
+    try:
+        rules = part.rules
+    except RejectedError:
+        return None
+    outputs = asked.shown if asked.shown is not None else rules.interface.outputs
+    return head_names(rules, next(iter(outputs))) if outputs is not None and len(outputs) == 1 else None
+
+
 def _fact(fact: str | Fact, asked: Asked) -> Fact:
     return fact_of(fact, asked.prefixes) if isinstance(fact, str) else fact
 
@@ -289,12 +353,15 @@ def _prepared(
     show: str | Iterable[str] | None,
     report: Report,
     map: str | Iterable[str] = (),
+    on_spark: bool = False,
 ) -> tuple[Asked, Part]:
     """What a run evaluates, and how."""
     check_keywords(kinds)
     programs = as_list(program)
     facts = as_list(background)
-    asked = ask(programs, stream, facts, timing, kinds, emit=emit, memory=memory, show=show, mappings=map)
+    asked = ask(
+        programs, stream, facts, timing, kinds, emit=emit, memory=memory, show=show, mappings=map, on_spark=on_spark
+    )
     for warning in asked.warnings:
         report(warning)
     given = programs, facts, timing.tick, asked.ontology, asked.solving, asked.inputs, report, asked.shown

@@ -106,6 +106,9 @@ class Absence:
     more_rules: int = 0
     cut: bool = False
 
+    def __str__(self) -> str:
+        return self.render()
+
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
         lines = [f"{indent}{times.in_words(self.note)}"] if self.note else []

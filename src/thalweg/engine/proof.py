@@ -76,6 +76,9 @@ class Proof:
                 return ("another window closes",)
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
 
+    def __str__(self) -> str:
+        return self.render()
+
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
         lines = [f"{indent}{self._claimed(times)}   {self._when(times)}"]
