@@ -54,7 +54,7 @@ def with_examples(text: str) -> str:
     for line in text.replace("PythonFact", "Fact").splitlines():
         is_code, inside = line.startswith((">>> ", "...")), bool(line.strip())
         if is_code and not fenced:
-            lines.append("```python")
+            lines.append("```")
             fenced = True
         elif fenced and not inside:
             lines.append("```")
