@@ -63,6 +63,11 @@ def judged(case: Case, event: tuple[Axiom, ...], names: list[str]) -> set[Triple
     return said
 
 
+def renamed(some: Iterable[Triple], old: str, new: str) -> list[Triple]:
+    """Triples of an event whose own individuals have other names."""
+    return [(one.replace(old, new), name, thing.replace(old, new)) for one, name, thing in some]
+
+
 def check(kind: str, seeds: range) -> Counter[str]:
     seen: Counter[str] = Counter()
     for seed in seeds:
@@ -89,6 +94,7 @@ def check(kind: str, seeds: range) -> Counter[str]:
                 seen["decided"] += 1
                 assert found == expected, (kind, seed, expected - found)
             seen["more than stated"] += bool(found - stated)
+            assert renamed(entailed.of(renamed(own, "/own", "/other")), "/other", "/own") == list(entailed.of(own))
     return seen
 
 

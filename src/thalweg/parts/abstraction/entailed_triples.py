@@ -31,6 +31,7 @@ Atom = tuple[str, str, Hashable]
 
 _ANY: Final = f"{OWN}any>"
 _MOST_KEPT: Final = 4_096
+_MOST_SHAPES: Final = 65_536
 _MOST_ASKED: Final = 500
 _ROLE: Final = f"{OWN}has:"
 
@@ -94,6 +95,8 @@ class EntailedTriples:
         self._ladder = Ladder(program, program.reasoner)
         self._signatures = Signatures(program)
         self._known: dict[tuple[Triple, ...], tuple[Triple, ...]] = {}
+        self._shapes = _Shapes(program)
+        self._of_shapes: dict[Hashable, tuple[tuple[str | int, str, str | int], ...]] = {}
         self.undecided = 0
         self._reason = ""
         classes = {number: name for name, number in program.form.classes.items() if name in program.looked_up}
@@ -133,10 +136,31 @@ class EntailedTriples:
         if found is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            pairs = [(one, thing) for one, name, thing in key if name == SAME_AS]
-            aliases = _groups([*self._program.same.items(), *pairs]) if pairs else self._aliases
-            self._known[key] = found = tuple(self._new(self._entailed(key), {*key, *self.background}, key, aliases))
+            self._known[key] = found = self._of_shape(key)
         return found
+
+    def _of_shape(self, graph: tuple[Triple, ...]) -> tuple[Triple, ...]:
+        """What follows of a graph; of graphs that differ in names of their own only it is found out once."""
+        if self._aliases or self._program.compares_values or any(name == SAME_AS for _, name, _ in graph):
+            return self._found_out(graph)
+        shape, own = self._shapes.of(graph)
+        made = self._of_shapes.get(shape)
+        if made is None:
+            if len(self._of_shapes) >= _MOST_SHAPES:
+                self._of_shapes.clear()
+            numbers = {term: number for number, term in enumerate(own)}
+            triples = self._found_out(graph)
+            made = tuple((numbers.get(one, one), name, numbers.get(thing, thing)) for one, name, thing in triples)
+            self._of_shapes[shape] = made
+        return tuple(
+            (own[one] if isinstance(one, int) else one, name, own[thing] if isinstance(thing, int) else thing)
+            for one, name, thing in made
+        )
+
+    def _found_out(self, graph: tuple[Triple, ...]) -> tuple[Triple, ...]:
+        pairs = [(one, thing) for one, name, thing in graph if name == SAME_AS]
+        aliases = _groups([*self._program.same.items(), *pairs]) if pairs else self._aliases
+        return tuple(self._new(self._entailed(graph), {*graph, *self.background}, graph, aliases))
 
     def _entailed(self, graph: Sequence[Triple]) -> set[Atom]:
         given = [(thing, (one,)) if name == RDF_TYPE else (name, (one, thing)) for one, name, thing in graph]
@@ -278,6 +302,47 @@ class EntailedTriples:
         if groups is not self._aliases:
             triples = (*self._program.triples, *self.background)
             yield from (one for one in triples if one[0] in groups or one[2] in groups)
+
+
+class _Shapes:
+    """Graphs without the names of their own: individuals and literals are numbered as they occur.
+
+    Of a literal its cell is left, which no axiom can tell from others (`owl/dl/data_ranges.py`).
+    """
+
+    def __init__(self, program: AbstractionProgram) -> None:
+        form = program.form
+        self._program = program
+        self._classes, self._data = form.classes, form.data
+        self._pairs = {*form.roles, *form.data, DIFFERENT_FROM}
+
+    def of(self, graph: Sequence[Triple]) -> tuple[Hashable, list[str]]:
+        """The shape of a graph, and what the numbers in it stand for."""
+        numbers: dict[Hashable, int] = {}
+        own: list[str] = []
+        fixed = self._program.fixed
+
+        def number(term: str, same: Hashable) -> int:
+            found = numbers.get(same)
+            if found is None:
+                found = numbers[same] = len(own)
+                own.append(term)
+            return found
+
+        shape: list[Hashable] = []
+        for one, name, thing in graph:
+            subject = one if one in fixed else number(one, one)
+            if name == RDF_TYPE:
+                shape.append((subject, thing if thing in self._classes else ""))
+            elif is_literal(thing):
+                if name in self._data:
+                    shape.append((subject, name, number(thing, value(thing)), self._program.cell(thing)))
+                else:
+                    shape.append((subject, ""))
+            else:
+                other = thing if thing in fixed else number(thing, thing)
+                shape.append((subject, name if name in self._pairs else "", other))
+        return tuple(shape), own
 
 
 def _individuals(triples: Iterable[Triple]) -> tuple[str, ...]:
