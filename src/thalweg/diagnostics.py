@@ -78,6 +78,7 @@ CATALOGUE: Final = {
     "W306": "mapping never fitted",
     "W307": "rows without a value",
     "E308": "recorded stream has no times",
+    "W308": "timestamp is far from all others",
     "E309": "timestamps and bare ticks in one run",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",

@@ -20,6 +20,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import AS_TICKS, Calendar, TimeFormat
 from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, emitter_of
+from thalweg.runtimes.far_times import FarTimes
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
@@ -149,6 +150,8 @@ class Embedded(Generic[R]):
         self.engine = engine
         self.settings = settings
         self.late = Late(write_late, times)
+        self._times = times
+        self._far = FarTimes(settings.calendar.clock)
         self._report = report
         self._interrupt = interrupt or Interrupt()
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
@@ -207,6 +210,11 @@ class Embedded(Generic[R]):
     def _take(self, tick: int, batch: Batch, group: int | None) -> None:
         if self._look is not None:
             self._look(batch)
+        if self._far.meets(tick):
+            found = [str(fact) for fact in batch.facts(self.engine.dictionary)]
+            self._far.add(tick, found, self._times)
+            self.late.pass_on(tick, max(self._watermark.reached + 1, 0), batch.stream, found)
+            return
         if self._observe is not None:
             self._observe(tick, batch)
         groups = range(self._watermark.groups) if group is None else (group,)
@@ -285,7 +293,7 @@ class Embedded(Generic[R]):
         self._summarise()
 
     def _summarise(self) -> None:
-        for summary in (self.late.summary(), self._shedding.summary()):
+        for summary in (self.late.summary(), self._far.summary(), self._shedding.summary()):
             if summary is not None:
                 self._report(summary)
 
@@ -312,6 +320,7 @@ class Embedded(Generic[R]):
             "position": position,
             "watermark": self._watermark.save(),
             "late": self.late.save(),
+            "far": self._far.save(),
             "shedding": self._shedding.save(),
             "stamped": self.settings.calendar.clock.notation.stamped,
         }
@@ -327,6 +336,7 @@ class Embedded(Generic[R]):
         self._resumed = True
         self._watermark.load(header["watermark"])
         self.late.load(header["late"])
+        self._far.load(header["far"])
         self._shedding.load(header["shedding"])
         # What is answered before more is read is written as before.
         self.settings.calendar.clock.notation.stamped |= header["stamped"]

@@ -20,7 +20,7 @@ from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, 
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.parquet_output import ParquetParts
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 EVERY: Final = 3.0

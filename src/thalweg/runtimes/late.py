@@ -36,6 +36,10 @@ class Late:
             written = self._times.text
             self._first = f"`{facts[0]} at {written(tick)}` arrived when the watermark was {written(watermark)}"
         self._count += len(facts)
+        self.pass_on(tick, watermark, stream, facts)
+
+    def pass_on(self, tick: int, watermark: int, stream: str | None, facts: list[str]) -> None:
+        """Writes an event to the late channel, where there is one."""
         if self._write:
             at, reached = self._times.data(tick), self._times.data(watermark)
             self._write(_encode({"t": at, "watermark": reached, "stream": stream, "facts": facts}) + "\n")

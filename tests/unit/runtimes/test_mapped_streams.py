@@ -286,3 +286,36 @@ def test_a_mapping_with_a_time_is_not_for_a_background() -> None:
         api.load_part(["q :- p."], "sites.csv", mapped=mapped)
     with pytest.raises(RejectedError, match=r"--map 'site\(device, site\)'"):
         api.load_part(["q :- p."], "sites.csv")
+
+
+# Times far from all others ------------------------------------------------------------------------------------------
+
+
+def test_a_timestamp_far_from_the_first_is_late_and_moves_nothing() -> None:
+    Path("r.csv").write_text("d,v,ts\na,30,1794729600\nb,31,3900000000\nc,32,0\nd,33,1794729601\n")
+    late: list[str] = []
+    warned: list[Diagnostic] = []
+    found = list(
+        api.run("hot(D) :- v(D,V), V > 20.", "r.csv", map="v(d, v) at ts", late=late.append, report=warned.append)
+    )
+    assert [str(one) for one in found] == [
+        '{"t":"2026-11-15T08:00:00Z","begin":["hot(a)"],"end":[]}',
+        '{"t":"2026-11-15T08:00:01Z","begin":["hot(d)"],"end":["hot(a)"]}',
+    ]
+    assert [json.loads(line)["facts"] for line in late] == [["v(b,31)"], ["v(c,32)"]]
+    assert [one.code for one in warned] == ["W308"]
+    assert "2 facts are more than ten years from the first timestamp" in warned[0].message
+
+
+def test_bare_ticks_may_be_as_far_apart_as_one_likes() -> None:
+    warned: list[Diagnostic] = []
+    found = list(api.run("q(X) :- p(X).", [(1, "p(a)"), (10**12, "p(b)")], report=warned.append))
+    assert len(found) == 3
+    assert not warned
+
+
+def test_timestamps_and_bare_ticks_in_one_run_are_an_error() -> None:
+    Path("r.csv").write_text("d,v,ts\na,30,1794729600\n")
+    Path("other.facts").write_text("p(a) at 3.\n")
+    with pytest.raises(RejectedError, match="timestamp"):
+        list(api.run("hot(D) :- v(D,V).", ["r.csv", "other.facts"], map="v(d, v) at ts"))

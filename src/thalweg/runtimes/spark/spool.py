@@ -20,7 +20,9 @@ import numpy as np
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.event import Batch
+from thalweg.model.time import TimeFormat
 from thalweg.runtimes.embedded import Items
+from thalweg.runtimes.far_times import FarTimes
 from thalweg.runtimes.schema import SchemaWatch
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
@@ -182,6 +184,7 @@ class Feeder(threading.Thread):
         self.read = 0
         self.facts = 0
         self.watermark = Watermark(job.settings.delay, last=job.settings.last)
+        self._far = FarTimes(job.settings.calendar.clock)
         self._job = job
         self._spool = spool
         self._packer = packer
@@ -229,7 +232,7 @@ class Feeder(threading.Thread):
                 self._report(item)
             elif item is not None:
                 self.read += 1
-                watermark = self.watermark.meet(item[0])
+                watermark = self._met(*item)
                 if self.read > skipped:
                     if self._look is not None:
                         self._look(item[1])
@@ -243,6 +246,17 @@ class Feeder(threading.Thread):
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
+        if (found := self._far.summary()) is not None:
+            self._report(found)
+
+    def _met(self, tick: int, batch: Batch) -> int:
+        """The watermark that an event meets; one whose timestamp is far from all others is late, whatever it says."""
+        if not self._far.meets(tick):
+            return self.watermark.meet(tick)
+        self._far.add(
+            tick, [str(fact) for fact in batch.facts(self._packer.words)], TimeFormat(self._job.settings.calendar)
+        )
+        return max(tick + 1, self.watermark.of())
 
     def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
         self._spool.forget()
