@@ -24,10 +24,12 @@ PANELS: Final = {
 """The parameters of the verbs, by the title of their group."""
 
 _PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names}
+_ORDER: Final = {name: place for place, name in enumerate(_PANEL_OF)}
 
 
 def put_in_panels(parameters: list[Any]) -> None:
-    """Says of each parameter in which group it is shown."""
+    """Says of each parameter in which group it is shown, and puts the groups in order."""
+    parameters.sort(key=lambda one: _ORDER.get(one.name, -1))
     for one in parameters:
         if one.name in _PANEL_OF:
             one.rich_help_panel = _PANEL_OF[one.name]

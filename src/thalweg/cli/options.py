@@ -10,7 +10,7 @@ Programs = Annotated[
     typer.Argument(
         metavar="PROGRAM",
         help="Rule programs (`.lars`), answer set programs (`.lp`), continuous queries (`.rspql`) and ontologies "
-        "(`.ttl .owl .rdf .nt .jsonld .ofn .omn`), run together.",
+        "(`.ttl .owl .rdf .nt .jsonld .ofn .omn`) and events (`.tw`), run together; or a deployment (`.toml`).",
     ),
 ]
 Profile = Annotated[
