@@ -42,6 +42,7 @@ bench: setup
 	$(BIN)/thalweg bench consistency
 	$(BIN)/thalweg bench streamrule
 	$(BIN)/thalweg bench rspql
+	$(BIN)/thalweg bench cascade
 	$(BIN)/thalweg bench tables
 
 # The page of results needs the W3C's tests, in the folder that THALWEG_DATA names.

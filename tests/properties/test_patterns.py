@@ -1,15 +1,16 @@
 """Patterns are matched tick by tick as `ir/pattern_semantics.py` says of the whole stream."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from random_patterns import NAMES, looking, patterns
 from thalweg.ir.pattern_semantics import Holds, Instance, Match, Pair, matches, rank, solutions
-from thalweg.ir.patterns import Clause, Filter, Occurs, Pattern, Sequence
+from thalweg.ir.patterns import Clause, Filter, Occurs, Pattern, Sequence, Triple
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.parts.patterns import joins
 from thalweg.parts.patterns.event_layers import EventLayers
@@ -82,7 +83,6 @@ def matched(
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
 def test_matcher_is_semantics(data: st.DataObject) -> None:
     pattern = data.draw(patterns())
     stream = data.draw(streams(pattern))
@@ -103,7 +103,6 @@ def sequences(draw: st.DrawFn) -> Pattern:
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
 def test_next_event_is_semantics_also_when_stopped(data: st.DataObject) -> None:
     pattern = data.draw(sequences())
     stream = data.draw(streams(pattern))
@@ -120,7 +119,6 @@ def test_next_event_is_semantics_also_when_stopped(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
 def test_any_order_inside_a_tick(data: st.DataObject) -> None:
     pattern = data.draw(patterns())
     stream = data.draw(streams(pattern))
@@ -134,7 +132,6 @@ def test_any_order_inside_a_tick(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
 def test_ticks_without_events_may_be_left_out(data: st.DataObject) -> None:
     pattern = data.draw(patterns())
     stream = data.draw(streams(pattern))
@@ -144,7 +141,6 @@ def test_ticks_without_events_may_be_left_out(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
 def test_nothing_is_taken_back(data: st.DataObject) -> None:
     pattern = data.draw(patterns())
     stream = data.draw(streams(pattern))
@@ -155,7 +151,6 @@ def test_nothing_is_taken_back(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
 def test_stop_and_resume_is_never_stopped(data: st.DataObject) -> None:
     pattern = data.draw(patterns())
     stream = data.draw(streams(pattern))
@@ -214,7 +209,6 @@ def found_above(
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
 def test_patterns_over_patterns_are_semantics_layer_by_layer_also_when_stopped(data: st.DataObject) -> None:
     below = data.draw(looking(data.draw(patterns()), {}))
     above = data.draw(looking(data.draw(patterns()), {"B": "D"}))
@@ -235,3 +229,41 @@ def test_patterns_over_patterns_are_semantics_layer_by_layer_also_when_stopped(d
     output = [(one.event, Match(one.start, one.end, one.events, bindings)) for _, (one, bindings) in came]
     assert in_order([match for name, match in output if name == "D"]) == in_order(lower)
     assert in_order([match for name, match in output if name == "E"]) == in_order(upper)
+
+
+WITH_CONSTANTS = (
+    (),
+    (Triple("?e", "<p>", "?x"), Triple("?e", "<p>", "<c>")),
+    (Triple("?e", "<p>", "?x"), Triple("?x", "<q>", "<c>")),
+    (Triple("?e", "<p>", "?y"), Triple("?y", "<q>", "?x"), Triple("<c>", "<q>", "?x")),
+)
+
+
+def _about(pattern: Pattern, term: str) -> Pattern:
+    """A pattern with a term where its clauses have a constant."""
+    clauses = tuple(
+        replace(
+            clause,
+            triples=tuple(
+                Triple(*(term if one == "<c>" else one for one in (triple.subject, triple.predicate, triple.object)))
+                for triple in clause.triples
+            ),
+        )
+        for clause in pattern.clauses
+    )
+    return replace(pattern, clauses=clauses)
+
+
+@given(st.data())
+def test_subscriptions_that_differ_in_constants_find_what_each_finds_alone(data: st.DataObject) -> None:
+    written = data.draw(looking(data.draw(patterns()), {}, WITH_CONSTANTS))
+    terms = data.draw(st.lists(st.sampled_from(("<0>", "<1>", "<2>")), min_size=2, max_size=6))
+    definitions = {f"D{number}": _about(written, term) for number, term in enumerate(terms)}
+    stream = data.draw(abstract_events())
+    events = {name: [one for some in stream.values() for one in some.get(name, ())] for name in NAMES}
+    program = CascadeProgram(tuple(NamedEvent(name, one) for name, one in definitions.items()))
+    layers = EventLayers(program, BACKGROUND)
+    came = [one for tick in sorted({*stream, LAST}) for one in layers.advance(tick, stream.get(tick, {}))]
+    for name, pattern in definitions.items():
+        found = [Match(one.start, one.end, one.events, bound) for _, (one, bound) in came if one.event == name]
+        assert in_order(found) == in_order(found_above(name, pattern, events)[0])

@@ -17,6 +17,7 @@ BENCHMARKS: Final = (
     "rspql",
     "abstraction",
     "tables",
+    "cascade",
 )
 
 
@@ -26,7 +27,7 @@ def bench(
         typer.Argument(
             metavar="NAME",
             help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance`, `streamrule`, `rspql`, "
-            "`abstraction` or `tables`.",
+            "`abstraction`, `tables` or `cascade`.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),

@@ -6,7 +6,7 @@ The terms are spelled canonically, except that a literal, or an IRI of our own, 
 most of them come again and again, and are then looked up as they stand.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic
@@ -21,9 +21,9 @@ from thalweg.model.time import FOREVER, Clock
 __all__ = [
     "Facts",
     "Gatherer",
-    "GraphEnd",
     "Item",
     "Stated",
+    "StatedGraph",
     "Statement",
     "code_events",
     "code_facts",
@@ -37,13 +37,16 @@ Facts = str | Fact | Iterable[str | Fact]
 Stated = tuple[int, str | None, Predicate, tuple[str, ...]]
 
 
-class GraphEnd(NamedTuple):
-    """The statements since the last one of these are a graph of this name."""
+class StatedGraph(NamedTuple):
+    """The triples of a graph with a name, empty where it has none."""
 
+    tick: int
+    stream: str | None
     graph: str
+    triples: Sequence[tuple[str, str, str]]
 
 
-Statement = Stated | GraphEnd
+Statement = Stated | StatedGraph
 
 _KEPT: Final = 65_536
 
@@ -59,33 +62,74 @@ class Gatherer:
     >>> stated = [(3, "s", p, ("a",)), (3, "s", q, ()), (4, "s", p, ("a",))]
     >>> [(tick, batch.order) for tick, batch in Gatherer(words).gather(stated)]
     [(3, ['p/1', 'q/0']), (4, ['p/1'])]
-    >>> [batch.graphs for _, batch in Gatherer(words).gather([*stated[:1], GraphEnd("<g>"), *stated[1:]])]
-    [[('<g>', 1)], []]
+    >>> graph = StatedGraph(3, "s", "<g>", [("<a>", "<p>", "<b>")])
+    >>> [(batch.graphs, batch.order) for _, batch in Gatherer(words).gather([graph, *stated[2:]])]
+    [([('<g>', 1)], ['<p>/2']), ([], ['p/1'])]
     """
 
     def __init__(self, words: Dictionary) -> None:
         self._known = words.words.get
         self._literals = _Literals(words)
+        # The predicates of triples by property, and those of memberships by class.
+        self._pairs: dict[str, Predicate] = {}
+        self._classes: dict[str, Predicate] = {}
 
     def gather(self, stated: Iterable[Statement | Diagnostic]) -> Iterator[Item]:
         known, literals = self._known, self._literals
-        tick, batch, counted = -1, Batch(), 0
+        tick, batch = -1, Batch()
         for one in stated:
             if isinstance(one, Diagnostic) or one[0] != tick or one[1] != batch.stream:
-                if isinstance(one, GraphEnd):
-                    batch.graphs.append((one.graph, len(batch.order) - counted))
-                    counted = len(batch.order)
-                    continue
                 if batch.order:
                     yield tick, batch
-                    batch, counted = Batch(), 0
+                    batch = Batch()
                 if isinstance(one, Diagnostic):
                     yield one
                     continue
+            if isinstance(one, StatedGraph):
+                tick, batch.stream = one.tick, one.stream
+                self._add_graph(batch, one.triples)
+                batch.graphs.append((one.graph, len(one.triples)))
+                continue
             tick, batch.stream, signature, terms = one
             batch.add(signature, [known(text) or literals[text] for text in terms])
         if batch.order:
             yield tick, batch
+
+    def _add_graph(self, batch: Batch, triples: Iterable[tuple[str, str, str]]) -> None:
+        """Adds triples; the predicates of most of them have come before."""
+        known, literals = self._known, self._literals
+        pairs, classes = self._pairs, self._classes
+        rows, order = batch.rows, batch.order
+        for subject, predicate, thing in triples:
+            signature = pairs.get(predicate)
+            if signature is not None:
+                words = [known(subject) or literals[subject], known(thing) or literals[thing]]
+            elif predicate == RDF_TYPE and (signature := classes.get(thing)) is not None:
+                words = [known(subject) or literals[subject]]
+            else:
+                _, _, signature, terms = triple(0, None, subject, predicate, thing)
+                words = [known(text) or literals[text] for text in terms]
+                self._remember(predicate, thing, signature)
+            row = rows.get(signature)
+            if row is None:
+                rows[signature] = words
+            else:
+                row += words
+            order.append(signature)
+
+    def _remember(self, predicate: str, thing: str, signature: Predicate) -> None:
+        """Keeps the predicate of a triple; that of a membership is the class, and a value may be a fact."""
+        if predicate == RDF_TYPE:
+            table, key = self._classes, thing
+            if signature.arity != 1:
+                return
+        elif predicate == RDF_VALUE:
+            return
+        else:
+            table, key = self._pairs, predicate
+        if len(table) >= _KEPT:
+            table.clear()
+        table[key] = signature
 
 
 class _Literals(dict[str, int]):

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.connectors.batches import GraphEnd, Statement, moment, triple
+from thalweg.connectors.batches import StatedGraph, Statement, moment
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.model.rdf import GENERATED_AT, XSD, RdfSyntaxError
@@ -61,7 +61,7 @@ class Events:
     >>> list(events.take(place, "<e1>", GENERATED_AT, "36", None))
     []
     >>> list(events.rest())
-    [(36, 'in', '<p>/2', ('<a>', '<b>')), GraphEnd(graph='<e1>')]
+    [StatedGraph(tick=36, stream='in', graph='<e1>', triples=[('<a>', '<p>', '<b>')])]
     """
 
     def __init__(self, name: str, stream: str | None, clock: Clock) -> None:
@@ -148,9 +148,7 @@ class Events:
         if graph in self._times and graph in self._events:
             tick = self._times.pop(graph)
             self.current = None if graph == self.current else self.current
-            for one in self._events.pop(graph).triples:
-                yield triple(tick, self._stream, *one)
-            yield GraphEnd(graph)
+            yield StatedGraph(tick, self._stream, graph, self._events.pop(graph).triples)
 
 
 def _written(place: Place) -> tuple[int, str]:

@@ -1,0 +1,268 @@
+"""The whole cascade: a million events of a city through classes and patterns, and what makes it slower.
+
+The experiments are those of Streaming MASSIF (Bonte et al., Sensors 2018): batches of events, layer by layer, a growing
+background, growing windows; and a growing number of subscriptions. All rates are per second of CPU time of one core.
+Beside stand the figures that were published, and Esper for patterns alone, where Java and Maven are there.
+"""
+
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.api.loading import load_part
+from thalweg.bench.abstraction import ROADS
+from thalweg.bench.command import COMMAND
+from thalweg.bench.esper import by_esper
+from thalweg.bench.event_city import program, quads, subscriptions, write_city, write_stream
+from thalweg.bench.keyed_events import Matched, by_graphs, by_pairs
+from thalweg.bench.report import Report, Target, at_least
+from thalweg.connectors.nquads import QuadReader
+from thalweg.diagnostics import Source
+from thalweg.ir.pattern_semantics import Instance
+from thalweg.model.event import Batch
+from thalweg.model.time import Clock
+from thalweg.parts.abstraction.abstract_events import Classifier
+from thalweg.parts.part import Context
+from thalweg.parts.patterns import EventCascade
+from thalweg.parts.patterns.event_layers import EventLayers
+from thalweg.parts.patterns.event_run import EventRun, instances
+from thalweg.runtimes.embedded import Settings
+from thalweg.runtimes.event_answers import ComplexEvent
+
+EVENTS: Final = 1_000_000
+_BATCHES: Final = (1, 10, 100, 1_000, 10_000, 25_000, 50_000, 80_000)
+# Table 1 of the paper: milliseconds for batches of these sizes, on a machine of 2009; HermiT had no memory for more.
+_PUBLISHED: Final = (74.2, 76.9, 74.4, 147.5, 443.3, 1040.0, 2303.9, 3754.4)
+_PUBLISHED_HERMIT: Final = (12_895.0, 12_972.0, 13_440.0, 27_885.0, 170_532.5, None, None, None)
+_CHUNK: Final = 20_000
+Ticks = list[tuple[int, list[Batch]]]
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEnd:
+    """`thalweg run` from a file of N-Quads to a file of answers, loading included."""
+
+    events: int
+    lines: int
+    cpu_seconds: float
+    events_per_second: float
+    megabytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCost:
+    """A layer of the same run: what comes to it, and what it costs."""
+
+    layer: str
+    comes: int
+    goes: int
+    microseconds_per_event: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTime:
+    """Milliseconds for a batch of events, from coded events to answers; the published ones are of another machine."""
+
+    events: int
+    thalweg: float
+    published_cascade: float
+    published_hermit: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What an event costs when something grows, from coded events to answers."""
+
+    what: str
+    size: int
+    answers: int
+    microseconds_per_event: float
+
+
+class City:
+    """The files of a city, and its cascade at work."""
+
+    def __init__(self, folder: Path, roads: int) -> None:
+        self.roads = roads
+        self._folder = folder
+        self._ontology, self._background = write_city(folder, roads)
+
+    def command(self, count: int) -> EndToEnd:
+        """Runs the command."""
+        text, out = self._folder / "city.tw", self._folder / "out.jsonl"
+        text.write_text(program())
+        stream = write_stream(self._folder, count, self.roads)
+        command = [*COMMAND, str(text), str(self._ontology), "--background", str(self._background)]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*command, "--stream", str(stream), "--out", str(out)], check=True, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        stream.unlink()
+        seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        with out.open() as file:
+            lines = sum(1 for _ in file)
+        return EndToEnd(count, lines, seconds, count / seconds, after.ru_maxrss / 1024)
+
+    def load(self, text: str) -> EventCascade:
+        """The cascade of a text."""
+        part = load_part([Source("city.tw", text), self._ontology], [self._background], report=lambda found: None)
+        assert isinstance(part, EventCascade)
+        return part
+
+    def start(self, text: str) -> EventRun:
+        """The same, ready for events."""
+        context = Context(Settings(emit="changes"), Clock(), lambda found: None)
+        run = self.load(text).start(context).reasoner
+        assert isinstance(run, EventRun)
+        return run
+
+    def ticks(self, run: EventRun, count: int, per_tick: int = 100, seed: int = 1) -> Iterator[Ticks]:
+        """Coded events of the stream, some thousand at a time."""
+        reader = QuadReader(run.dictionary, "city.nq", "city", Clock(), "city")
+        lines = quads(count, self.roads, per_tick, seed)
+        while some := list(islice(lines, 4 * _CHUNK)):
+            yield _by_tick(reader.feed("".join(some).encode()))
+        yield _by_tick(reader.finish())
+
+
+def _by_tick(items: Iterable[Any]) -> Ticks:
+    return [(tick, [batch for _, batch in some]) for tick, some in groupby(items, key=lambda item: item[0])]
+
+
+def by_layer(city: City, count: int) -> list[LayerCost]:
+    """The same events through one layer after the other, each timed for itself."""
+    part = city.load(program())
+    ladder, _ = part.classifier().ladder()
+    classifier = Classifier(ladder, frozenset(), None, lambda found: None)
+    layers = EventLayers(part.program, ladder.program.triples)
+    words = classifier.dictionary
+    reader = QuadReader(words, "city.nq", "city", Clock(), "city")
+    lines = quads(count, city.roads)
+    seconds = dict.fromkeys(("reading", "classes", "patterns", "writing"), 0.0)
+    classified = matched = written = 0
+    while some := list(islice(lines, 4 * _CHUNK)):
+        before = time.process_time()
+        ticks = _by_tick(reader.feed("".join(some).encode()))
+        seconds["reading"] += time.process_time() - before
+        for tick, batches in ticks:
+            began = time.process_time()
+            events: dict[str, list[Instance]] = {}
+            for event in classifier.classified(batches):
+                for one in instances(tick, event, words):
+                    events.setdefault(one.event, []).append(one)
+            between = time.process_time()
+            found = layers.advance(tick, events)
+            after = time.process_time()
+            shown = [str(ComplexEvent(when, *one)) for when, one in found if one[0].event in part.output]
+            seconds["classes"] += between - began
+            seconds["patterns"] += after - between
+            seconds["writing"] += time.process_time() - after
+            classified, matched, written = (
+                classified + sum(map(len, events.values())),
+                matched + len(found),
+                written + len(shown),
+            )
+    passing = {"reading": (count, count), "classes": (count, classified)}
+    passing |= {"patterns": (classified, matched), "writing": (written, written)}
+    return [LayerCost(name, *passing[name], 1e6 * spent / count) for name, spent in seconds.items()]
+
+
+def batch_times(city: City, largest: int) -> list[BatchTime]:
+    """Batches of one tick, as in the paper's Table 1; what is met first has been met."""
+    run = city.start(program())
+    tick = 0
+    for ticks in city.ticks(run, largest):
+        for tick, batches in ticks:
+            run.advance(tick, batches)
+    times = []
+    sizes = [size for size in _BATCHES if size <= largest]
+    for size, published, hermit in zip(sizes, _PUBLISHED, _PUBLISHED_HERMIT, strict=False):
+        batches = [
+            batch for ticks in city.ticks(run, size, per_tick=size, seed=size) for _, some in ticks for batch in some
+        ]
+        tick += 1_000
+        before = time.process_time()
+        run.advance(tick, batches)
+        times.append(BatchTime(size, 1_000 * (time.process_time() - before), published, hermit))
+    return times
+
+
+def _cost(city: City, text: str, count: int, what: str, size: int) -> Grown:
+    """What an event costs once what it looks like has been met."""
+    run = city.start(text)
+    chunks = list(city.ticks(run, count))
+    last = max((tick for ticks in chunks for tick, _ in ticks), default=0) + 1
+    answers, took = 0, 0.0
+    for again in (0, 1):
+        before = time.process_time()
+        answers = 0
+        for ticks in chunks:
+            for tick, batches in ticks:
+                answers += sum(block.jsonl().count("\n") for block in run.advance(tick + again * last, batches))
+        took = time.process_time() - before
+    return Grown(what, size, answers, 1e6 * took / count)
+
+
+def grown(folder: Path, city: City, count: int, quick: bool) -> Iterator[Grown]:
+    """Subscriptions, background and bounds, each growing alone."""
+    for number in (1, 10, 100) if quick else (1, 10, 100, 1_000):
+        yield _cost(city, subscriptions(number, city.roads), count, "subscriptions", number)
+    for roads in (20, 60) if quick else (100, 300, ROADS, 2_500):
+        other = City(folder, roads)
+        yield _cost(other, program(), count, "background statements", 72 * roads)
+    for seconds in (1, 10, 100, 1_000):
+        yield _cost(city, program(seconds), count, "WITHIN in ticks", seconds)
+
+
+def verdict(whole: EndToEnd, growing: list[Grown], matched: list[Matched], esper: Matched | str) -> list[Target]:
+    """The figures that must be shown."""
+    cost = {one.size: one.microseconds_per_event for one in growing if one.what == "subscriptions"}
+    most = max(cost)
+    given, looked_up = matched
+    targets = [
+        at_least("from N-Quads to answers: at least 20,000 events a second", whole.events_per_second / 20_000, 1),
+        Target(
+            f"an event with {most:,} subscriptions costs at most 3 × that with 10",
+            f"{cost[most] / cost[10]:.1f} ×",
+            cost[most] <= 3 * cost[10],
+        ),
+        at_least("patterns alone: at least 100,000 events a second", given.events_per_second / 100_000, 1),
+        at_least("patterns with clauses: at least 100,000 events a second", looked_up.events_per_second / 100_000, 1),
+    ]
+    if isinstance(esper, Matched):
+        assert esper.matches == given.matches == looked_up.matches, "Esper finds other matches"
+        targets.append(
+            at_least("patterns alone: at least Esper's rate", given.events_per_second / esper.events_per_second, 1)
+        )
+    return targets
+
+
+def main(out: Path, quick: bool = False) -> None:
+    """Runs all experiments, prints the tables, and writes CSV files to the folder `cascade` of `out`."""
+    report = Report(out, "cascade")
+    count, roads, some, keyed = (4_000, 60, 2_000, 20_000) if quick else (EVENTS, ROADS, 50_000, 500_000)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        city = City(folder, roads)
+        report.log(f"{count:,} events through the command")
+        whole = city.command(count)
+        report.add("end_to_end", [whole])
+        report.log("layer by layer")
+        report.add("layers", by_layer(city, min(count, 200_000)))
+        report.log("batches")
+        report.add("batches", batch_times(city, 1_000 if quick else max(_BATCHES)))
+        report.log("subscriptions, background, bounds")
+        growing = list(grown(folder, city, some, quick))
+        report.add("grown", growing)
+    report.log("patterns alone")
+    matched = [by_pairs(keyed), by_graphs(keyed)]
+    esper = by_esper(keyed)
+    if isinstance(esper, str):
+        report.log(f"Esper is left out: {esper}")
+    report.add("patterns", [*matched, *([esper] if isinstance(esper, Matched) else [])])
+    report.close(verdict(whole, growing, matched, esper))
