@@ -28,8 +28,9 @@ main()
 
 
 def thalweg(*arguments: str | Path, segment: int = 100_000) -> list[str]:
-    """The command line `thalweg …`; `segment` is how many facts are spooled together."""
-    return [sys.executable, "-c", _SMALL.format(segment=segment), *map(str, arguments)]
+    """The command line `thalweg …`, without a summary; `segment` is how many facts are spooled together."""
+    quiet = ["--quiet"] if arguments[0] == "run" else []
+    return [sys.executable, "-c", _SMALL.format(segment=segment), *map(str, arguments), *quiet]
 
 
 @dataclass(frozen=True, slots=True)

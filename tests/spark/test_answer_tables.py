@@ -1,0 +1,34 @@
+"""Tables and times that a run on Spark writes are those of a run in one process."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from spark.processes import run, thalweg
+
+RULES = "jam(R,V) :- speed(R,V) in [10 sec], V < 20.  h(H) :- go at T in [0], H = hour(T)."
+STREAM = (
+    '{"t":"2026-11-15T08:00:03Z","facts":["speed(a,12)"]}\n'
+    '{"t":"2026-11-15T08:00:09Z","facts":["speed(b,7.5)"]}\n'
+    '{"t":"2026-11-15T08:00:30Z","facts":["go"]}\n'
+)
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_table_of_parquet_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "jam.lars").write_text(RULES)
+    (tmp_path / "in.jsonl").write_text(STREAM)
+    tables = []
+    for runtime in ("embedded", "spark"):
+        out = tmp_path / f"{runtime}.parquet"
+        about = ("--stream", tmp_path / "in.jsonl", "--zone", "Europe/Rome", "--out", out, "--runtime", runtime)
+        said = tmp_path / f"{runtime}.txt"
+        assert run(thalweg("run", tmp_path / "jam.lars", *about), said) == 0, said.read_text()
+        tables.append(pq.read_table(out))
+    alone, spread = tables
+    assert spread.schema == alone.schema
+    order = ("t", "op", "predicate", "args")
+    assert sorted(map(str, spread.select(order).to_pylist())) == sorted(map(str, alone.select(order).to_pylist()))
+    assert "{'predicate': 'h', 'args': ['9']}" in map(str, spread.select(order[2:]).to_pylist()), "an hour of Rome"
