@@ -45,7 +45,7 @@ class _Origins:
     @classmethod
     def of(cls, batches: Iterable[Batch], first: int) -> "_Origins":
         """The events of batches; one without graphs is an event without a name."""
-        known = [one for batch in batches for one in batch.graphs or [("", sum(_counts(batch).values()))]]
+        known = [one for batch in batches for one in batch.graphs or [("", _size(batch))]]
         sizes = [size for _, size in known]
         return cls(first + np.repeat(np.arange(len(known)), sizes), [name for name, _ in known], first)
 
@@ -68,7 +68,7 @@ class Packer:
 
     def pack(self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False) -> Iterator[Parcel]:
         """The parcels of events in the order of arrival; those without facts count, too, unless they are late."""
-        columns = [(tick, watermark, sum(_counts(batch).values())) for tick, batch, watermark in events]
+        columns = [(tick, watermark, _size(batch)) for tick, batch, watermark in events]
         ticks, watermarks, sizes = np.array(columns, dtype=np.int64).reshape(-1, 3).T
         late = ticks < watermarks
         known = gather((tick, batch) for tick, batch, _ in events)
@@ -187,25 +187,59 @@ def _late(arrivals: Arrivals, watermarks: Words) -> Arrivals:
     return replace(arrivals, ticks=arrivals.ticks[behind], rows=arrivals.rows[behind], places=places)
 
 
+class _Gathered:
+    """The facts of one signature on one stream: ticks, words and places, as lists where few come at a time."""
+
+    __slots__ = ("arity", "arrays", "lists")
+
+    def __init__(self, arity: int) -> None:
+        self.arity = arity
+        self.lists: tuple[list[int], list[int], list[int]] = ([], [], [])
+        self.arrays: list[tuple[Words, Words, Words]] = []
+
+    def columns(self) -> tuple[Words, Words, Words]:
+        """All of them in the order of arrival."""
+        ticks, words, places = (np.array(one, dtype=np.int64) for one in self.lists)
+        parts = [*self.arrays, (ticks, words.reshape(len(ticks), self.arity), places)]
+        if len(parts) == 1:
+            return parts[0]
+        joined = tuple(map(np.concatenate, zip(*parts, strict=True)))
+        order = np.argsort(joined[2], kind="stable")
+        ticks, rows, places = (one[order] for one in joined)
+        return ticks, rows, places
+
+
 def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]:
     """The facts of coded batches, by signature and stream; where a batch knows the order of its facts it is kept."""
-    found: dict[tuple[Predicate, str | None], tuple[list[Words], list[Words], list[Words]]] = {}
+    found: dict[tuple[Predicate, str | None], _Gathered] = {}
     place = start
     for tick, batch in items:
-        total = 0
-        counts = _counts(batch)
+        into = {}
+        for signature in batch.rows:
+            key = signature, batch.stream
+            into[signature] = found[key] if key in found else found.setdefault(key, _Gathered(signature.arity))
+        if batch.order and all(isinstance(words, list) for words in batch.rows.values()):
+            for signature, words in batch.rows.items():
+                into[signature].lists[1].extend(words)
+            for number, signature in enumerate(batch.order, place):
+                ticks, _, places = into[signature].lists
+                ticks.append(tick)
+                places.append(number)
+            place += len(batch.order)
+            continue
+        total, counts = 0, _counts(batch)
         for signature, words in batch.rows.items():
-            ticks, rows, places = found.setdefault((signature, batch.stream), ([], [], []))
             count = counts[signature]
-            ticks.append(np.full(count, tick, dtype=np.int64))
-            rows.append(np.asarray(words, dtype=np.int64).reshape(count, signature.arity))
-            places.append(_places(batch, signature, place, total, count))
+            rows = np.asarray(words, dtype=np.int64).reshape(count, signature.arity)
+            where = _places(batch, signature, place, total, count)
+            into[signature].arrays.append((np.full(count, tick, dtype=np.int64), rows, where))
             total += count
         place += total
-    return [
-        Arrivals(signature, stream, np.concatenate(ticks), np.concatenate(rows), np.concatenate(places))
-        for (signature, stream), (ticks, rows, places) in found.items()
-    ]
+    return [Arrivals(signature, stream, *one.columns()) for (signature, stream), one in found.items()]
+
+
+def _size(batch: Batch) -> int:
+    return len(batch.order) or sum(_counts(batch).values())
 
 
 def _counts(batch: Batch) -> dict[Predicate, int]:
