@@ -254,6 +254,25 @@ def test_numbers_of_a_column_are_those_of_its_cells() -> None:
         assert word == (3 if exact is None else exact), number
 
 
+def test_a_long_identifier_keeps_its_digits_among_many_numbers() -> None:
+    import pyarrow as pa
+
+    from thalweg.connectors.mapping.cells import code_cells
+
+    long = [
+        "9007199254740993",
+        "-12345678901234567",
+        "20260000000012345",
+        "9007199254740993.0",
+        "1.2345678901234567e16",
+    ]
+    words = Dictionary()
+    alone = code_cells(pa.array(long).dictionary_encode(), "any", words).words.tolist()
+    among = code_cells(pa.array([*long, *(f"{n}.5" for n in range(1000))]).dictionary_encode(), "any", words)
+    assert among.words[: len(long)].tolist() == alone
+    assert words.spell(alone[0]) == "9007199254740993"
+
+
 # Backgrounds --------------------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ Column = Any
 JSON_NUMBER: Final = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _JSON_NUMBER: Final = re.compile(rf"{JSON_NUMBER}\Z")
 _ANY_NUMBER: Final = re.compile(r"\s*([+-]?)([0-9]*)(?:\.([0-9]*))?([eE][+-]?[0-9]+)?\s*\Z")
+_LONG: Final = r"^-?[0-9]{16,}(\.0*)?$|[eE]"
 _FEW: Final = 512
 """Distinct texts up to which reading them one by one is faster than all at once."""
 _AS_TEXT: Final = "write `text(…)` to take it as a text"
@@ -144,7 +145,9 @@ def _code_texts(texts: Any, kind: Kind, words: Dictionary, comma: bool) -> Coded
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    numeric = pc.match_substring_regex(texts, f"^{JSON_NUMBER}$").fill_null(False).to_numpy(zero_copy_only=False)
+    # What may be a whole number beyond the doubles that are exact is read by itself: an identifier keeps its digits.
+    numeric = pc.and_not(pc.match_substring_regex(texts, f"^{JSON_NUMBER}$"), pc.match_substring_regex(texts, _LONG))
+    numeric = numeric.fill_null(False).to_numpy(zero_copy_only=False)
     found = np.zeros(len(texts), dtype=np.int64)
     where = np.flatnonzero(numeric)
     if len(where):
