@@ -206,6 +206,14 @@ def test_a_summary_goes_to_standard_error(folder: Path) -> None:
     assert "1 late, 1 malformed" in said
 
 
+def test_the_graphs_of_a_stream_are_its_events(folder: Path) -> None:
+    (folder / "graphs.jsonl").write_text(
+        '{"t":1,"graph":"<http://ex.org/a> <http://ex.org/p> 1 ; <http://ex.org/q> 2 ."}\n'
+        '{"t":1,"graph":"<http://ex.org/b> <http://ex.org/p> 1 ; <http://ex.org/q> 2 ."}\n'
+    )
+    assert "\n2 events, " in run(stream="graphs.jsonl").stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_summary_comes_when_the_user_ends_the_run(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "thalweg", "run", "jam.lars", "--stream", "-"]

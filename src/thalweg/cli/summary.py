@@ -48,7 +48,9 @@ class RunSummary:
     def look(self, batch: "Batch") -> None:
         """Sees what comes in."""
         self._came.update(batch.rows)
-        if batch.order:
+        if batch.graphs:
+            self._events += len(batch.graphs)
+        elif batch.order:
             self._events += len(batch.order)
         else:
             self._events += sum(len(words) // max(1, name.arity) for name, words in batch.rows.items())
