@@ -21,7 +21,7 @@ COLOURS: Final = (
     "#2f9fb0",
 )
 INK, PALE, GRID, STRIPE = "#1f2933", "#66788a", "#e4e8ee", "#f6f8fa"
-ROW, HEAD, PANEL, FOOT = 20, 26, 110, 30
+ROW, HEAD, PANEL, FOOT, LINE = 20, 26, 110, 30, 16
 MOST_ROWS: Final = 40
 """Rows that are drawn of one predicate; the others are added up in one."""
 MOST_CURVES: Final = 10
@@ -59,7 +59,7 @@ class _Drawing:
             body = [self._text(self._left, 40, "no answers", PALE)]
             self._y = 60
         grid = list(self._grid())
-        height = self._y + FOOT + (16 if self._chart.note else 0)
+        height = self._y + FOOT + (LINE if self._chart.calendar else 0) + (LINE if self._chart.note else 0)
         if self._chart.note:
             body.append(self._text(8, height - 8, self._chart.note, PALE))
         head = (
@@ -76,8 +76,9 @@ class _Drawing:
             yield f'<path d="M{x:.1f} 8V{self._y + 4}" stroke="{GRID}"/>'
             yield self._text(x, self._y + 20, text, PALE, "middle")
         if chart.calendar is not None:
+            # Below the marks: the first of them may stand at the very left.
             day = moment_label(chart.first, chart.calendar)[:10]
-            yield self._text(8, self._y + 20, day, PALE)
+            yield self._text(8, self._y + 20 + LINE, day, PALE)
 
     def _group(self, number: int, group: Group) -> Iterator[str]:
         colour = COLOURS[number % len(COLOURS)]
