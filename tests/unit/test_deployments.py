@@ -99,6 +99,12 @@ def test_init_writes_what_runs_as_it_is(folder: Path) -> None:
         assert answers.exit_code == 0, answers.output
         assert begun in [fact for line in answers.stdout.splitlines() for fact in json.loads(line)["begin"]]
         assert invoke("check", command[2]).exit_code == 0
+    for encoding in ("cp1252", "utf-16"):
+        Path(f"{encoding}.csv").write_bytes(
+            "Gerät;Temp (°C);Zeit\nkühl;21,5;2026-11-15T08:00:00Z\nkühl;31,5;2026-11-15T08:00:01Z\n".encode(encoding)
+        )
+        assert invoke("init", f"{encoding}.csv").exit_code == 0
+        assert 'high(\\"kühl\\")' in invoke("run", f"{encoding}.toml").stdout
     again = invoke("init", "dev.jsonl")
     assert (again.exit_code, "there already" in again.stderr) == (2, True)
     Path("x.txt").write_text("")

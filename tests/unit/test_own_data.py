@@ -171,7 +171,9 @@ def test_messages_of_many_kinds_are_taken_one_by_one() -> None:
     [
         ("excel_german.csv", "'temperatur(Gerät, Temperatur) at Zeit'"),
         ("excel_separator.csv", "'temp(device, temp) at ts'"),
+        ("quoted_semicolons.csv", "'temp_c(`Device ID`, `Temp (°C)`) at `Zeit stempel`'"),
         ("epoch_milliseconds.csv", "'v(id, v) at epoch ms'"),
+        ("gateway_batches.jsonl", "readings[].id"),
         ("thermometers.jsonl", "'temperature(TempUnit, AM2301.Temperature) at Time'"),
         ("senml.json", "'v(n, v) at t'"),
         ("lorawan_uplink.jsonl", " at received_at'"),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from thalweg.connectors.files import read_bytes
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.mapping.dialect import Dialect, dialect_of
+from thalweg.connectors.mapping.dialect import Dialect, dialect_of, encoding_of
 from thalweg.connectors.mapping.mapping import spelled
 from thalweg.connectors.mapping.propose import first_row, mapping_for, values_of
 from thalweg.connectors.mapping.read_mapping import read_mappings
@@ -72,7 +72,8 @@ def _mapping(data: Path) -> str:
     if format not in ("csv", "json", "jsonl"):
         help_ = "it begins with a table or with messages: `.csv`, `.parquet`, `.jsonl`"
         raise RejectedError([Diagnostic("E402", f"`{data}` is not data that `init` knows", help=help_)])
-    text = read_bytes(data)[:_HEAD].decode("utf-8-sig", errors="replace")
+    begun = read_bytes(data)[:_HEAD]
+    text = begun.decode(encoding_of(begun), errors="replace").removeprefix("\ufeff")
     if format == "csv":
         dialect = dialect_of(text) or Dialect(("a",))
         return mapping_for({spelled(name): value for name, value in first_row(text, dialect).items()})

@@ -23,7 +23,7 @@ from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
 from thalweg.connectors.files import PathTransport, shortened, unreadable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
-from thalweg.connectors.mapping.propose import proposal, proposal_for_text
+from thalweg.connectors.mapping.propose import is_divided, proposal, proposal_for_text
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -39,6 +39,7 @@ _KEPT: Final = 65_536
 _RDF: Final = re.compile(rf"(?:{IRI}|{BLANK}|{LITERAL})\Z")
 _UNITS: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SHAPE: Final = "a table has the columns s, p, o and t, or fact and t"
+_NO_TIME: Final = LineError("the table has no column `t`", 0)
 _COMMAS: Final = "put a cell with a comma or a quote in quotes, and double the quotes inside it"
 
 
@@ -200,7 +201,13 @@ class CsvReader(LineReader):
             if self._hopeless:
                 return
             if isinstance(row, LineError):
-                yield wrong_line(self._name, self._line, line, row, _COMMAS)
+                # Quoted names with semicolons between them are not wrong: they are columns to be mapped.
+                text = "\n".join(lines)
+                self._hopeless = self._layout is None and is_divided(text)
+                if self._hopeless:
+                    yield wrong_line(self._name, self._line, line, _NO_TIME, proposal_for_text(text))
+                else:
+                    yield wrong_line(self._name, self._line, line, row, _COMMAS)
             elif row:
                 try:
                     if self._layout is not None:

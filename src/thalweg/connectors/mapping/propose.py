@@ -1,6 +1,7 @@
 """A mapping that would fit: what an error proposes to those who have a table or a message, and no mapping yet."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final
@@ -49,6 +50,16 @@ def proposal_for_text(text: str, timed: bool = True) -> str:
     """
     dialect = dialect_of(text) or Dialect(("a",))
     return proposal(first_row(text, dialect), dialect.has_header, timed)
+
+
+def is_divided(text: str) -> bool:
+    """Whether a table of text has columns that another sign than the comma divides.
+
+    >>> is_divided('"a";"b"\\n1;2\\n'), is_divided('"a"b,c\\n')
+    (True, False)
+    """
+    dialect = dialect_of(text)
+    return dialect is not None and dialect.separator != "," and len(dialect.names) > 1
 
 
 def first_row(text: str, dialect: Dialect) -> dict[str, Any]:
@@ -109,12 +120,18 @@ def _predicate(path: str) -> str:
 
 
 def values_of(message: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """The values of a message by their paths; those of an array are of its first element."""
+    """The values of a message by their paths; those of an array are of its first element.
+
+    >>> list(values_of({"ts": 1, "tags": ["a"], "r": [{"id": 7, "v": 5, "notes": ["b"]}]}))
+    ['ts', 'r[].id', 'r[].v']
+    """
     found: dict[str, Any] = {}
     for key, value in message.items():
         inner = value[0] if isinstance(value, list) and value else value
         path = f"{before}{spelled(key)}{'[]' if isinstance(value, list) else ''}"
         found |= values_of(inner, f"{path}.") if isinstance(inner, dict) else {path: inner}
-    arrays = {path.rpartition("[]")[0] for path in found if "[]" in path}
-    # Elements of two arrays do not go into one mapping.
-    return found if len(arrays) < 2 or before else {path: one for path, one in found.items() if "[]" not in path}
+    if before:
+        return found
+    # Elements of two arrays do not go into one mapping: those of the one with the most values do.
+    arrays = Counter(path.rpartition("[]")[0] for path in found if "[]" in path).most_common(1)
+    return {path: one for path, one in found.items() if "[]" not in path or path.rpartition("[]")[0] == arrays[0][0]}
