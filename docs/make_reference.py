@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "reference"
 GENERATED = "<!-- Written by `make reference` from the code: edit the docstrings and help texts instead. -->\n"
 VALUES = ("Answers", "Session", "Engine", "Fact", "IRI", "Term", "Event", "Source")
 ANSWERS = ("Change", "Snapshot", "Interval", "Solution", "Bindings", "ConstructedGraph", "Truth")
-VERBS = ("run", "open", "load", "check", "why", "why_not", "why_row")
+VERBS = ("run", "open", "load", "check", "why", "why_event", "why_not", "why_row")
 ERRORS = ("RejectedError", "FailedError", "BusyError", "ThalwegWarning", "Diagnostic")
 
 

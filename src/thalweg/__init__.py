@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thalweg.api import Answers, Session, check, load, run, why, why_not, why_row
+    from thalweg.api import Answers, Session, check, load, run, why, why_event, why_not, why_row
     from thalweg.api import open as open
     from thalweg.api.answer_values import Bindings, Change, ConstructedGraph, Interval, Snapshot, Solution, Truth
     from thalweg.api.rule_engine_face import Engine
@@ -50,12 +50,13 @@ __all__ = [
     "load",
     "run",
     "why",
+    "why_event",
     "why_not",
     "why_row",
 ]
 
 _NAMES = {
-    "api": ("Answers", "Session", "check", "load", "open", "run", "why", "why_not", "why_row"),
+    "api": ("Answers", "Session", "check", "load", "open", "run", "why", "why_event", "why_not", "why_row"),
     "api.answer_values": ("Bindings", "Change", "ConstructedGraph", "Interval", "Snapshot", "Solution", "Truth"),
     "api.rule_engine_face": ("Engine",),
     "diagnostics": ("Diagnostic", "FailedError", "RejectedError", "Source", "ThalwegWarning"),

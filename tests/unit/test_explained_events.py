@@ -8,7 +8,9 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+import thalweg
 from thalweg.cli import app
+from thalweg.diagnostics import RejectedError
 
 SITE = """
 Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
@@ -148,3 +150,48 @@ def test_why_of_an_unknown_event_is_refused() -> None:
 
 def test_ticks_of_an_explanation_can_be_times() -> None:
     assert ":Hot(:o1) at 1970-01-01T00:00:01Z in :g1" in why(":Cooling", 4, "--times", "iso").stdout
+
+
+def test_why_of_nested_events_keeps_variables_of_one_name_apart() -> None:
+    Path("rules.tw").write_text(
+        RULES
+        + """
+        NAMED EVENT :Again { MATCH EVERY :Cooling SEQ :Hot WITHIN (20 s)
+                             IF { EVENT :Cooling { ?h :celsius ?v . FILTER(?v < ?w) } EVENT :Hot { ?o :celsius ?w } } }
+        """
+    )
+    given = [line.strip() for line in why(":Again", 6).stdout.splitlines()]
+    shown = [
+        line for line in given if line.split()[0] in ("binds", "also", "filter") or line.startswith("clause  :room1")
+    ]
+    of_first = 'binds ?c=:o4 ?h=:o1 ?room=:room1 ?v="20.0"^^xsd:double'
+    assert shown == [
+        'binds ?h=:o1 ?o=:o6 ?v="20.0"^^xsd:double ?w="25.0"^^xsd:double',
+        of_first,
+        'filter  ( ?v < ?w ) holds with ?v="20.0"^^xsd:double, ?w="25.0"^^xsd:double',
+        "clause  :room1 :on :ground   (background)",
+        'filter  ( ?v > 15 ) holds with ?v="20.0"^^xsd:double',
+        'also :Again from 1 to 6 of :o1, :o4, :o6 with ?h=:o4 ?o=:o6 ?v="5.0"^^xsd:double ?w="25.0"^^xsd:double',
+    ]
+    (nested, _) = json.loads(why(":Again(:o4)", 6, "--format", "json").stdout)["proof"]["events"]
+    assert (nested["bindings"]["h"], len(nested["events"][0]["clause"])) == ("<http://ex.org/o1>", 3)
+
+
+def test_why_beside_rules_explains_events_and_facts() -> None:
+    Path("warn.lars").write_text("@prefix : <http://ex.org/> . :warn(R) :- :Cooling_room(E,R).")
+    asked = ("why", "rules.tw", "site.ofn", "warn.lars")
+    at = ("--at", "4", "--stream", "events.trig")
+    assert invoke(*asked, ":Cooling(:room1)", *at).stdout == why(":Cooling(:room1)", 4).stdout != ""
+    assert invoke(*asked, ":warn(:room1)", *at).stdout.startswith(":warn(:room1)   until 4")
+    assert "there is no event `:Stays` at 4" in invoke(*asked, ":Stays", *at).stderr
+
+
+def test_why_of_rules_is_refused_for_events_alone() -> None:
+    Path("rules.tw").write_text(RULES[: RULES.index("NAMED EVENT :Once")])
+    programs, known = [Path("rules.tw"), Path("site.ofn")], Path("site.ttl")
+    for verb in (thalweg.why, thalweg.why_not):
+        with pytest.raises(RejectedError, match="use `why_event` for events"):
+            verb(programs, ":Cooling", at=4, stream=Path("events.trig"), background=known)
+    found = thalweg.why_event(programs, ":Cooling", at=4, stream=Path("events.trig"), background=known)
+    assert found is not None
+    assert found.proof is not None

@@ -22,7 +22,7 @@ from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of, predicates_of, prefixes_of
 from thalweg.api.sources import Background, On, Text, language_of_program, on_command_line
 from thalweg.api.timing import Moment, Timing
-from thalweg.api.verbs import check, explain, load, open, run, why, why_not, why_row
+from thalweg.api.verbs import check, explain, load, open, run, why, why_event, why_not, why_row
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
 from thalweg.model.prefixes import Prefixes, given_prefixes
@@ -71,6 +71,7 @@ __all__ = [
     "understood",
     "usage",
     "why",
+    "why_event",
     "why_not",
     "why_row",
     "with_frequencies",

@@ -29,9 +29,10 @@ from thalweg.parts.part import Explained, Part
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Proof
+    from thalweg.parts.patterns.why_event import EventExplanation
     from thalweg.parts.queries.why_row import RowProof
 
-__all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_not", "why_row"]
+__all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_event", "why_not", "why_row"]
 
 Programs = Program | Text | Sequence[Program | Text]
 Report = Callable[[Diagnostic], None]
@@ -216,6 +217,7 @@ def why(
     """
     asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
     engine = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped)
+    _check_rules(engine, "why")
     return None if engine.now is None else engine.why(_fact(fact, asked))
 
 
@@ -250,6 +252,35 @@ def why_row(
     return proof
 
 
+def why_event(
+    program: Programs,
+    event: str | Fact,
+    at: Moment,
+    stream: On = (),
+    *,
+    background: Background = (),
+    map: str | Iterable[str] = (),
+    start: Moment | None = None,
+    tick: str = "1s",
+    delay: int | str = 0,
+    report: Report = warn,
+    **kinds: Unpack[KindKeywords],
+) -> "EventExplanation | None":
+    """Why there is an event at a tick, or which matches have begun; None where no program defines its name.
+
+    The event is a name, as in `:Jam`, or one with what it binds or the individuals of its events: `:Jam(:road1)`.
+
+    >>> events = Source("e.tw", "PREFIX : <http://ex.org/> NAMED EVENT :Seen { MATCH EVERY :p AND :p WITHIN (3 s) }")
+    >>> rules = Source("r.lars", "@prefix : <http://ex.org/> . :p(X) :- q(X).")
+    >>> why_event([events, rules], ":Seen", at=4, stream=[(4, "q(a)")]).proof.event.individuals
+    frozenset({'a'})
+    """
+    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
+    engine = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped)
+    found: EventExplanation | None = engine.why_event(_fact(event, asked)) if hasattr(engine, "why_event") else None
+    return found
+
+
 def why_not(
     program: Programs,
     fact: str | Fact,
@@ -274,8 +305,16 @@ def why_not(
     came: set[Predicate] = set()
     look = lambda batch: came.update(batch.rows)  # noqa: E731
     engine = jobs.run_to(part, stream, asked.timing, report, look, mapped=asked.mapped)
+    _check_rules(engine, "why_not")
     absence: Absence | None = engine.why_not(_fact(fact, asked), came)
     return absence
+
+
+def _check_rules(engine: object, verb: str) -> None:
+    """`RejectedError` where there are events alone: `why` is about what rules derive."""
+    if not hasattr(engine, verb):
+        message, help_ = f"`{verb}` explains what rules derive, and there are none", "use `why_event` for events"
+        raise RejectedError([Diagnostic("E403", message, help=help_)])
 
 
 def _on_spark(

@@ -100,8 +100,9 @@ def why(
         engine = api.run_to(
             part, streams, timing, tell, look=lambda batch: came.update(batch.rows), mapped=wanted.mapped
         )
-        if hasattr(engine, "why_event"):
-            _explain_event(engine.why_event(asked), fact, at, format, prefixes, written, tell)
+        event = engine.why_event(asked) if hasattr(engine, "why_event") else None
+        if event is not None or not hasattr(engine, "why"):
+            _explain_event(event, fact, at, format, prefixes, written, tell)
             return
         proof = None if engine.now is None else engine.why(asked)
         if proof is None:

@@ -15,7 +15,7 @@ from functools import partial
 from heapq import merge
 from itertools import groupby, tee
 from operator import itemgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from thalweg.parts.rule_layer import RuleLayer
 from thalweg.planning.wire_parts import BEFORE, Link, Ports
 from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, TextDelta
 from thalweg.runtimes.rule_engine import RuleEngine
+
+if TYPE_CHECKING:
+    from thalweg.parts.patterns.why_event import EventExplanation
 
 _SHOWN: Final = 12
 _BEFORE: Final = re.compile(rf"{BEFORE}(.+?) in \[([0-9]+)\]")
@@ -368,6 +371,11 @@ class WiredRun(Emitter):
         derives = f"{writers[0][0].title} derives" if writers else "no rule derives"
         lacking = " and ".join(worker.lacking(fact) for _, worker in writers or others)
         return Absence(str(fact), self.now, f"{derives} `{fact.signature}`, and {lacking}")
+
+    def why_event(self, asked: Fact) -> "EventExplanation | None":
+        """Why there is an event at `now`, or how far its matches are; None where no part defines its name."""
+        asking = [place.worker.why_event for place in self.places if hasattr(place.worker, "why_event")]
+        return next((found for ask in asking if (found := ask(asked)) is not None), None)
 
     def facts(self) -> list[Fact]:
         """What rules conclude at `now`."""

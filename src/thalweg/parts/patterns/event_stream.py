@@ -16,6 +16,7 @@ from thalweg.parts.member import Output
 from thalweg.parts.patterns.concluded_events import ConcludedEvents
 from thalweg.parts.patterns.event_facts import batch_of, facts_of
 from thalweg.parts.patterns.event_run import EventRun
+from thalweg.parts.patterns.why_event import EventExplanation
 from thalweg.runtimes.event_answers import EventAnswers, EventLine, RejectedEvents
 
 
@@ -79,6 +80,10 @@ class EventStream:
         if tick != self._run.now or fact not in facts:
             return None
         return Proof(str(fact), tick, "event", rule=f"an event of `{self._name}`")
+
+    def why_event(self, asked: Fact) -> EventExplanation | None:
+        """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
+        return self._run.why_event(asked)
 
     def lacking(self, fact: Fact) -> str:
         return f"there is no event `{fact}` at this tick"

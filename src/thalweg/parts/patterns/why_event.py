@@ -3,11 +3,11 @@
 Where there is no such event, the matches that have begun, and until when each can still be completed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.ir.pattern_semantics import Instance, Solution
+from thalweg.ir.pattern_semantics import Instance, Pair, Solution, bindings_of, joint_bindings, rank
 from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Clause, Pattern
 from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText
@@ -16,7 +16,8 @@ from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.abstraction.why_class import ClassProof, why_class
 from thalweg.parts.patterns.begun_matches import Begun, bound_text, event_summary, short
-from thalweg.parts.patterns.restrictions import TripleIndex
+from thalweg.parts.patterns.event_facts import event_id
+from thalweg.parts.patterns.restrictions import TripleIndex, holds
 from thalweg.parts.patterns.subscriptions import Subscriptions
 
 MOST_SHOWN: Final = 5
@@ -84,14 +85,17 @@ class EventExplanation:
     tick: int
     definition: str
     proof: EventProof | None
-    others: tuple[Instance, ...]
+    others: tuple[tuple[Instance, Solution], ...]
     begun: tuple[Begun, ...]
     is_class: bool
 
     def render(self, times: TimeFormat = AS_TICKS) -> str:
         """As text: the proof, or what has begun where there is none."""
         if self.proof is not None:
-            also = [f"also {short(one, times)}" for one in self.others[:MOST_SHOWN]]
+            also = [
+                f"also {short(one, times)}{f' with {bound_text(bound)}' if bound else ''}"
+                for one, bound in self.others[:MOST_SHOWN]
+            ]
             more = len(self.others) - MOST_SHOWN
             return "\n".join([self.proof.render(times), *also, *([f"and {more} more"] if more > 0 else [])])
         if self.is_class:
@@ -109,7 +113,10 @@ class EventExplanation:
             "t": times.data(self.tick),
             "definition": self.definition,
             "proof": None if self.proof is None else self.proof.as_data(times),
-            "others": [event_summary(one, times) for one in self.others],
+            "others": [
+                {**event_summary(one, times), **({"bindings": dict(bound)} if one.events else {})}
+                for one, bound in self.others
+            ],
             "begun": [one.as_data(times) for one in self.begun],
         }
 
@@ -134,52 +141,91 @@ class EventReasons:
         if definition is None:
             return None
         wanted = set(asked.terms)
-        found = [(event, bound) for event, bound in known if event.event == name and wanted <= _terms(event, bound)]
+        found = sorted(
+            (pair for pair in known if pair[0].event == name and wanted <= _terms(*pair)),
+            key=lambda pair: rank([pair[0]], pair[1]),
+        )
         proof = self.proof(*found[0]) if found else None
-        others = tuple(event for event, _ in found[1:])
         near = tuple(
             one
             for one in begun
             if wanted <= {term for _, term in one.bindings}.union(*(_terms(event, ()) for event in one.events))
         )
-        return EventExplanation(name, tick, _text(definition), proof, others, near, isinstance(definition, ClassText))
+        return EventExplanation(
+            name, tick, _text(definition), proof, tuple(found[1:]), near, isinstance(definition, ClassText)
+        )
 
-    def proof(self, event: Instance, bindings: Solution = (), within: Pattern | None = None) -> EventProof:
-        """Why there is an event; of one that is part of a match, also what the clause of the pattern found."""
+    def proof(
+        self, event: Instance, bindings: Solution = (), within: Pattern | None = None, values: Solution = ()
+    ) -> EventProof:
+        """Why there is an event; of one that is part of a match, also what the clause of the pattern found.
+
+        `bindings` are what the event binds, or what was found at it; `values` are what the whole match binds.
+        """
         definition = self._definitions.get(event.event)
-        found, filters = self._clause(event, bindings, within) if within is not None else ((), ())
+        found, filters = self._clause(event, bindings, within, values) if within is not None else ((), ())
         if isinstance(definition, Pattern):
-            parts = tuple(self.proof(one, bindings, definition) for one in event.events)
-            own = bindings if within is None else ()
-            return EventProof(event, _text(definition), own, found, filters, parts=parts)
+            pairs = self._pairs(event, definition, () if within is not None else bindings)
+            bound = bindings_of(definition, pairs)
+            parts = tuple(self.proof(one, solution, definition, bound) for one, solution in pairs)
+            return EventProof(event, _text(definition), bound, found, filters, parts=parts)
         if definition is None:
             return EventProof(event, "concluded by rules", found=found, filters=filters)
         membership = why_class(self._ladder, event.triples, event.individual, event.event)
         return EventProof(event, _text(definition), found=found, filters=filters, membership=membership)
 
+    def _pairs(self, event: Instance, pattern: Pattern, bindings: Solution) -> list[Pair]:
+        """The events of a match with what was found at each: the first that agree, with what it binds as well."""
+        clauses = {one.event: one for one in pattern.clauses}
+        choices = [self._solutions(one, clauses.get(one.event)) for one in event.events]
+        filters = [one for clause in pattern.clauses for one in clause.filters]
+        for solutions in _agreeing(choices, pattern.shared, dict(bindings)):
+            pairs = list(zip(event.events, solutions, strict=True))
+            joint = ((one, binding) for one in filters for binding in joint_bindings(pattern, pairs, one.variables))
+            if all(holds(one, binding) for one, binding in joint):
+                return pairs
+        return [(one, ()) for one in event.events]
+
+    def _solutions(self, event: Instance, clause: Clause | None) -> list[Solution]:
+        return [one for _, one in Subscriptions([(0, clause)], self._index).asked(event)]
+
     def _clause(
-        self, event: Instance, bindings: Solution, pattern: Pattern
+        self, event: Instance, solution: Solution, pattern: Pattern, values: Solution
     ) -> tuple[tuple[Found, ...], tuple[str, ...]]:
-        """What the clause of an event found, in agreement with what the match binds."""
+        """What the clause of an event found, as triples, and its filters."""
         clause = next((one for one in pattern.clauses if one.event == event.event), None)
-        if clause is None or not clause.triples:
+        if clause is None or not solution:
             return (), ()
-        bound = dict(bindings)
-        solutions = (dict(one) for _, one in Subscriptions([(0, clause)], self._index).asked(event))
-        solution = next((one for one in solutions if all(bound.get(key, one[key]) == one[key] for key in one)), None)
-        if solution is None:
-            return (), ()
+        bound = dict(solution)
         triples = [
-            tuple(solution[term[1:]] if term[0] == "?" else term for term in (one.subject, one.predicate, one.object))
+            tuple(bound[term[1:]] if term[0] == "?" else term for term in (one.subject, one.predicate, one.object))
             for one in clause.triples
         ]
         found = tuple(Found(" ".join(one), self._source(one, event)) for one in triples)
-        return found, tuple(_filters(clause, {**bound, **solution}))
+        return found, tuple(_filters(clause, {**dict(values), **bound}))
 
     def _source(self, triple: tuple[str, ...], event: Instance) -> str:
         if triple in event.triples:
             return "event"
         return "background" if triple in self._background else "follows from the ontology"
+
+
+def _agreeing(
+    choices: Sequence[Sequence[Solution]], shared: Collection[str], bound: Mapping[str, str]
+) -> Iterator[tuple[Solution, ...]]:
+    """One solution of each, in all ways in which they agree on what is shared, and with what is bound.
+
+    >>> list(_agreeing([[(("r", "<x>"),)], [(("r", "<y>"),), (("r", "<x>"),)]], {"r"}, {}))
+    [((('r', '<x>'),), (('r', '<x>'),))]
+    """
+    if not choices:
+        yield ()
+        return
+    for solution in choices[0]:
+        if all(bound.get(name, term) == term for name, term in solution):
+            more = {name: term for name, term in solution if name in shared}
+            for rest in _agreeing(choices[1:], shared, {**bound, **more}):
+                yield solution, *rest
 
 
 def _filters(clause: Clause, values: Mapping[str, str]) -> Iterator[str]:
@@ -194,5 +240,5 @@ def _text(definition: ClassText | Pattern) -> str:
 
 def _terms(event: Instance, bindings: Solution) -> set[str]:
     """All by which an event can be named."""
-    own = {event.individual, event.graph, *(term for _, term in bindings)}
+    own = {event.individual, event.graph, *(term for _, term in bindings), *([event_id(event)] if event.events else [])}
     return own.union(*(_terms(one, ()) for one in event.events))
