@@ -306,6 +306,20 @@ def test_check_finds_an_event_that_a_selection_loses(where: str, lost: list[str]
     assert all(expected in one for expected, one in zip(lost, written, strict=True)), written
 
 
+def test_a_lost_event_does_not_contradict_a_functional_property() -> None:
+    Path("site.ofn").write_text(
+        "Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology("
+        "Declaration(Class(:Reading)) Declaration(DataProperty(:celsius)) "
+        "DataPropertyDomain(:celsius :Reading) FunctionalDataProperty(:celsius))"
+    )
+    Path("rules.tw").write_text(
+        "PREFIX : <http://ex.org/> NAMED EVENT :Cold AS :Reading and (:celsius some xsd:integer[<= 10])\n"
+        "FROM NAMED WINDOW :w ON STREAM :s [RANGE 5s, SLIDE 5s] WHERE { WINDOW :w { ?o :celsius ?v FILTER(?v > 6) } }"
+    )
+    result = invoke("check", "rules.tw", "site.ofn")
+    assert "the selection loses events of `:Cold`, such as `:celsius(x," in result.stderr
+
+
 def test_solutions_whose_events_have_passed_are_no_part_of_patterns() -> None:
     where = "WINDOW :w { ?o a :Reading ; :in ?room ; :celsius ?v FILTER NOT EXISTS { ?x :celsius 5e0 } }"
     Path("rules.tw").write_text(

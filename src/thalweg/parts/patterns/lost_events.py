@@ -26,6 +26,7 @@ from thalweg.languages.rspql.query import Query
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.literals import LITERAL
 from thalweg.model.rdf import OWN, RDF_TYPE, XSD
 from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.abstraction.signatures import Decisions, Signatures
@@ -122,7 +123,7 @@ class _Search:
     # Events that a case of the derived selection describes ----------------------------------------------------------
 
     def _events(self, case: Sequence[Atom]) -> Iterator[Facts]:
-        literals = [one for one in case if one.range is not None]
+        literals = [one for one in case if one.range is not None and not _is_met(one, case)]
         others = [one for one in case if one.range is None and one.name != "!="]
         elsewhere = [one for one in others if "?x" not in (one.subject, one.thing)]
         own = [one for one in others if one not in elsewhere]
@@ -168,6 +169,14 @@ def _cases(pattern: Pattern) -> Iterator[tuple[Atom, ...]]:
         case Every(parts):
             for some in product(*(list(islice(_cases(part), _MOST_CASES)) for part in sorted(parts, key=str))):
                 yield tuple(dict.fromkeys(atom for atoms in some for atom in atoms))
+
+
+def _is_met(atom: Atom, case: Sequence[Atom]) -> bool:
+    """Whether another literal of a case is what an atom asks for that takes any; a second one could contradict."""
+    return atom.range == LITERAL and any(
+        one.range is not None and one.range != LITERAL and (one.subject, one.name) == (atom.subject, atom.name)
+        for one in case
+    )
 
 
 def _fact(atom: Atom, names: dict[str, str]) -> Fact:
