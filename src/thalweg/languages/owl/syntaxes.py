@@ -204,16 +204,22 @@ class _Converter:
         self.annotations: list[Triple] = []
         self.imports: list[str] = []
         self.unread: list[str] = []
+        self.used: dict[str, set[str]] = {"DataProperty": set(), "ObjectProperty": set()}
 
     def ontology(self) -> Ontology:
         """What has been added, in an order that does not depend on the library's."""
         return Ontology(
             tuple(sorted(self.axioms, key=axioms.show)),
-            tuple(sorted(self.declarations, key=axioms.show)),
+            tuple(sorted([*self.declarations, *self.undeclared()], key=axioms.show)),
             tuple(sorted(self.annotations)),
             tuple(sorted(self.imports)),
             unread=tuple(sorted(self.unread)),
         )
+
+    def undeclared(self) -> Iterator[Declaration]:
+        """Data properties without a declaration, which axioms in RDF do not tell from object properties."""
+        known = {one.name for one in self.declarations} | self.used["ObjectProperty"] | expressions.UNIVERSAL
+        return (Declaration("DataProperty", name) for name in self.used["DataProperty"] - known - expressions.EMPTY)
 
     def add(self, component: Any) -> None:
         kind = type(component).__name__
@@ -244,6 +250,10 @@ class _Converter:
                 return tuple(map(self.ours, thing))
             case "IRI":
                 return f"<{thing}>"
+            case "DataProperty" | "ObjectProperty":
+                name = self.ours(thing.first)
+                self.used[kind].add(name)
+                return name
             case "AnonymousIndividual":
                 return rdf.blank(thing.first.removeprefix("_:"), self.scope)
             case "SimpleLiteral":

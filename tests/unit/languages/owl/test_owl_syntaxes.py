@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from thalweg.diagnostics import RejectedError
-from thalweg.languages.owl import syntaxes
-from thalweg.languages.owl.axioms import show
+from thalweg.languages.owl import graph, structure, syntaxes
+from thalweg.languages.owl.axioms import DataPropertyDomain, show
 
 pytest.importorskip("pyhornedowl")
 
@@ -223,3 +223,11 @@ def test_an_element_without_end_is_told() -> None:
 def test_a_panic_of_the_library_is_told() -> None:
     with pytest.raises(RejectedError, match="E101"):
         syntaxes.read(f"{PREFIX}SubClassOf(:A DataMinCardinality(99999999999999 :d)))", "ofn")
+
+
+def test_data_properties_need_no_declaration() -> None:
+    ontology = "Prefix(:=<http://ex.org/>) Ontology(DataPropertyDomain(:v :A) FunctionalDataProperty(:v) {})"
+    used = ("", "Declaration(DataProperty(:v))", "Declaration(AnnotationProperty(:v))", "FunctionalObjectProperty(:v)")
+    read_again = [structure.read(graph.triples(syntaxes.read(ontology.format(more), "ofn"))) for more in used]
+    domains = [[axiom for axiom in found.axioms if isinstance(axiom, DataPropertyDomain)] for found in read_again]
+    assert domains == [[DataPropertyDomain("<http://ex.org/v>", "<http://ex.org/A>")]] * 2 + [[], []]
