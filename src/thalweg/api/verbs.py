@@ -254,7 +254,7 @@ def why_row(
 
 def why_event(
     program: Programs,
-    event: str | Fact,
+    name: str | Fact,
     at: Moment,
     stream: On = (),
     *,
@@ -266,9 +266,9 @@ def why_event(
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> "EventExplanation | None":
-    """Why there is an event at a tick, or which matches have begun; None where no program defines its name.
+    """Why there is an event at a tick, or which matches have begun; None where no program defines it.
 
-    The event is a name, as in `:Jam`, or one with what it binds or the individuals of its events: `:Jam(:road1)`.
+    The name is written as in `:Jam`, or with what it binds or the individuals of its events: `:Jam(:road1)`.
 
     >>> events = Source("e.tw", "PREFIX : <http://ex.org/> NAMED EVENT :Seen { MATCH EVERY :p AND :p WITHIN (3 s) }")
     >>> rules = Source("r.lars", "@prefix : <http://ex.org/> . :p(X) :- q(X).")
@@ -277,7 +277,7 @@ def why_event(
     """
     asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
     engine = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped)
-    found: EventExplanation | None = engine.why_event(_fact(event, asked)) if hasattr(engine, "why_event") else None
+    found: EventExplanation | None = engine.why_event(_fact(name, asked)) if hasattr(engine, "why_event") else None
     return found
 
 
