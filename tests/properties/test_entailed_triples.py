@@ -94,7 +94,8 @@ def check(kind: str, seeds: range) -> Counter[str]:
                 seen["decided"] += 1
                 assert found == expected, (kind, seed, expected - found)
             seen["more than stated"] += bool(found - stated)
-            assert renamed(entailed.of(renamed(own, "/own", "/other")), "/other", "/own") == list(entailed.of(own))
+            other = renamed(entailed.of(renamed(own, "/own", "/other")), "/other", "/own")
+            assert sorted(other) == sorted(entailed.of(own))
     return seen
 
 

@@ -15,7 +15,6 @@ from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.kafka import KafkaSink, KafkaTransport
 from thalweg.connectors.mqtt import MqttSink, MqttTransport
-from thalweg.runtimes.emit import Change
 
 RULES = "slow(S) :- speed(S,V) in [2], V < 20.\nqueue(S,T) :- slow(S), next(S,T), slow(T)."
 STREAM = ["speed(a,12) at 1.", "speed(b,9) at 2. next(a,b) at 2.", "speed(c,50) at 3.", "speed(c,5) at 9."]
@@ -67,9 +66,8 @@ def told(row):
 
 def changes(events):
     return sorted(
-        (answer.t, kind, fact)
+        (answer.t, kind, str(fact))
         for answer in api.run(RULES, stream="\n".join(events), emit="changes")
-        if isinstance(answer, Change)
         for kind, facts in (("begin", answer.begin), ("end", answer.end))
         for fact in facts
     )

@@ -70,7 +70,13 @@ def first_row(text: str, dialect: Dialect) -> dict[str, Any]:
 
 
 def mapping_for(values: Mapping[str, Any], timed: bool = True) -> str:
-    """A mapping that fits some paths, by what stands there, as it is typed."""
+    """A mapping that fits some paths, by what stands there, as it is typed.
+
+    >>> mapping_for({})
+    'value(KEY) at TIME'
+    """
+    if not values:
+        return f"value(KEY){' at TIME' if timed else ''}"
     time = _time(values)
     rest = [path for path in values if path != time] or list(values)
     who = next((path for path in rest if _WHO.search(_last(path))), None)
