@@ -111,6 +111,24 @@ def test_init_writes_what_runs_as_it_is(folder: Path) -> None:
     assert invoke("init", "x.txt").exit_code == 1
 
 
+def test_mappings_are_for_the_stream_they_stand_with(folder: Path) -> None:
+    """What is high in the south is humidity; the tables have the same columns, and names with hyphens."""
+    for name, value in (("north-1", 20), ("south-1", 99)):
+        Path(f"{name}.csv").write_text(f"device,v,ts\na,{value},2026-11-15T08:00:00Z\n")
+    Path("sites.csv").write_text("device,site\na,x\n")
+    Path("rules.lars").write_text("hot(D) :- temp(D,V), V > 50.\nwet(D,S) :- hum(D,V), V > 50, site(D,S).\n")
+    text = 'program = "rules.lars"\nbackground = "sites.csv"\n[streams.a]\nfrom = "north-1.csv"\n'
+    text += 'map = ["temp(device, v) at ts", "site(device, site)"]\n[streams.b]\nfrom = "south-1.csv"\n'
+    Path("two.toml").write_text(text + 'map = "hum(device, v) at ts"\n')
+    result = invoke("run", "two.toml")
+    assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [["wet(a,x)"]], result.output
+    Path("b").mkdir()
+    Path("south-1.csv").rename("b/north-1.csv")
+    Path("two.toml").write_text(text.replace("south-1", "b/north-1") + 'map = "hum(device, v) at ts"\n')
+    result = invoke("run", "two.toml")
+    assert (result.exit_code, "two streams are called `north-1`" in result.stderr) == (1, True)
+
+
 def test_a_stream_among_programs_is_recognised(folder: Path) -> None:
     result = invoke("run", "city/hot.lars", "city/data/readings.csv")
     assert result.exit_code == 2

@@ -61,7 +61,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 }
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_TIMED: Final = re.compile(r"\)\s*at\s|^[^(]*\sat\s")
+_TIED: Final = re.compile(r"\s*(?:[^\s:`()<>,]+|`[^`]+`):\s")
 _HEADER: Final = re.compile(r"\s*\[([^\[\]]+)\]")
 _KEY: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*[=.]""")
 _PLACE: Final = re.compile(r"\(at line ([0-9]+), column ([0-9]+)\)")
@@ -146,7 +147,7 @@ class _Reading:
         if not isinstance(data, dict) or not all(isinstance(one, dict) for one in data.values()):
             self._wrong("", "streams", "each stream is a table: write `[streams.readings]`, and in it `from` and `map`")
             return
-        streams, maps = list[str](), list[str]()
+        streams, maps, served = list[str](), list[str](), dict[str, list[str]]()
         for name, about in data.items():
             section = f"streams.{name}"
             for key in about:
@@ -156,8 +157,12 @@ class _Reading:
             if isinstance(origin, str):
                 streams.append(origin)
                 own = self._value(section, "map", about.get("map", []), LIST)
-                tie = _tie(origin) if len(data) > 1 else ""
-                maps += [f"{tie}{one}" for one in own] if isinstance(own, list) else []
+                if isinstance(own, list):
+                    called = _stream_name(origin) if len(data) > 1 else ""
+                    maps += [_tied(one, called) for one in own]
+                    if called and served.setdefault(called, own) != own and not _URI.match(origin):
+                        message = f"two streams are called `{called}`, and their mappings are not the same"
+                        self._wrong(section, "from", message, "a stream is called as its file is: rename one of them")
         self.options["stream"] = streams
         if maps:
             self.options["map_"] = maps
@@ -201,18 +206,42 @@ class _Reading:
         way_out = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{one}`' for one in known)}"
         self.found.append(Diagnostic("E901", f"{where} has no key `{key}`", self._span(section, key), help=way_out))
 
-    def _wrong(self, section: str, key: str, message: str) -> None:
-        self.found.append(Diagnostic("E902", message, self._span(section, key)))
+    def _wrong(self, section: str, key: str, message: str, help: str = "") -> None:
+        self.found.append(Diagnostic("E902", message, self._span(section, key), help))
 
     def _span(self, section: str, key: str) -> Span:
         place = self._places.get((section, key)) or self._places.get(("", section)) or (0, 0)
         return Span(self._source, *place)
 
 
-def _tie(origin: str) -> str:
-    """What ties a mapping to the stream of a file; streams that are live are served by all that fit."""
-    stem = Path(origin.removesuffix(".gz")).stem
-    return f"{stem}: " if not _URI.match(origin) and _NAME.fullmatch(stem) else ""
+def _tied(mapping: str, stream: str) -> str:
+    """A mapping that is for one stream; one that says no time may be for a background, and serves all that fit.
+
+    >>> _tied("temp(d, v) at ts", "north-1"), _tied("site(d, s)", "north-1"), _tied("south: temp(d, v) at ts", "north")
+    ('`north-1`: temp(d, v) at ts', 'site(d, s)', 'south: temp(d, v) at ts')
+    """
+    return f"`{stream}`: {mapping}" if stream and _TIMED.search(mapping) and not _TIED.match(mapping) else mapping
+
+
+def _stream_name(origin: str) -> str:
+    """What a stream is called, by which a mapping is tied to it; empty where only the connection can say.
+
+    >>> _stream_name("city/north-1.csv.gz"), _stream_name("mqtt://broker/city/+/speed"), _stream_name("kafka://b/a.b?x=1")
+    ('north-1', 'speed', 'a.b')
+    """
+    scheme, is_uri, rest = origin.partition("://")
+    place = rest.partition("?")[0] if is_uri else origin
+    host, _, path = place.partition("/")
+    if origin == "-" or "%" in place:
+        return ""
+    if scheme in ("mqtt", "mqtts"):
+        return next((level for level in reversed(path.split("/")) if level not in ("", "+", "#")), "")
+    if scheme == "kafka":
+        return path
+    if is_uri and scheme != "replay":
+        place = path.partition("#")[0] or host.rpartition("@")[2].partition(":")[0]
+        return Path(place).name.partition(".")[0] if path else place
+    return Path(place).name.partition(".")[0]
 
 
 def _places(source: Source) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
