@@ -49,6 +49,10 @@ class StatedGraph(NamedTuple):
 Statement = Stated | StatedGraph
 
 _KEPT: Final = 65_536
+_PAIRS: Final = (
+    'an event is a pair of a tick and its facts, such as (3, ["p(a)", "q(b)"]); rows become facts by a mapping, from a '
+    "table: pandas.DataFrame(rows)"
+)
 
 
 class Gatherer:
@@ -199,6 +203,8 @@ def code_events(events: Iterable[Event | tuple[int, Facts]], words: Dictionary) 
         if isinstance(event, Event):
             yield event.tick, code_facts(event.facts, words, event.stream)
         else:
+            if not isinstance(event, tuple | list) or len(event) != 2:
+                raise TypeError(f"{event!r} is not an event; {_PAIRS}")
             tick, facts = event
             yield tick, code_facts([facts] if isinstance(facts, str | Fact) else facts, words)
 

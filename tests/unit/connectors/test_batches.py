@@ -29,3 +29,9 @@ def test_events_and_pairs():
 def test_what_is_no_fact_is_rejected():
     with pytest.raises(RejectedError):
         coded((3, "p(X)"))
+
+
+@pytest.mark.parametrize("wrong", [{"device": "a", "temp": 21}, "p(a)", 5, (3,)], ids=str)
+def test_what_is_not_an_event_is_refused_with_a_way_out(wrong: object) -> None:
+    with pytest.raises(TypeError, match="is not an event; an event is a pair"):
+        list(code_events([wrong], Dictionary()))
