@@ -68,6 +68,24 @@ def test_why_and_why_not():
         session.why("q(a)")
 
 
+def test_a_proof_prints_times_as_they_came_in():
+    eight = datetime(2026, 11, 15, 8, tzinfo=UTC)
+    with thalweg.open("slow(S) :- speed(S,V) in [2], V < 20.") as session:
+        session.push("speed", "a", 12, at=eight)
+        session.advance()
+        assert str(session.why("slow(a)")).splitlines()[0] == "slow(a)   until 2026-11-15T08:00:02Z"
+    proof = thalweg.why(SLOW, "slow(a)", at=eight, stream="speed(a,12) at @2026-11-15T08:00:00Z.")
+    assert "speed(a,12) in [2] at 2026-11-15T08:00:00Z" in str(proof)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"emit": "chnges"}, {"times": "is"}, {"runtime": "flink"}, {"on_error": "skp"}, {"clock": "wal"}], ids=str
+)
+def test_an_option_that_is_none_of_its_choices_is_wrong_usage(wrong):
+    with pytest.raises(RejectedError, match=f"E403.*`{next(iter(wrong))}` cannot be"):
+        thalweg.run(SLOW, stream=[(3, "speed(a,12)")], **wrong)
+
+
 def test_a_snapshot_goes_on_in_another_session():
     with thalweg.open(SLOW) as one, thalweg.open(SLOW) as whole:
         for session in (one, whole):

@@ -104,6 +104,9 @@ def ask(
     Traceback (most recent call last):
     thalweg.diagnostics.RejectedError: error[E403]: `--models` is only for answer set programs (`.lp`)
     """
+    need_choice("emit", emit, "changes", "snapshot", "intervals")
+    need_choice("times", timing.times, None, "iso", "ticks")
+    need_choice("clock", timing.passing, "events", "wall")
     for name in (_called(one) for one in programs if looks_like_a_stream(one)):
         raise wrong_usage(f"`{name}` looks like a stream: `--stream {name}`")
     known = understood(programs)
@@ -136,7 +139,7 @@ def ask(
         )
         timing, ontology = default_timing(programs, streams, timing, ontology)
         timing.ticks()
-        timing.calendar  # noqa: B018
+        timing.calendar, timing.idle_seconds  # noqa: B018
         Timing(timing.tick, delay=counts).ticks()
         solving = SolveOptions(
             given.get("models") or "first",
@@ -174,6 +177,18 @@ def check_keywords(given: Mapping[str, object]) -> None:
         if name not in known:
             close = get_close_matches(name, known, 1)
             raise TypeError(f"unknown option `{name}`" + (f"; did you mean `{close[0]}`?" if close else ""))
+
+
+def need_choice(name: str, value: object, *choices: str | None) -> None:
+    """`RejectedError` (E403) for an option that is none of its choices.
+
+    >>> need_choice("emit", "chnges", "changes", "snapshot")
+    Traceback (most recent call last):
+    thalweg.diagnostics.RejectedError: error[E403]: `emit` cannot be `chnges`; it is `changes` or `snapshot`
+    """
+    if value not in choices:
+        known = " or ".join(f"`{one}`" for one in choices if one is not None)
+        raise wrong_usage(f"`{name}` cannot be `{value}`; it is {known}")
 
 
 @contextmanager

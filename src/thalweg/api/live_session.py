@@ -7,6 +7,7 @@ the delay) has been pushed.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
 from itertools import groupby
 from threading import Lock
 from types import TracebackType
@@ -196,7 +197,8 @@ class Session:
             raise RejectedError([Diagnostic("E403", f"`{verb}` explains what rules derive, and there are none")])
         asked = fact_of(fact, self._prefixes) if isinstance(fact, str) else fact
         with self._lock:
-            return None if engine.now is None and verb == "why" else getattr(engine, verb)(asked)
+            found = None if engine.now is None and verb == "why" else getattr(engine, verb)(asked)
+        return None if found is None else replace(found, times=self._timing.format)
 
 
 def _together(events: Iterable[Event]) -> list[Event]:

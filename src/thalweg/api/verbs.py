@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from thalweg.api import jobs
 from thalweg.api.answer_stream import Answers
-from thalweg.api.kind_options import Asked, KindKeywords, ask, check_keywords, wrong_usage
+from thalweg.api.kind_options import Asked, KindKeywords, ask, check_keywords, need_choice, wrong_usage
 from thalweg.api.live_session import Session
 from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of
@@ -51,6 +51,8 @@ def run(
     delay: int | str = 0,
     zone: str = "UTC",
     times: Literal["iso", "ticks"] | None = None,
+    clock: Literal["events", "wall"] = "events",
+    idle: str | None = None,
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
@@ -68,18 +70,21 @@ def run(
     `ThalwegWarning` without one. Several programs of different kinds are parts of one plan. `show` names the predicates
     that are output, as in `"jam/1, ex:Camera/1"`; it overrides `#show`. `late` takes lines about late facts. `map` says
     what facts the rows of tables and the messages of devices are: `"speed(sensor, v) at ts"`, one or several. With
-    `runtime="spark"` it runs there, and all answers come when it has ended.
+    `clock="wall"` time passes on live streams while nothing comes, and one that is silent for `idle` does not hold
+    others back. With `runtime="spark"` it runs there, and all answers come when it has ended.
 
     >>> for change in run("q(X) :- p(X) in [1].", stream=[(3, "p(a)")], end=5):
     ...     print(change)
     {"t":3,"begin":["q(a)"],"end":[]}
     {"t":5,"begin":[],"end":["q(a)"]}
     """
+    need_choice("runtime", runtime, "embedded", "spark")
+    need_choice("on_error", on_error, "stop", "skip")
     asked, part = _prepared(
         program,
         stream,
         background,
-        Timing(tick, start, end, delay, zone, times),
+        Timing(tick, start, end, delay, zone, times, clock, idle),
         kinds,
         emit,
         memory,
@@ -218,7 +223,8 @@ def why(
     asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
     engine = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped)
     _check_rules(engine, "why")
-    return None if engine.now is None else engine.why(_fact(fact, asked))
+    proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, asked))
+    return None if proof is None else replace(proof, times=asked.timing.format)
 
 
 def why_row(
@@ -307,7 +313,7 @@ def why_not(
     engine = jobs.run_to(part, stream, asked.timing, report, look, mapped=asked.mapped)
     _check_rules(engine, "why_not")
     absence: Absence | None = engine.why_not(_fact(fact, asked), came)
-    return absence
+    return None if absence is None else replace(absence, times=asked.timing.format)
 
 
 def _check_rules(engine: object, verb: str) -> None:

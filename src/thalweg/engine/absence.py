@@ -105,9 +105,10 @@ class Absence:
     rules: tuple[FailedRule, ...] = ()
     more_rules: int = 0
     cut: bool = False
+    times: TimeFormat = field(default=AS_TICKS, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return self.render()
+        return self.render(times=self.times)
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""

@@ -59,6 +59,7 @@ class Proof:
     rule: str = ""
     place: str = ""
     because: tuple["Proof", ...] = ()
+    times: TimeFormat = field(default=AS_TICKS, compare=False, repr=False)
 
     @property
     def unless(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class Proof:
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
 
     def __str__(self) -> str:
-        return self.render()
+        return self.render(times=self.times)
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
