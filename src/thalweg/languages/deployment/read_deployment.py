@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
@@ -230,18 +230,14 @@ def _stream_name(origin: str) -> str:
     ('north-1', 'speed', 'a.b')
     """
     scheme, is_uri, rest = origin.partition("://")
-    place = rest.partition("?")[0] if is_uri else origin
-    host, _, path = place.partition("/")
-    if origin == "-" or "%" in place:
+    levels = PurePosixPath(rest.partition("?")[0] if is_uri else origin).parts
+    if origin == "-" or not levels or "%" in origin:
         return ""
-    if scheme in ("mqtt", "mqtts"):
-        return next((level for level in reversed(path.split("/")) if level not in ("", "+", "#")), "")
-    if scheme == "kafka":
-        return path
-    if is_uri and scheme != "replay":
-        place = path.partition("#")[0] or host.rpartition("@")[2].partition(":")[0]
-        return Path(place).name.partition(".")[0] if path else place
-    return Path(place).name.partition(".")[0]
+    if scheme in ("mqtt", "mqtts", "kafka"):
+        return next((level for level in reversed(levels[1:]) if level not in ("+", "#")), "")
+    if scheme in ("tcp", "http", "https", "ws", "wss") and len(levels) == 1:
+        return levels[0].rpartition("@")[2].partition(":")[0]
+    return levels[-1].partition(".")[0]
 
 
 def _places(source: Source) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
