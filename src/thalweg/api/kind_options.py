@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
 
-from thalweg.api.naming import predicates_of, prefixes_of
+from thalweg.api.naming import events_of, predicates_of, prefixes_of
 from thalweg.api.sources import On, language_of_program, looks_like_a_stream, name_of, named
 from thalweg.api.timing import Timing
 from thalweg.connectors.mapping.read_mapping import read_mappings
@@ -153,7 +153,7 @@ def ask(
         prefixes = prefixes_of([*programs, *background], prefix)
         shown = None if show is None else predicates_of(show, prefixes)
         if event := given.get("event"):
-            shown = (*(shown or ()), *predicates_of([Predicate(name, 1) for name in event], prefixes))
+            shown = (*(shown or ()), *events_of(event, prefixes))
         inputs = _signatures(given.get("inputs"))
     if task == "abstraction" and emit != "changes":
         raise wrong_usage("an event is a point of the output: `--emit` cannot be used with `--as abstraction`")

@@ -51,6 +51,19 @@ def predicates_of(show: str | Iterable[str], prefixes: Prefixes = NO_PREFIXES) -
     return tuple(_predicate(one.strip(), prefixes) for one in written)
 
 
+def events_of(names: Iterable[str], prefixes: Prefixes = NO_PREFIXES) -> tuple[Predicate, ...]:
+    """The predicates of names of events; `ValueError` where something is not a name.
+
+    >>> events_of(["ex:Jam"], Prefixes((("ex", "http://example.org/"),)))
+    ('<http://example.org/Jam>/1',)
+    """
+    written = [name.strip() for name in names]
+    for name in written:
+        if not PREDICATE.fullmatch(name):
+            raise ValueError(f"`{name}` is not the name of an event: write it as in `:Jam`, or as an IRI in `<…>`")
+    return predicates_of([Predicate(name, 1) for name in written], prefixes)
+
+
 def _predicate(text: str, prefixes: Prefixes) -> Predicate:
     written = Predicate.read(text)
     if not PREDICATE.fullmatch(written.name):

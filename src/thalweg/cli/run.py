@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +141,7 @@ def run(
         need_something(streams, first, last)
         if as_ == "consistency" and delivery.format not in ("jsonl", "text"):
             refuse("clashes are written as lines of JSON, or as text: leave `--format` out")
-        _fitting(api.understood(programs), target, delivery, asked.solving)
+        _fitting([api.understood([one]) for one in programs], target, delivery, asked.solving)
         tell = complaining(asked.prefixes, verbose)
         given = programs, background or (), tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
         part = api.load_part(*given, asked.mapped)
@@ -154,12 +154,14 @@ def run(
             _run(*given_run, summary, pencil)
 
 
-def _fitting(known: Collection[str], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:
+def _fitting(
+    known: Iterable[Collection[str]], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions"
+) -> None:
     """Refuses what the runtime, or the way in which answers are written, does not know."""
     if target.on_spark:
         misfits({"--workers": asked.workers}, "`--runtime spark`", only=False)
     delivery.fit(target)
-    if delivery.is_table and "--emit" not in known:
+    if delivery.is_table and not all("--emit" in one for one in known):
         refuse("answer sets, queries and events cannot be written as a table; use `--out answers.jsonl`")
     if asked.models == "all" and delivery.format not in ("jsonl", "text"):
         form = delivery.format
