@@ -125,6 +125,7 @@ CATALOGUE: Final = {
     "E702": "unknown name in a class expression",
     "W703": "event is undecided",
     "W704": "values have a different datatype than the ontology's ranges",
+    "W705": "literal of an object property",
     "E801": "unknown event",
     "E802": "event is made of itself",
     "E803": "`NOT` cannot stand here",

@@ -117,6 +117,16 @@ def test_decimals_under_ranges_of_doubles_are_warned_about_once() -> None:
     assert 'write values as `"0.5"^^xsd:double`' in result.stderr
 
 
+def test_a_literal_of_an_object_property_is_warned_about_once() -> None:
+    Path("city.ttl").write_text("@prefix : <http://ex.org/> . :v <http://www.w3.org/2000/01/rdf-schema#domain> :A .")
+    Path("events.facts").write_text("@prefix : <http://ex.org/> . :v(:x,1) at 1.  :v(:y,2) at 2.  :v(:z,:x) at 3.")
+    given = ("--as", "abstraction", "--profile", "dl", "--stream", "events.facts")
+    result = CliRunner().invoke(app, ["run", "city.ttl", *given], catch_exceptions=False)
+    assert [json.loads(line)["individual"] for line in result.stdout.splitlines()] == ["<http://ex.org/z>"]
+    assert result.stderr.count("warning[W705]: `:v` has the value `1`, but it is an object property") == 1
+    assert result.stderr.count("W705") == 1
+
+
 def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
     Path("city.ofn").write_text(CITY.replace("SubClassOf(:MainRoad :Road)", "FunctionalObjectProperty(:of)"))
     Path("events.trig").write_text(EVENTS + ":g9 prov:generatedAtTime 9 . :g9 { :level1 :of :road9 }\n")

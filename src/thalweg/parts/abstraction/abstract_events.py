@@ -4,7 +4,7 @@ A `Classifier` is taken through time like an engine, and keeps nothing between t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,7 +51,9 @@ class Classifier:
         self.first = first
         self.now: int | None = None
         self.dictionary = Dictionary() if dictionary is None else dictionary
-        self._datatypes = Datatypes(expected_kinds(ladder.program.axioms), report)
+        form = ladder.program.form
+        roles = frozenset(form.roles).difference(form.data)
+        self._datatypes = Datatypes(expected_kinds(ladder.program.axioms), roles, report)
         self._signatures = Signatures(ladder.program, self.dictionary.spell, self._datatypes.look)
         self.decisions = Decisions(ladder, self._signatures)
         self.counts: Counter[str] = Counter()
@@ -175,16 +177,24 @@ def undecided(reasons: Mapping[str, int], examples: Mapping[str, str]) -> Iterat
 
 
 class Datatypes:
-    """Warns once for each property whose numbers have another datatype than all ranges that the ontology has for it."""
+    """Warns once for each property whose numbers have another datatype than all ranges that the ontology has for it.
 
-    def __init__(self, expected: dict[str, frozenset[str]], report: Callable[[Diagnostic], None]) -> None:
+    And once for each of the `roles`, the object properties, that has a literal.
+    """
+
+    def __init__(
+        self, expected: dict[str, frozenset[str]], roles: Collection[str], report: Callable[[Diagnostic], None]
+    ) -> None:
         self._expected = expected
+        self._roles = roles
         self._report = report
 
     def look(self, property: str, literal: str) -> None:
         """Looks at a literal of a property."""
         expected = self._expected.get(property)
         if not expected:
+            if property in self._roles:
+                self._report(_literal_of_role(property, literal))
             return
         datatype = parts(literal)[1]
         kind = _KINDS.get(datatype.rpartition("#")[2].rstrip(">"))
@@ -199,6 +209,14 @@ class Datatypes:
         target = min(expected)
         help_ = f'write values as `"0.5"^^xsd:{target}`, or ranges as `xsd:{kind}[…]`: OWL 2 keeps datatypes apart'
         self._report(Diagnostic("W704", message, help=help_))
+
+
+def _literal_of_role(property: str, literal: str) -> Diagnostic:
+    message = f"`{property}` has the value `{literal}`, but it is an object property in the ontology: no literal counts"
+    help_ = (
+        f"declare it in the ontology: `{property} a owl:DatatypeProperty`, or `Declaration(DataProperty({property}))`"
+    )
+    return Diagnostic("W705", message, help=help_)
 
 
 _KINDS: Final = {"decimal": "decimal", "integer": "decimal", "double": "double", "float": "float"}

@@ -45,7 +45,7 @@ _NOTHING: Final = -1
 class Signatures:
     """Makes signatures of events. `spell` gives the term of a handle; handles keep their meaning until `forget`.
 
-    `watch` sees the predicate and the term of each literal that is looked at closely.
+    `watch` sees the predicate and the term of each literal that is looked at closely, or is passed over.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class Signatures:
         # Individuals of the background by handle, None for others; literals by predicate and handle.
         self._individuals: dict[Handle, int | None] = {}
         self._literals: dict[tuple[int, Handle], int | None] = {}
+        self._passed_over: set[str] = set()
 
     def forget(self) -> None:
         """Handles may get another meaning; never in the midst of an event, which looks at its own several times."""
@@ -120,6 +121,8 @@ class Signatures:
                 own, code = thing, _OWN
             if code != _NOTHING:
                 key.append((predicate, who, code, 0))
+            elif name not in self._passed_over:
+                self._pass_over(name, thing)
         key.sort()
         ranked = list(subjects) if len(subjects) == 1 else sorted(subjects, key=subjects.__getitem__)
         about = tuple([subjects[one] for one in ranked])
@@ -163,6 +166,8 @@ class Signatures:
                     found.append((predicate, handles[0], None, cell))
             elif self._named(handles[1]) != _NOTHING:
                 found.append((predicate, handles[0], handles[1], 0))
+            elif name not in self._passed_over:
+                self._pass_over(name, handles[1])
         return found
 
     def _named(self, handle: Handle) -> int | None:
@@ -226,6 +231,11 @@ class Signatures:
             cell = self._cells.setdefault(self._program.cell(term), len(self._cells))
         self._literals[predicate, handle] = cell
         return cell
+
+    def _pass_over(self, name: str, handle: Handle) -> None:
+        """A literal stands where an individual is expected: it cannot matter. It is shown once for each property."""
+        self._passed_over.add(name)
+        self._watch(name, self._spell(handle))
 
     def event(self, subjects: Sequence[Handle], facts: Iterable[Given]) -> EventFacts:
         """The facts of an event that can matter as terms, for the ladder."""
