@@ -186,6 +186,16 @@ def test_without_a_mapping_one_is_proposed_that_fits(name: str, proposed: str) -
     assert read(name, mapping)[0]
 
 
+def test_lines_may_end_in_carriage_returns(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_bytes(b"ts,device,temp\r1794729600,d1,21.5\r1794729601,d2,22\r")
+    assert read(str(tmp_path / "old.csv"), "temp(device, temp) at ts") == (["temp(d1,21.5) 0", "temp(d2,22) 1"], [])
+
+
+def test_a_table_without_rows_is_not_a_misfit(tmp_path: Path) -> None:
+    (tmp_path / "header.csv").write_text("ts,device,temp\n")
+    assert read(str(tmp_path / "header.csv"), "temp(device, temp) at ts") == ([], [])
+
+
 def test_each_mapping_serves_what_has_its_names() -> None:
     facts, warnings = read("leading_zeros.csv", "v(meter, value) at ts", "open(meter, open) at ts", "x(meter, y) at ts")
     assert facts[:2] == ['v("0042",7) 0', 'v("0043","007") 0']

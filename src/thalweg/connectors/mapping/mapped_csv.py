@@ -126,6 +126,9 @@ class MappedCsvReader(MappedRows):
         if not data or self._hopeless:
             return
         data = self._text(data)
+        if b"\n" not in data:
+            # Lines may end as they once did on a Macintosh.
+            data = data.replace(b"\r", b"\n")
         if self._dialect is None:
             dialect = dialect_of(data.decode(errors="replace"))
             if dialect is None:
@@ -153,6 +156,9 @@ class MappedCsvReader(MappedRows):
         source = self._source
         source.tally.met(dialect.names)
         self._served = self._serving(dialect)
+        for one in self._served:
+            # Also where no row follows.
+            source.tally.fitted(one, 0)
         header = dialect.separator.join(dialect.names)
         used = {name for mapping in self._served for path in mapping.paths for name in (path.column, path.whole)}
         if doubled := [name for name in dialect.doubled if name in used]:
