@@ -107,8 +107,17 @@ def test_init_writes_what_runs_as_it_is(folder: Path) -> None:
         assert 'high(\\"kühl\\")' in invoke("run", f"{encoding}.toml").stdout
     again = invoke("init", "dev.jsonl")
     assert (again.exit_code, "there already" in again.stderr) == (2, True)
-    Path("x.txt").write_text("")
-    assert invoke("init", "x.txt").exit_code == 1
+    for name, text, said in (
+        ("x.txt", "", "is not data that `init` knows"),
+        ("empty.csv", "", "`empty.csv` is empty"),
+        ("german.csv", "ts,device,v\n15.11.2026 08:00:00,a,1\n", "`15.11.2026 08:00:00` is not a time"),
+        ("timeless.csv", "device,v\na,1\n", "which column has the time"),
+        ("city/hot.lars", None, "is not data that `init` knows"),
+    ):
+        if text is not None:
+            Path(name).write_text(text)
+        result = invoke("init", name)
+        assert (result.exit_code, said in result.stderr) == (1, True), result.output
 
 
 def test_mappings_are_for_the_stream_they_stand_with(folder: Path) -> None:

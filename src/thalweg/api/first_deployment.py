@@ -4,7 +4,7 @@ The sample is the beginning of a file, read as a run reads it, so that what is p
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from thalweg.connectors.files import read_bytes
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.mapping.dialect import Dialect, dialect_of, encoding_of
+from thalweg.connectors.mapping.dialect import dialect_of, encoding_of
 from thalweg.connectors.mapping.mapping import spelled
 from thalweg.connectors.mapping.propose import first_row, mapping_for, values_of
 from thalweg.connectors.mapping.read_mapping import read_mappings
@@ -51,10 +51,12 @@ def names_for(stem: str) -> tuple[Path, Path]:
 def first_deployment(data: Path, rules: str) -> FirstDeployment:
     """What to begin with for a file of readings; `rules` is the name that the rules will have."""
     mapping = _mapping(data)
-    times, facts = _sample(data, mapping)
+    times, facts, wrong = _sample(data, mapping)
     if not facts:
         message = f"no fact can be made of `{data}` by `{mapping}`"
-        raise RejectedError([Diagnostic("E301", message, help="write a mapping: `--map 'temp(device, temp) at ts'`")])
+        help_ = "say in a mapping which column has the time, as in `--map 'temp(device, temp) at ts'`"
+        unclear = Diagnostic("E301", message, help=help_)
+        raise RejectedError([unclear] if mapping.endswith(" at TIME") or not wrong else wrong[:1])
     tick, length = _tick(times)
     delay = _delay(times, length)
     return FirstDeployment(_deployment(data, rules, mapping, tick, delay), _rules(facts, tick))
@@ -75,7 +77,9 @@ def _mapping(data: Path) -> str:
     begun = read_bytes(data)[:_HEAD]
     text = begun.decode(encoding_of(begun), errors="replace").removeprefix("\ufeff")
     if format == "csv":
-        dialect = dialect_of(text) or Dialect(("a",))
+        dialect = dialect_of(text)
+        if dialect is None:
+            raise RejectedError([Diagnostic("E301", f"`{data}` is empty")])
         return mapping_for({spelled(name): value for name, value in first_row(text, dialect).items()})
     return mapping_for(values_of(_first_object(text, data)))
 
@@ -91,15 +95,18 @@ def _first_object(text: str, data: Path) -> dict[str, Any]:
     return found
 
 
-def _sample(data: Path, mapping: str) -> tuple[list[int], list[Fact]]:
-    """The times, in milliseconds and in the order of the file, and the facts of the beginning of a file."""
+def _sample(data: Path, mapping: str) -> tuple[list[int], list[Fact], list[Diagnostic]]:
+    """The times, in milliseconds and in the order of the file, and the facts of its beginning; what is wrong."""
     from thalweg.runtimes.inputs import Streams, open_all
 
     tally, words = Tally(read_mappings([mapping])), Dictionary()
     transports = open_all([data], tally)
-    times, facts = list[int](), list[Fact]()
+    times, facts, wrong = list[int](), list[Fact](), list[Diagnostic]()
     try:
-        for item in _items(Streams(transports, words, Clock(1), Interrupt(), tally)):
+        for item in islice(Streams(transports, words, Clock(1), Interrupt(), tally), _SAMPLE):
+            if item is None or isinstance(item, Diagnostic):
+                wrong += [item] if item is not None else []
+                continue
             some = list(item[1].facts(words))
             times += [item[0]] * len(some)
             facts += some
@@ -108,11 +115,7 @@ def _sample(data: Path, mapping: str) -> tuple[list[int], list[Fact]]:
     finally:
         for transport in transports:
             transport.close()
-    return times, facts
-
-
-def _items(streams: Any) -> Iterator[tuple[int, Any]]:
-    return (item for item in islice(streams, _SAMPLE) if isinstance(item, tuple))
+    return times, facts, wrong
 
 
 def _tick(times: Sequence[int]) -> tuple[str, int]:

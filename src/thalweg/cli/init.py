@@ -19,10 +19,10 @@ def init(
         from thalweg.api.first_deployment import first_deployment, names_for
 
         deployment, rules = names_for(name or data.name.partition(".")[0])
+        first = first_deployment(data, rules.name)
         for path in (deployment, rules):
             if path.exists():
                 refuse(f"`{path}` is there already: choose other names with `--name`, or remove it")
-        first = first_deployment(data, rules.name)
         rules.write_text(first.rules, encoding="utf-8")
         deployment.write_text(first.deployment, encoding="utf-8")
         print(f"wrote {deployment} and {rules}; next:\n\n    thalweg run {deployment}\n")
