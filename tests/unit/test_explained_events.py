@@ -142,6 +142,13 @@ def test_why_not_says_what_has_begun_and_until_when(event: str, at: int, said: s
     assert said in result.stderr
 
 
+def test_why_not_names_the_events_that_contradict_the_ontology() -> None:
+    Path("site.ofn").write_text(SITE.replace("SubClassOf(:Door", "DisjointClasses(:Reading :Door) SubClassOf(:Door"))
+    Path("events.trig").write_text(Path("events.trig").read_text().replace(":o7 a :Reading", ":o7 a :Reading, :Door"))
+    assert "  inconsistent, so without classes: :g7\n" in why(":Hot", 7).stderr
+    assert json.loads(why(":Hot", 7, "--format", "json").stdout)["inconsistent"] == ["<http://ex.org/g7>"]
+
+
 def test_why_of_an_unknown_event_is_refused() -> None:
     result = why(":Nothing", 4)
     assert result.exit_code == 1

@@ -51,6 +51,7 @@ class EventRun:
         self._layers = EventLayers(program, self._known, looked_at=names)
         self._reasons = EventReasons(program, ladder, self._known) if explains else None
         self._found: list[tuple[Instance, Solution]] = []
+        self._rejected: list[RejectedEvents] = []
         self._output = output
         self._undefined = frozenset(name for name, _ in program.undefined)
 
@@ -88,7 +89,8 @@ class EventRun:
                 events.setdefault(one.event, []).append(one)
                 if one.event in self._output:
                     lines.append(AbstractEvent(to, one.event, one.individual, one.graph))
-        lines += [RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
+        self._rejected = [RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
+        lines += self._rejected
         matched = self._layers.advance(to, events)
         for tick, (made, bindings) in matched:
             if made.event in self._output:
@@ -108,7 +110,8 @@ class EventRun:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
         assert self._reasons is not None
         now = 0 if self.now is None else self.now
-        return self._reasons.explanation(asked, now, self._found, self._layers.begun(asked.predicate, now))
+        begun = self._layers.begun(asked.predicate, now)
+        return self._reasons.explanation(asked, now, self._found, begun, self._rejected)
 
     def _concluded(self, graph: list[Conclusion]) -> ClassifiedEvent:
         """An event of conclusions; patterns may use the classes that they name without a definition."""

@@ -101,8 +101,8 @@ class SelectingRun(EventRun):
                 if one.event in self._output:
                     yield AbstractEvent(closing, one.event, one.individual, one.graph, one.start)
                 events.setdefault(one.start, {}).setdefault(one.event, []).append(one)
-        for why, graphs in rejected.items():
-            yield RejectedEvents(closing, why, tuple(sorted(graphs)))
+        self._rejected = [RejectedEvents(closing, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
+        yield from self._rejected
         if self._reasons is not None:
             self._found = [(one, ()) for event in arrived for one in event.instances]
         for tick in sorted({*events, closing}):

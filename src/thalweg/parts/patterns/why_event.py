@@ -19,6 +19,7 @@ from thalweg.parts.patterns.begun_matches import Begun, bound_text, event_summar
 from thalweg.parts.patterns.event_facts import event_id
 from thalweg.parts.patterns.restrictions import TripleIndex, holds
 from thalweg.parts.patterns.subscriptions import Subscriptions
+from thalweg.runtimes.event_answers import RejectedEvents
 
 MOST_SHOWN: Final = 5
 """How many matches that have begun are shown, and how many events besides the one that is explained."""
@@ -88,6 +89,7 @@ class EventExplanation:
     others: tuple[tuple[Instance, Solution], ...]
     begun: tuple[Begun, ...]
     is_class: bool
+    rejected: tuple[RejectedEvents, ...] = ()
 
     def render(self, times: TimeFormat = AS_TICKS) -> str:
         """As text: the proof, or what has begun where there is none."""
@@ -99,7 +101,8 @@ class EventExplanation:
             more = len(self.others) - MOST_SHOWN
             return "\n".join([self.proof.render(times), *also, *([f"and {more} more"] if more > 0 else [])])
         if self.is_class:
-            return f"  {self.name} is {self.definition}: no event of this tick is in it"
+            lines = [f"  {self.name} is {self.definition}: no event of this tick is in it"]
+            return "\n".join([*lines, *(f"  {one.why}, so without classes: {_graphs(one)}" for one in self.rejected)])
         lines = [f"  {self.name} is {self.definition}"]
         if not self.begun:
             return "\n".join([*lines, "  no match has begun"])
@@ -118,6 +121,7 @@ class EventExplanation:
                 for one, bound in self.others
             ],
             "begun": [one.as_data(times) for one in self.begun],
+            **{one.why: list(one.graphs) for one in self.rejected},
         }
 
 
@@ -131,7 +135,12 @@ class EventReasons:
         self._background = frozenset(ladder.program.triples)
 
     def explanation(
-        self, asked: Fact, tick: int, known: Iterable[tuple[Instance, Solution]], begun: Sequence[Begun]
+        self,
+        asked: Fact,
+        tick: int,
+        known: Iterable[tuple[Instance, Solution]],
+        begun: Sequence[Begun],
+        rejected: Sequence[RejectedEvents] = (),
     ) -> EventExplanation | None:
         """Why there is an event at a tick, or how far it is; None where no event has this name.
 
@@ -151,9 +160,8 @@ class EventReasons:
             for one in begun
             if wanted <= {term for _, term in one.bindings}.union(*(_terms(event, ()) for event in one.events))
         )
-        return EventExplanation(
-            name, tick, _text(definition), proof, tuple(found[1:]), near, isinstance(definition, ClassText)
-        )
+        is_class, others = isinstance(definition, ClassText), tuple(found[1:])
+        return EventExplanation(name, tick, _text(definition), proof, others, near, is_class, tuple(rejected))
 
     def proof(
         self, event: Instance, bindings: Solution = (), within: Pattern | None = None, values: Solution = ()
@@ -232,6 +240,10 @@ def _filters(clause: Clause, values: Mapping[str, str]) -> Iterator[str]:
     for one in clause.filters:
         bound = ", ".join(f"?{name}={values[name]}" for name in one.variables if name in values)
         yield f"{one.text} holds with {bound}" if bound else one.text
+
+
+def _graphs(rejected: RejectedEvents) -> str:
+    return ", ".join(graph or "a graph without a name" for graph in rejected.graphs)
 
 
 def _text(definition: ClassText | Pattern) -> str:
