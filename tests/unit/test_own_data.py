@@ -186,6 +186,14 @@ def test_without_a_mapping_one_is_proposed_that_fits(name: str, proposed: str) -
     assert read(name, mapping)[0]
 
 
+def test_decimal_commas_may_come_late(tmp_path: Path) -> None:
+    rows = [f"{EIGHT + n};d1;{n}" for n in range(700)] + [f"{EIGHT + 700 + n};d1;{n},5" for n in range(700)]
+    (tmp_path / "late.csv").write_text("\n".join(["ts;device;temp", *rows]))
+    facts, wrong = read(str(tmp_path / "late.csv"), "temp(device, temp) at ts")
+    assert wrong == []
+    assert facts[699:702] == ["temp(d1,699) 699", "temp(d1,0.5) 700", "temp(d1,1.5) 701"]
+
+
 def test_lines_may_end_in_carriage_returns(tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_bytes(b"ts,device,temp\r1794729600,d1,21.5\r1794729601,d2,22\r")
     assert read(str(tmp_path / "old.csv"), "temp(device, temp) at ts") == (["temp(d1,21.5) 0", "temp(d2,22) 1"], [])

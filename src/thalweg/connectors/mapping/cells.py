@@ -140,7 +140,7 @@ def _code_distinct(column: Any, kind: Kind, words: Dictionary, comma: bool) -> C
 
 
 def _code_texts(texts: Any, kind: Kind, words: Dictionary, comma: bool) -> Coded:
-    if len(texts) <= _FEW or kind != "any" or comma:
+    if len(texts) <= _FEW or kind != "any":
         return _code_values(texts.to_pylist(), kind, words, comma)
     import pyarrow as pa
     import pyarrow.compute as pc

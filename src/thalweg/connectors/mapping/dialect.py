@@ -95,7 +95,9 @@ def dialect_of(text: str) -> Dialect | None:
     if not has_header:
         names = tuple(f"c{number}" for number in range(1, usual + 1))
     cells = [cell for row in body[has_header:] for cell in row]
-    comma = separator != "," and any(map(_COMMA.match, cells)) and not any(map(_POINT.match, cells))
+    # Semicolons are written where the comma is the decimal sign, which may not occur among the first rows.
+    comma = separator == ";" or (separator != "," and any(map(_COMMA.match, cells)))
+    comma = comma and not any(map(_POINT.match, cells))
     return Dialect(names, separator, comma, first + has_header, has_header)
 
 
