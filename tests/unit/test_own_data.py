@@ -194,6 +194,11 @@ def test_decimal_commas_may_come_late(tmp_path: Path) -> None:
     assert facts[699:702] == ["temp(d1,699) 699", "temp(d1,0.5) 700", "temp(d1,1.5) 701"]
 
 
+def test_columns_may_be_called_by_numbers(tmp_path: Path) -> None:
+    (tmp_path / "years.csv").write_text("ts,2025,2026\n1794729600,5,6\n")
+    assert read(str(tmp_path / "years.csv"), "v(`2025`, `2026`) at ts") == (["v(5,6) 0"], [])
+
+
 def test_lines_may_end_in_carriage_returns(tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_bytes(b"ts,device,temp\r1794729600,d1,21.5\r1794729601,d2,22\r")
     assert read(str(tmp_path / "old.csv"), "temp(device, temp) at ts") == (["temp(d1,21.5) 0", "temp(d2,22) 1"], [])

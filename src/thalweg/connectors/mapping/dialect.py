@@ -11,6 +11,7 @@ import csv
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -73,8 +74,10 @@ def encoding_of(begun: bytes) -> str:
     return "utf-8"
 
 
-def dialect_of(text: str) -> Dialect | None:
+def dialect_of(text: str, wanted: Iterable[frozenset[str]] = ()) -> Dialect | None:
     """The dialect of a table that begins with this text; None where there is no line yet.
+
+    A row that has all names of one of the mappings (`wanted`) is a header, also where names are numbers or dates.
 
     >>> dialect_of("device;temp\\nd1;21,5\\n")
     Dialect(names=('device', 'temp'), separator=';', comma=True, skipped=1, has_header=True)
@@ -90,8 +93,8 @@ def dialect_of(text: str) -> Dialect | None:
         (n for n, row in enumerate(rows) if len(row) == usual and not lines[n].lstrip().startswith("#")), len(rows) - 1
     )
     body = [row for row in rows[first:] if len(row) == usual]
-    has_header = not any(_is_data(cell) for cell in body[0]) if body else True
     names = tuple(cell.strip() for cell in rows[first])
+    has_header = not body or not any(map(_is_data, body[0])) or any(some and some <= {*names} for some in wanted)
     if not has_header:
         names = tuple(f"c{number}" for number in range(1, usual + 1))
     cells = [cell for row in body[has_header:] for cell in row]

@@ -130,7 +130,8 @@ class MappedCsvReader(MappedRows):
             # Lines may end as they once did on a Macintosh.
             data = data.replace(b"\r", b"\n")
         if self._dialect is None:
-            dialect = dialect_of(data.decode(errors="replace"))
+            wanted = (frozenset(path.whole for path in one.paths) for one in self._source.mappings)
+            dialect = dialect_of(data.decode(errors="replace"), wanted)
             if dialect is None:
                 return
             if has_times(dialect.names) and not self._serving(dialect):
