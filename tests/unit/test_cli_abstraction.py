@@ -123,8 +123,17 @@ def test_a_literal_of_an_object_property_is_warned_about_once() -> None:
     given = ("--as", "abstraction", "--profile", "dl", "--stream", "events.facts")
     result = CliRunner().invoke(app, ["run", "city.ttl", *given], catch_exceptions=False)
     assert [json.loads(line)["individual"] for line in result.stdout.splitlines()] == ["<http://ex.org/z>"]
-    assert result.stderr.count("warning[W705]: `:v` has the value `1`, but it is an object property") == 1
+    assert result.stderr.count("warning[W705]: `:v` has the value `1`, but the ontology has axioms about it") == 1
     assert result.stderr.count("W705") == 1
+
+
+def test_a_property_of_both_kinds_is_warned_about() -> None:
+    Path("city.ttl").write_text("@prefix : <http://ex.org/> . :v <http://www.w3.org/2000/01/rdf-schema#domain> :A .")
+    Path("events.facts").write_text("@prefix : <http://ex.org/> . :v(:x,1) at 1.  :v(:y,2) at 2.")
+    given = ("--as", "abstraction", "--profile", "dl", "--stream", "events.facts", "--classes")
+    asked = ":A and (:v some xsd:integer)"
+    result = CliRunner().invoke(app, ["run", "city.ttl", *given, asked], catch_exceptions=False)
+    assert (result.stdout, result.stderr.count("warning[W705]")) == ("", 1)
 
 
 def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:

@@ -4,7 +4,7 @@ A `Classifier` is taken through time like an engine, and keeps nothing between t
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,9 +51,7 @@ class Classifier:
         self.first = first
         self.now: int | None = None
         self.dictionary = Dictionary() if dictionary is None else dictionary
-        form = ladder.program.form
-        roles = frozenset(form.roles).difference(form.data)
-        self._datatypes = Datatypes(expected_kinds(ladder.program.axioms), roles, report)
+        self._datatypes = Datatypes(expected_kinds(ladder.program.axioms), ladder.program.form.roles, report)
         self._signatures = Signatures(ladder.program, self.dictionary.spell, self._datatypes.look)
         self.decisions = Decisions(ladder, self._signatures)
         self.counts: Counter[str] = Counter()
@@ -183,18 +181,19 @@ class Datatypes:
     """
 
     def __init__(
-        self, expected: dict[str, frozenset[str]], roles: Collection[str], report: Callable[[Diagnostic], None]
+        self, expected: dict[str, frozenset[str]], roles: Iterable[str], report: Callable[[Diagnostic], None]
     ) -> None:
         self._expected = expected
-        self._roles = roles
+        self._roles = set(roles)
         self._report = report
 
     def look(self, property: str, literal: str) -> None:
         """Looks at a literal of a property."""
+        if property in self._roles:
+            self._roles.remove(property)
+            self._report(_literal_of_role(property, literal))
         expected = self._expected.get(property)
         if not expected:
-            if property in self._roles:
-                self._report(_literal_of_role(property, literal))
             return
         datatype = parts(literal)[1]
         kind = _KINDS.get(datatype.rpartition("#")[2].rstrip(">"))
@@ -212,7 +211,10 @@ class Datatypes:
 
 
 def _literal_of_role(property: str, literal: str) -> Diagnostic:
-    message = f"`{property}` has the value `{literal}`, but it is an object property in the ontology: no literal counts"
+    message = (
+        f"`{property}` has the value `{literal}`, but the ontology has axioms about it as an object property: "
+        "they do not apply to literals"
+    )
     help_ = (
         f"declare it in the ontology: `{property} a owl:DatatypeProperty`, or `Declaration(DataProperty({property}))`"
     )
