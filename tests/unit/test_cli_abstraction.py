@@ -136,6 +136,19 @@ def test_a_property_of_both_kinds_is_warned_about() -> None:
     assert (result.stdout, result.stderr.count("warning[W705]")) == ("", 1)
 
 
+@pytest.mark.parametrize("more", ["", " :v(:y,:z) at 1."])
+def test_values_say_of_which_kind_a_property_of_both_kinds_is(more: str) -> None:
+    Path("city.ttl").write_text("@prefix : <http://ex.org/> . :v <http://www.w3.org/2000/01/rdf-schema#domain> :A .")
+    Path("events.facts").write_text(f"@prefix : <http://ex.org/> . :v(:x,:z) at 1.{more} :v(:w,2) at 2.")
+    given = ("--as", "abstraction", "--profile", "dl", "--stream", "events.facts", "--quiet", "--classes")
+    found = [
+        CliRunner().invoke(app, ["run", "city.ttl", *given, asked], catch_exceptions=False).stdout.splitlines()
+        for asked in (":A", ":A, :v some xsd:integer")
+    ]
+    assert [one for one in found[1] if "/A>" in one] == found[0]
+    assert len(found[1]) == len(found[0]) + 1 == (3 if more else 2)
+
+
 def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
     Path("city.ofn").write_text(CITY.replace("SubClassOf(:MainRoad :Road)", "FunctionalObjectProperty(:of)"))
     Path("events.trig").write_text(EVENTS + ":g9 prov:generatedAtTime 9 . :g9 { :level1 :of :road9 }\n")

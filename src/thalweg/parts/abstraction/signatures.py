@@ -58,13 +58,16 @@ class Signatures:
         self._spell = spell
         self._watch = watch
         form = program.form
-        pairs = {**dict.fromkeys(form.roles, EDGE), **dict.fromkeys(form.data, LITERAL)}
-        pairs |= {SAME_AS: EQUAL, DIFFERENT_FROM: DIFFERENT}
+        pairs = [*((name, EDGE) for name in form.roles), *((name, LITERAL) for name in form.data)]
+        pairs += [(SAME_AS, EQUAL), (DIFFERENT_FROM, DIFFERENT)]
         # A class and a property may have the same name.
-        self.names = (*form.classes, *pairs)
-        self.kinds = (*[CLASS] * len(form.classes), *pairs.values())
+        self.names = (*form.classes, *(name for name, _ in pairs))
+        self.kinds = (*[CLASS] * len(form.classes), *(kind for _, kind in pairs))
         self._classes = {name: place for place, name in enumerate(form.classes)}
-        self._pairs = {name: place for place, name in enumerate(pairs, len(form.classes))}
+        self._pairs = {name: place for place, (name, _) in enumerate(pairs, len(form.classes))}
+        # A property may be of both kinds: then its values say which.
+        edges = {name: place for place, (name, kind) in enumerate(pairs, len(form.classes)) if kind == EDGE}
+        self._edges = {self._pairs[name]: place for name, place in edges.items() if self._pairs[name] != place}
         self.numbers = {one: number for number, one in enumerate(sorted(program.fixed))}
         self._cells: dict[object, int] = {}
         # Individuals of the background by handle, None for others; literals by predicate and handle.
@@ -113,7 +116,10 @@ class Signatures:
                 cell = literals[place] if place in literals else self._cell(predicate, thing)
                 if cell is not None:
                     key.append((predicate, who, _NOTHING, cell))
-                continue
+                    continue
+                predicate = self._edges.get(predicate)
+                if predicate is None:
+                    continue
             code = individuals[thing] if thing in individuals else self._code(thing)
             if code is None:
                 if own is not None and own != thing:
@@ -164,6 +170,8 @@ class Signatures:
                 cell = self._literals[place] if place in self._literals else self._cell(*place)
                 if cell is not None:
                     found.append((predicate, handles[0], None, cell))
+                elif predicate in self._edges:
+                    found.append((self._edges[predicate], handles[0], handles[1], 0))
             elif self._named(handles[1]) != _NOTHING:
                 found.append((predicate, handles[0], handles[1], 0))
             elif name not in self._passed_over:
@@ -245,8 +253,10 @@ class Signatures:
             predicate = (self._classes if len(handles) == 1 else self._pairs).get(name)
             if predicate is None:
                 continue
-            kind = self.kinds[predicate]
             terms = [spell(handle) for handle in handles]
+            if predicate in self._edges and not is_literal(terms[1]):
+                predicate = self._edges[predicate]
+            kind = self.kinds[predicate]
             if len(terms) == 1 or is_literal(terms[1]) == (kind == LITERAL):
                 by_kind[kind].append((self.names[predicate], *(same.get(term, term) for term in terms)))
         classes, edges, literals, equal, different = by_kind
