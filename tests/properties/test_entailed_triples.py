@@ -110,3 +110,19 @@ def test_what_is_looked_up_is_what_hermit_says_is_entailed(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_much_that_is_looked_up_is_what_hermit_says(kind: str) -> None:
     assert check(kind, range(1_000, 1_100))["decided"] > 100
+
+
+def test_graphs_of_one_shape_keep_their_own_literals() -> None:
+    """Values are compared, for a property is functional; and literals with one value are written in several ways."""
+    x, y, p, q = (f"<http://example.org/{name}>" for name in "xypq")
+    ontology = Ontology((ax.SubDataPropertyOf(p, q), ax.FunctionalDataProperty(q), ax.DataPropertyAssertion(p, y, "5")))
+    program = compile_abstraction("values", ontology, [], [p, q])
+    program = replace(program, looked_up=frozenset((p, q)), triples=((y, p, "5"),))
+    entailed = EntailedTriples(program)
+    assert entailed.background == ((y, q, "5"),)
+    assert entailed.of([(x, p, "7")]) == ((x, q, "7"),)
+    terms = ("7", "8", "8.0", "5", "5.0")
+    graphs = [[(one, p, term)] for one in (x, y) for term in terms]
+    graphs += [[(one, p, term), (one, q, other)] for one in (x, y) for term in terms for other in terms]
+    for graph in graphs:
+        assert set(entailed.of(graph)) == set(EntailedTriples(program).of(graph)), graph

@@ -32,6 +32,7 @@ from thalweg.parts.part import Context
 from thalweg.parts.patterns import EventCascade
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.event_run import EventRun, instances
+from thalweg.parts.patterns.restrictions import known_besides
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.event_answers import ComplexEvent
 
@@ -139,7 +140,7 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
     part = city.load(program())
     ladder, _ = part.classifier().ladder()
     classifier = Classifier(ladder, frozenset(), None, lambda found: None)
-    layers = EventLayers(part.program, ladder.program.triples)
+    layers = EventLayers(part.program, known_besides(ladder.program))
     words = classifier.dictionary
     reader = QuadReader(words, "city.nq", "city", Clock(), "city")
     lines = quads(count, city.roads)

@@ -8,7 +8,7 @@ no more of the names that are looked up. What it has more is asked of the reason
 are stated to be equal have each other's triples.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Final
@@ -95,7 +95,8 @@ class EntailedTriples:
         self._ladder = Ladder(program, program.reasoner)
         self._signatures = Signatures(program)
         self._known: dict[tuple[Triple, ...], tuple[Triple, ...]] = {}
-        self._shapes = _Shapes(program)
+        self._terms = _spelled(program.background)
+        self._shapes = _Shapes(program, self._terms)
         self._of_shapes: dict[Hashable, tuple[tuple[str | int, str, str | int], ...]] = {}
         self.undecided = 0
         self._reason = ""
@@ -103,7 +104,6 @@ class EntailedTriples:
         self._least = _Names(self._ladder.least, program, classes)
         self._repaired = _Names(self._ladder.repaired, program, classes)
         self._aliases = _groups(program.same.items())
-        self._terms = _spelled(program.background)
         self._own: Mapping[Any, str] = {}
         sure = self._least.all()
         # What a model of the background has and rules do not derive; it may be entailed, alone or with an event.
@@ -141,7 +141,7 @@ class EntailedTriples:
 
     def _of_shape(self, graph: tuple[Triple, ...]) -> tuple[Triple, ...]:
         """What follows of a graph; of graphs that differ in names of their own only it is found out once."""
-        if self._aliases or self._program.compares_values or any(name == SAME_AS for _, name, _ in graph):
+        if self._aliases or self._program.form.unsupported or any(name == SAME_AS for _, name, _ in graph):
             return self._found_out(graph)
         shape, own = self._shapes.of(graph)
         made = self._of_shapes.get(shape)
@@ -171,20 +171,22 @@ class EntailedTriples:
     def _of_event(self, event: EventFacts) -> set[Atom]:
         """What follows of an event besides what follows of the background."""
         ladder, model = self._ladder, self._ladder.least
+        is_asked = bool(self._program.form.unsupported or event.equal)
+        is_clean = ladder.is_clean(event)
+        more = None if is_asked or is_clean else self._beside(event)
+        # A model that has nothing more than what is stated decides alone.
+        if more is not None and more <= _stated(event.facts):
+            return more
         mark = model.mark()
         try:
             ladder.enter(model, event)
             if not model.close():
                 return set()
             sure = self._least.since(mark[0])
-            if self._program.form.unsupported or event.equal:
-                more = None
-            elif not ladder.is_clean(event):
-                more = self._beside(event)
-            elif model.violations(mark[1]):
+            if is_clean and not is_asked:
+                if not model.violations(mark[1]):
+                    return sure
                 more = self._of_model(self._least, mark)
-            else:
-                return sure
         finally:
             model.undo(mark)
         more = self._possible(event) if more is None else more
@@ -307,42 +309,50 @@ class EntailedTriples:
 class _Shapes:
     """Graphs without the names of their own: individuals and literals are numbered as they occur.
 
-    Of a literal its cell is left, which no axiom can tell from others (`owl/dl/data_ranges.py`).
+    Of a literal two things are left: which others it equals, and its cell, which no axiom can tell from others
+    (`owl/dl/data_ranges.py`). One that equals a literal of the background stays as it is written.
     """
 
-    def __init__(self, program: AbstractionProgram) -> None:
+    def __init__(self, program: AbstractionProgram, background: Container[Hashable]) -> None:
         form = program.form
-        self._program = program
-        self._classes, self._data = form.classes, form.data
+        self._fixed, self._classes, self._data = program.fixed, form.classes, form.data
         self._pairs = {*form.roles, *form.data, DIFFERENT_FROM}
+        self._cell = program.cell
+        self._background = background
+        self._literals: dict[str, tuple[Hashable, Hashable]] = {}
 
     def of(self, graph: Sequence[Triple]) -> tuple[Hashable, list[str]]:
         """The shape of a graph, and what the numbers in it stand for."""
-        numbers: dict[Hashable, int] = {}
-        own: list[str] = []
-        fixed = self._program.fixed
+        numbers: dict[str, int] = {}
+        values: dict[Hashable, int] = {}
+        fixed = self._fixed
 
-        def number(term: str, same: Hashable) -> int:
-            found = numbers.get(same)
-            if found is None:
-                found = numbers[same] = len(own)
-                own.append(term)
-            return found
+        def number(term: str) -> int:
+            return numbers.setdefault(term, len(numbers))
 
         shape: list[Hashable] = []
         for one, name, thing in graph:
-            subject = one if one in fixed else number(one, one)
+            subject = one if one in fixed else number(one)
             if name == RDF_TYPE:
                 shape.append((subject, thing if thing in self._classes else ""))
             elif is_literal(thing):
                 if name in self._data:
-                    shape.append((subject, name, number(thing, value(thing)), self._program.cell(thing)))
+                    same, cell = self._literals.get(thing) or self._literal(thing)
+                    shape.append((subject, name, number(thing), values.setdefault(same, len(values)), cell))
                 else:
                     shape.append((subject, ""))
             else:
-                other = thing if thing in fixed else number(thing, thing)
+                other = thing if thing in fixed else number(thing)
                 shape.append((subject, name if name in self._pairs else "", other))
-        return tuple(shape), own
+        return tuple(shape), list(numbers)
+
+    def _literal(self, literal: str) -> tuple[Hashable, Hashable]:
+        """The value of a literal, and its cell."""
+        known = value(literal)
+        if len(self._literals) >= _MOST_SHAPES:
+            self._literals.clear()
+        found = self._literals[literal] = known, literal if known in self._background else self._cell(literal)
+        return found
 
 
 def _individuals(triples: Iterable[Triple]) -> tuple[str, ...]:
@@ -376,6 +386,12 @@ def _under_all_names(triple: Triple, groups: Mapping[str, Sequence[str]]) -> Ite
     one, name, thing = triple
     for subject, other in product(groups.get(one, (one,)), groups.get(thing, (thing,))):
         yield subject, name, other
+
+
+def _stated(facts: Facts) -> set[Atom]:
+    classes = ((one, of, None) for of, one in facts.classes)
+    edges = ((one, role, other) for role, one, other in facts.edges)
+    return {*classes, *edges, *((one, name, value(literal)) for name, one, literal in facts.literals)}
 
 
 def _spelled(facts: Facts) -> Mapping[Any, str]:

@@ -91,6 +91,7 @@ class Signatures:
         subjects: dict[Handle, int] = {}
         key: list[tuple[int, int, int, int]] = []
         own: Handle | None = None
+        values = 0
         for name, handles in facts:
             subject = handles[0]
             who = subjects.get(subject)
@@ -115,6 +116,7 @@ class Signatures:
                 place = predicate, thing
                 cell = literals[place] if place in literals else self._cell(predicate, thing)
                 if cell is not None:
+                    values += 1
                     key.append((predicate, who, _NOTHING, cell))
                     continue
                 predicate = self._edges.get(predicate)
@@ -132,7 +134,7 @@ class Signatures:
         key.sort()
         ranked = list(subjects) if len(subjects) == 1 else sorted(subjects, key=subjects.__getitem__)
         about = tuple([subjects[one] for one in ranked])
-        if not self._program.compares_values:
+        if values < 2 or not self._program.compares_values:
             return (tuple(key), about), ranked
         names = {} if own is None else {own: _OWN}
         return (tuple(key), about, *self._equal(facts, names)), ranked

@@ -69,7 +69,7 @@ class Vocabulary:
             self.kinds.get(frame, set()).add(declared.name)
         for axiom in ontology.axioms:
             for part in within(axiom):
-                for frame, name in _uses(part):
+                for frame, name in _uses(part) if not isinstance(part, str) else ():
                     if name[0] == "<" and not is_reserved(name):
                         self.kinds[frame].add(name)
 
@@ -84,8 +84,10 @@ class Vocabulary:
             return self._checked(text, text, source)
         head = "".join(f"Prefix: {name}: <{space}>\n" for name, space in sorted(prefixes.items()))
         head += f"Ontology: {OWN}document>\n"
-        # A property that is of both kinds is taken for one of literals where it has a range.
-        head += "".join(f"{frame}: {name}\n" for frame in _FRAMES for name in sorted(self.kinds[frame]))
+        # A property that is of both kinds is taken for one of literals where it has a range. Individuals are told by
+        # where they stand, and there may be many.
+        frames = (frame for frame in _FRAMES if frame != "Individual")
+        head += "".join(f"{frame}: {name}\n" for frame in frames for name in sorted(self.kinds[frame]))
         head += f"Class: {_NAME}\n EquivalentTo:\n"
         try:
             found = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)

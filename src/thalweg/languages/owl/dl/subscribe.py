@@ -45,9 +45,10 @@ def compile(
 
 def _lookup(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -> AbstractionProgram | None:
     """What follows of some names, of all where that is None; nothing does without axioms."""
-    kinds = Vocabulary(ontology).kinds
-    classes, properties = kinds["Class"], kinds["ObjectProperty"] | kinds["DataProperty"]
-    if wanted is not None:
+    if wanted is None:
+        kinds = Vocabulary(ontology).kinds
+        classes, properties = kinds["Class"], kinds["ObjectProperty"] | kinds["DataProperty"]
+    else:
         classes = {one.name for one in wanted if one.arity == 1}
         properties = {one.name for one in wanted if one.arity == 2}
     if not classes and not properties:
