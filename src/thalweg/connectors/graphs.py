@@ -15,7 +15,7 @@ have not come.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from thalweg.connectors.batches import StatedGraph, Statement, moment
 from thalweg.connectors.lines import LineError, State, wrong_line
@@ -36,8 +36,7 @@ _TIMELESS: Final = (
 _MOST_TIMES: Final = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where something was written: the number of a line, and its text."""
 
     line: int
@@ -76,6 +75,8 @@ class Events:
         self.triples: list[tuple[str, str, str]] = []
         self._any_event = False
         self._stray: Place | None = None
+        # How the last time was written, and its tick: many events have the same.
+        self._last: tuple[str, int] = "", 0
 
     def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Statement]:
         """What is complete now; `LineError` where the quad cannot be right."""
@@ -99,10 +100,9 @@ class Events:
 
     def save(self) -> State:
         """What is not complete yet."""
-        events = [[graph, *_written(event.place), event.triples] for graph, event in self._events.items()]
-        stray = None if self._stray is None else _written(self._stray)
+        events = [[graph, *event.place, event.triples] for graph, event in self._events.items()]
         known = {"times": list(self._times.items()), "events": events, "current": self.current}
-        return {**known, "any": self._any_event, "stray": stray}
+        return {**known, "any": self._any_event, "stray": self._stray}
 
     def load(self, saved: State) -> None:
         """Goes on where another one was saved."""
@@ -135,13 +135,17 @@ class Events:
             yield from self._complete(subject)
 
     def _tick(self, line: str, time: str) -> int:
+        if time == self._last[0]:
+            return self._last[1]
         found = _MOMENT.match(time)
         try:
             if found is None and not time.isdigit() and not BARE.match(time):
                 raise ValueError(f"`{time}` is not a time")
-            return moment(found[1] if found else time, self._clock)
+            tick = moment(found[1] if found else time, self._clock)
         except ValueError as error:
             raise LineError(str(error), _behind(line, GENERATED_AT)) from None
+        self._last = time, tick
+        return tick
 
     def _complete(self, graph: str) -> Iterator[Statement]:
         """Hands an event on, if all of it is known."""
@@ -149,10 +153,6 @@ class Events:
             tick = self._times.pop(graph)
             self.current = None if graph == self.current else self.current
             yield StatedGraph(tick, self._stream, graph, self._events.pop(graph).triples)
-
-
-def _written(place: Place) -> tuple[int, str]:
-    return place.line, place.text
 
 
 def _behind(line: str, part: str) -> int:
