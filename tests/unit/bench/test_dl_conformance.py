@@ -20,7 +20,6 @@ from thalweg.bench.dl_conformance import (
 )
 from thalweg.model.rdf import read_graph
 from thalweg.model.vocabulary import Triple
-from thalweg.solvers.dl import hermit
 
 PREFIXES = """
 @prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -55,7 +54,7 @@ def test_what_follows_and_what_does_not(premise: str, conclusion: str, follows: 
     assert found.by == MODELS
 
 
-@pytest.mark.skipif(not hermit.is_installed(), reason="needs HermiT")
+@pytest.mark.hermit
 def test_hermit_is_asked_for_the_rest() -> None:
     premise, conclusion = read(f"{NAMES}:w rdfs:range xsd:byte ."), read(f"{NAMES}:w rdfs:range xsd:short .")
     assert entails(premise, conclusion) == Decided(True, HERMIT)
