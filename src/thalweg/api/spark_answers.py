@@ -37,7 +37,7 @@ def answer_of_line(line: dict[str, Any]) -> Any:
     """The answer that a line of JSON stands for, whose times are ticks; `RejectedError` for clashes and events.
 
     >>> answer_of_line({"t": 3, "begin": ["q(a)"], "end": []})
-    Change(t=3, begin=('q(a)',), end=(), partial=False, shed=(), unknown=())
+    Change(t=3, begin=('q(a)',), end=(), partial=False, shed=(), unknown=(), until=())
     """
     marks = line.get("partial", False), tuple(line.get("shed", ()))
     match line:
