@@ -50,6 +50,15 @@ class Coded:
     wrong: dict[int, str] = field(default_factory=dict)
 
 
+def coded_rows(words: list[int], null: list[int], wrong: dict[int, str]) -> Coded:
+    """What was coded one by one; `null` are the places without a value."""
+    empty = None
+    if null:
+        empty = np.zeros(len(words), dtype=bool)
+        empty[null] = True
+    return Coded(np.array(words, dtype=np.int64), empty, wrong)
+
+
 def taken(distinct: Coded, places: NDArray[Any], null: NDArray[np.bool_] | None) -> Coded:
     """What rows have, from what the distinct values have that stand in them; `null` are the rows without a value."""
     if distinct.null is not None:
@@ -182,11 +191,7 @@ def _code_values(values: Iterable[Any], kind: Kind, words: Dictionary, comma: bo
             except ValueError as error:
                 wrong[place] = str(error)
         found.append(word)
-    empty = None
-    if null:
-        empty = np.zeros(len(found), dtype=bool)
-        empty[null] = True
-    return Coded(np.array(found, dtype=np.int64), empty, wrong)
+    return coded_rows(found, null, wrong)
 
 
 def cell_term(value: object, kind: Kind = "any", comma: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.connectors.mapping.cells import JSON_NUMBER, Coded, Column, Words, taken
+from thalweg.connectors.mapping.cells import JSON_NUMBER, Coded, Column, Words, coded_rows, taken
 from thalweg.connectors.mapping.mapping import Time
 
 MICROSECONDS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
@@ -167,8 +167,4 @@ def _one_by_one(values: list[Any], time: Time) -> Coded:
                 except ValueError as error:
                     wrong[place] = str(error)
         found.append(word)
-    empty = None
-    if null:
-        empty = np.zeros(len(found), dtype=bool)
-        empty[null] = True
-    return Coded(np.array(found, dtype=np.int64), empty, wrong)
+    return coded_rows(found, null, wrong)
