@@ -34,8 +34,129 @@ def test_moments_of_python_are_ticks():
             datetime(1970, 1, 1, 1, minute, tzinfo=UTC) for minute in (0, 2)
         ]
 
+        assert session.now == datetime(1970, 1, 1, 1, 2, tzinfo=UTC)
+
         with pytest.raises(ValueError, match="either ticks or timestamps"):
             session.push("speed", "a", 12, at=70)
+        session.push("speed", "b", 12, at="1970-01-01T01:03:00Z")
+        assert [list(map(str, one.begin)) for one in session.advance()] == [["slow(b)"]]
+
+
+def test_now_is_a_tick_where_ticks_are_asked_for_and_a_local_time_where_there_is_a_zone():
+    eight = datetime(2026, 11, 15, 8, tzinfo=UTC)
+    for option, expected in (({"times": "ticks"}, 1794729600), ({"zone": "Europe/Rome"}, eight)):
+        with thalweg.open(SLOW, **option) as session:
+            session.push("speed", "a", 12, at=eight)
+            session.advance()
+            assert session.now == expected
+            assert str(session.now).endswith("+01:00") == ("zone" in option)
+
+
+MAPPED = "speed(sensor, v) at ts"
+ROWS = [{"sensor": "a", "v": 12, "ts": 1794729600}, {"sensor": "b", "v": 30.0, "ts": 1794729601}]
+ROWS += [{"sensor": "c", "v": None, "ts": 1794729601}, {"sensor": "d", "v": 5, "ts": 1794729601}]
+FOUND = [("2026-11-15T08:00:00Z", ["slow(a)"]), ("2026-11-15T08:00:01Z", ["slow(d)"])]
+
+
+def as_pandas(rows):
+    import pandas
+
+    return pandas.DataFrame(rows)
+
+
+def as_polars(rows):
+    import polars
+
+    return polars.DataFrame(rows, strict=False)
+
+
+def as_arrow(rows):
+    import pyarrow
+
+    return pyarrow.Table.from_pylist(rows)
+
+
+@pytest.mark.parametrize("held", [list, as_pandas, as_polars, as_arrow, lambda rows: map(dict, rows)])
+def test_rows_are_pushed_through_a_mapping(held):
+    rows, reported = held(ROWS), []
+    with thalweg.open(SLOW, map=MAPPED, report=reported.append) as session:
+        for pushed in rows if isinstance(rows, map) else [rows]:
+            session.push(pushed)
+        found = [(str(one)[6:26], list(map(str, one.begin))) for one in session.advance()]
+    assert found == FOUND
+    assert [one.message for one in reported] == [
+        "`speed(sensor, v) at ts` made 3 facts and passed over 1: no value for `v` in 1 row"
+    ]
+
+
+def test_values_of_python_in_messages():
+    import numpy
+    import pandas
+
+    seven = datetime(2026, 11, 15, 7)
+    reported = []
+    with thalweg.open("q(X,Y) :- p(X,Y).", map="p(a.x, y) at t", report=reported.append) as session:
+        session.push([{"a": {"x": IRI("http://ex.org/a")}, "y": True, "t": seven}])
+        session.push([{"a": {"x": numpy.int64(3)}, "y": numpy.float64(0.5), "t": numpy.int64(1794726001)}])
+        session.push({"a": {"x": seven.date()}, "y": "b", "t": pandas.Timestamp("2026-11-15T08:00:02+01:00")})
+        session.push([{"a": {"x": 1}, "y": pandas.NA, "t": seven}, {"a": {"x": 1}, "y": 1, "t": pandas.NaT}])
+        assert [str(fact) for change in session.advance() for fact in change.begin] == [
+            "q(<http://ex.org/a>,true)",
+            "q(3,0.5)",
+            'q("2026-11-15"^^<http://www.w3.org/2001/XMLSchema#date>,b)',
+        ]
+    assert [one.code for one in reported] == ["W307"]
+
+
+def test_rows_whose_mapping_says_no_time_are_pushed_with_one():
+    with thalweg.open(SLOW, map=["north: speed(sensor, v)", "south: speed(id, v)"]) as session:
+        session.push({"sensor": "a", "v": 12}, at=3, stream="north")
+        session.push("speed", "b", 12, at=3)
+        session.push(as_pandas([{"id": "c", "v": 12}]), at=4, stream="south")
+        assert changes(session.advance()) == [(3, ["slow(a)", "slow(b)"], []), (4, ["slow(c)"], [])]
+        with pytest.raises(RejectedError, match="says no time"):
+            session.push({"sensor": "a", "v": 12}, stream="north")
+        with pytest.raises(ValueError, match="either ticks or timestamps"):
+            session.push({"sensor": "a", "v": 12}, at=datetime.now(UTC), stream="north")
+    with (
+        thalweg.open(SLOW, map=MAPPED, report=lambda found: None) as session,
+        pytest.raises(TypeError, match="without `at`"),
+    ):
+        session.push(ROWS[0], at=3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"sensr": "a", "v": 3, "ts": 5}, "has not all the names of `speed"),
+        ({"sensor": "a", "v": 3, "ts": "noon"}, "`noon` is not a time"),
+        (as_arrow([{"a": 1}]), "no mapping fits"),
+    ],
+)
+def test_of_rows_that_are_wrong_nothing_is_taken(wrong, match):
+    with thalweg.open(SLOW, map=MAPPED, report=lambda found: None) as session:
+        session.push(ROWS[0])
+        with pytest.raises(RejectedError, match=match):
+            session.push([ROWS[3], wrong] if isinstance(wrong, dict) else wrong)
+        assert [list(map(str, one.begin)) for one in session.advance()] == [["slow(a)"]]
+    found = []
+    with thalweg.open(SLOW, map=MAPPED, on_error="skip", report=found.append) as session:
+        session.push([ROWS[3], wrong] if isinstance(wrong, dict) else wrong)
+        assert len(session.advance()) == isinstance(wrong, dict)
+    assert match in found[0].message
+    assert found[0].code == "E301"
+
+
+def test_rows_without_a_mapping_are_answered_with_one():
+    with thalweg.open(SLOW) as session:
+        for rows in (ROWS, as_pandas(ROWS)):
+            with pytest.raises(RejectedError) as error:
+                session.push(rows)
+            assert "v(sensor, v) at ts" in error.value.diagnostics[0].help
+        # What says its facts and times by itself needs none.
+        session.push({"t": 3, "facts": ["speed(a,12)"]})
+        session.push(as_arrow([{"t": 4, "fact": "speed(b,12)"}]))
+        assert changes(session.advance()) == [(3, ["slow(a)"], []), (4, ["slow(b)"], [])]
 
 
 def test_what_comes_after_its_tick_was_closed_is_late():
@@ -148,6 +269,10 @@ def test_what_is_wrong_is_said_at_the_call():
     session = thalweg.open(SLOW)
     with pytest.raises(ValueError, match="not a predicate"):
         session.push("speed(a,12)", at=1)
+    with pytest.raises(TypeError, match="neither a fact nor rows"):
+        session.push([("speed", "a", 12)], at=1)
+    with pytest.raises(TypeError, match="at="):
+        session.push("speed", "a", 12)
     with pytest.raises(TypeError, match="has its arguments already"):
         session.push(Fact("speed", ("a", 12)), 12, at=1)
     with pytest.raises(ValueError, match="neither a tick"):

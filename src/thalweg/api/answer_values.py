@@ -131,7 +131,7 @@ def value_of_answer(answer: emit.Answer, times: TimeFormat = AS_TICKS) -> Answer
     if type(answer) not in _KINDS:
         # Clashes are changes, snapshots and intervals of their own kind.
         return answer
-    at, own = partial(_tick, times=times), (answer, times)
+    at, own = partial(tick_value, times=times), (answer, times)
     match answer:
         case emit.Change(t, begun, ended, is_partial, shed, unknown):
             return Change(at(t), _facts(begun), _facts(ended), _facts(unknown), is_partial, shed, _answer=own)
@@ -153,7 +153,8 @@ def value_of_answer(answer: emit.Answer, times: TimeFormat = AS_TICKS) -> Answer
     return answer
 
 
-def _tick(tick: int, times: TimeFormat) -> Tick:
+def tick_value(tick: int, times: TimeFormat) -> Tick:
+    """A tick as answers have it: where streams have timestamps, its first instant."""
     return (times.calendar.moment(tick) or tick) if times.iso else tick
 
 

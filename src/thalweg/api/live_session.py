@@ -6,15 +6,18 @@ the delay) has been pushed.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from thalweg.api.answer_values import value_of_answer
+from thalweg.api.answer_values import Tick, tick_value, value_of_answer
 from thalweg.api.naming import fact_of
+from thalweg.api.pushed_rows import Message, PushedRows, is_rows
+from thalweg.api.sources import Table
 from thalweg.api.timing import Moment, Timing
 from thalweg.connectors.batches import code_events
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -40,8 +43,11 @@ class Session:
     ((Fact('slow', ('a',)),), 3)
     """
 
-    def __init__(self, job: "Job", timing: Timing, identity: Callable[[], str], prefixes: Prefixes) -> None:
+    def __init__(
+        self, job: "Job", timing: Timing, identity: Callable[[], str], prefixes: Prefixes, rows: PushedRows
+    ) -> None:
         self._job = job
+        self._rows = rows
         self._timing = timing
         self._identity = identity
         self._prefixes = prefixes
@@ -52,27 +58,69 @@ class Session:
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     @property
-    def now(self) -> int | None:
-        """The last tick that was closed; None before the first."""
+    def now(self) -> Tick | None:
+        """The last tick that was closed, as a `datetime` where times are timestamps; None before the first."""
         now: int | None = self._job.runtime.engine.now
-        return now
+        return None if now is None else tick_value(now, self._timing.format)
 
     # In -------------------------------------------------------------------------------------------------------------
 
-    def push(self, fact: str | Fact, *args: PythonValue, at: Moment, stream: str | None = None) -> None:
-        """Takes a fact of a tick or a timestamp: `push("speed", "a", 12, at=3)`, or a `Fact`.
+    def push(
+        self,
+        what: str | Fact | Message | list[Message] | Table,
+        *args: PythonValue,
+        at: Moment | None = None,
+        stream: str | None = None,
+    ) -> None:
+        """Takes a fact with its tick or timestamp, as in `push("speed", "a", 12, at=3)`, or rows that become facts.
 
-        Nothing is evaluated before `advance`. A fact of a tick that was closed is late.
+        Rows are a message (a `dict`), a list of them, or a table of pandas, polars or Arrow, and become facts by the
+        `map` of the session; `at` is for mappings that say no time. Of rows that are wrong nothing is taken. Nothing is
+        evaluated before `advance`. A fact of a tick that was closed is late.
+
+        >>> from thalweg import open
+        >>> with open("slow(S) :- speed(S,V), V < 20.", map="speed(sensor, v) at ts") as session:
+        ...     session.push({"sensor": "a", "v": 12, "ts": "2026-11-15T08:00:03Z"})
+        ...     print(*session.advance())
+        {"t":"2026-11-15T08:00:03Z","begin":["slow(a)"],"end":[]}
         """
+        if isinstance(what, str | Fact):
+            self._push_fact(what, args, at, stream)
+        elif is_rows(what) and not args:
+            self._push_rows(what, at, stream)
+        else:
+            raise TypeError(f"{what!r} is neither a fact nor rows: a message is a dict, and many are a list of them")
+        self._wake()
+
+    def _push_fact(
+        self, fact: str | Fact, args: tuple[PythonValue, ...], at: Moment | None, stream: str | None
+    ) -> None:
         if isinstance(fact, Fact) and args:
             raise TypeError("a Fact has its arguments already: write push(fact, at=…)")
+        if at is None:
+            raise TypeError("a fact has a time: push(…, at=…)")
         one = fact if isinstance(fact, Fact) else PythonFact(fact, args)
         tick = self._tick(at)
         with self._lock:
             self._need_open()
             self._pushed.append(Event(tick, (one,), stream))
-            self._latest = tick if self._latest is None else max(tick, self._latest)
-        self._wake()
+            self._came(tick)
+
+    def _push_rows(self, rows: Any, at: Moment | None, stream: str | None) -> None:
+        with self._lock:
+            self._need_open()
+            # What was pushed before comes before.
+            self._take_pushed()
+            runtime = self._job.runtime
+            with self._one_notation("these rows"):
+                tick = None if at is None else self._timing.tick_of(at)
+                batches = self._rows.read(rows, runtime.engine.dictionary, stream, tick)
+            for tick, batch in batches:
+                runtime.put(tick, batch)
+                self._came(tick)
+
+    def _came(self, tick: int) -> None:
+        self._latest = tick if self._latest is None else max(tick, self._latest)
 
     # Out ------------------------------------------------------------------------------------------------------------
 
@@ -157,10 +205,21 @@ class Session:
     # Inside ---------------------------------------------------------------------------------------------------------
 
     def _tick(self, at: Moment) -> int:
-        tick = self._timing.tick_of(at)
-        if self._timing.notation.is_mixed:
-            raise ValueError(f"{at!r}: a session has either ticks or timestamps, not both")
-        return tick
+        with self._one_notation(repr(at)):
+            return self._timing.tick_of(at)
+
+    @contextmanager
+    def _one_notation(self, what: str) -> Iterator[None]:
+        """`ValueError` where ticks and timestamps are mixed; the session keeps those that it had."""
+        notation = self._timing.notation
+        before = notation.stamped, notation.bare
+        try:
+            yield
+            if notation.is_mixed:
+                raise ValueError(f"{what}: a session has either ticks or timestamps, not both")
+        except BaseException:
+            notation.stamped, notation.bare = before
+            raise
 
     def _need_open(self) -> None:
         if self._closed:

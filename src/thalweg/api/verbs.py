@@ -17,6 +17,7 @@ from thalweg.api.kind_options import Asked, KindKeywords, ask, check_keywords, n
 from thalweg.api.live_session import Session
 from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of
+from thalweg.api.pushed_rows import PushedRows
 from thalweg.api.sources import Background, On, Text, as_list, named
 from thalweg.api.spark_answers import SparkAnswers
 from thalweg.api.timing import Moment, Timing
@@ -113,6 +114,7 @@ def open(
     program: Programs,
     *,
     background: Background = (),
+    map: str | Iterable[str] = (),
     emit: Literal["changes", "snapshot", "intervals"] = "changes",
     start: Moment | None = None,
     tick: str = "1s",
@@ -121,23 +123,30 @@ def open(
     times: Literal["iso", "ticks"] | None = None,
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
     memory: int | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> Session:
-    """A `Session` of programs that facts are pushed into.
+    """A `Session` of programs that facts are pushed into, or rows that `map` makes facts of.
+
+    A row that is wrong is raised where it is pushed; with `on_error="skip"` it is reported and left out.
 
     >>> with open("q(X) :- p(X) in [1].") as session:
     ...     session.push("p", "a", at=3)
     ...     print(*session.advance(to=5))
     {"t":3,"begin":["q(a)"],"end":[]} {"t":5,"begin":[],"end":["q(a)"]}
     """
+    need_choice("on_error", on_error, "stop", "skip")
     timing = Timing(tick, start, None, delay, zone, times)
     # Pushed facts are a stream, although it has no name.
-    asked, part = _prepared(program, iter(()), background, timing, kinds, emit, memory, show, report)
-    job = jobs.start(part, iter(()), asked.timing, emit, memory=memory, late=late, report=report, explains=True)
+    asked, part = _prepared(program, iter(()), background, timing, kinds, emit, memory, show, report, map)
+    mapped = asked.mapped
+    given = part, iter(()), asked.timing, emit, on_error, memory, late, report
+    job = jobs.start(*given, explains=True, mapped=mapped)
     identity = partial(jobs.identity, part, asked.timing, emit, memory)
-    return Session(job, asked.timing, identity, asked.prefixes)
+    rows = PushedRows(asked.timing.clock, mapped, on_error, report)
+    return Session(job, asked.timing, identity, asked.prefixes, rows)
 
 
 def load(

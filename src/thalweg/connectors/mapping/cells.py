@@ -184,7 +184,7 @@ def _code_values(values: Iterable[Any], kind: Kind, words: Dictionary, comma: bo
         if word is None:
             word = NO_VALUE
             try:
-                if value is None or value != value:
+                if is_missing(value):
                     null.append(place)
                 else:
                     known[key] = word = words.code(cell_term(value, kind, comma))
@@ -192,6 +192,19 @@ def _code_values(values: Iterable[Any], kind: Kind, words: Dictionary, comma: bo
                 wrong[place] = str(error)
         found.append(word)
     return coded_rows(found, null, wrong)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN, or what pandas has for it.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        # `pandas.NA` is neither equal to itself nor different.
+        return True
 
 
 def cell_term(value: object, kind: Kind = "any", comma: bool = False) -> str:

@@ -6,12 +6,13 @@
 
 import re
 from datetime import UTC, date, datetime
+from numbers import Integral, Real
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.connectors.mapping.cells import JSON_NUMBER, Coded, Column, Words, coded_rows, taken
+from thalweg.connectors.mapping.cells import JSON_NUMBER, Coded, Column, Words, coded_rows, is_missing, taken
 from thalweg.connectors.mapping.mapping import Time
 
 MICROSECONDS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
@@ -84,9 +85,9 @@ def instant(value: object, time: Time) -> int:
         return _microseconds(value)
     if isinstance(value, date):
         return _microseconds(datetime(value.year, value.month, value.day))
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"`{value}` is not a time")
-    return _scaled(value, time, str(value))
+    return _scaled(int(value) if isinstance(value, Integral) else float(value), time, str(value))
 
 
 def _scaled(number: int | float, time: Time, written: str) -> int:
@@ -158,7 +159,7 @@ def _one_by_one(values: list[Any], time: Time) -> Coded:
         word = known.get(value, _NONE) if not isinstance(value, dict | list | bool) else _NONE
         if word == _NONE:
             word = 0
-            if value is None or value != value:
+            if is_missing(value):
                 null.append(place)
             else:
                 try:

@@ -63,11 +63,9 @@ def facts_of(
         if len(ticks) and int(ticks.min()) < 0:
             times.wrong.update((row, _BEFORE) for row in np.flatnonzero(ticks < 0).tolist())
         coded.append((mapping.time.path, times))
-        clock.notation.stamped |= bool(len(ticks))
     else:
         assert arrival is not None, "a recorded stream has no time of arrival"
         ticks = np.full(given.count, arrival, dtype=np.int64)
-        clock.notation.stamped |= bool(len(ticks))
     for argument in mapping.arguments:
         path = argument.path if isinstance(argument, Cell) else None
         coded.append((path, code_argument(argument, dict(given.columns), given.count, words, given.comma)))

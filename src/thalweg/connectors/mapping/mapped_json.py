@@ -29,6 +29,8 @@ _LARGE: Final = 1 << 20
 """Bytes of a document from which on it is tried again only when there is twice as much of it."""
 _TOGETHER: Final = 8192
 """Messages that become columns together."""
+_FEW: Final = 8
+"""Messages up to which reading their values one by one is faster."""
 
 
 class MappedJsonReader(MappedRows):
@@ -65,6 +67,22 @@ class MappedJsonReader(MappedRows):
     def finish(self) -> Iterator[Item]:
         data, self._rest = self._rest, b""
         return self._read(data, True)
+
+    def held(self, messages: Sequence[dict[str, Any]]) -> Iterator[Item]:
+        """The items of messages that Python holds; one that has not what any mapping needs is wrong."""
+        said: Said = {}
+        if messages:
+            self._source.tally.met(messages[0])
+        for row, message in enumerate(messages) if self._source.mappings else ():
+            if not _is_event(message) and not any(_has_names(message, one) for one in self._source.mappings):
+                said[row] = [partial(self._misfit, row, message)]
+        yield from self._mapped(messages, lambda row: (row + 1, str(messages[row])), said)
+
+    def _misfit(self, row: int, message: dict[str, Any]) -> Iterator[Diagnostic]:
+        needed = " or ".join(f"`{mapping}`" for mapping in self._source.mappings)
+        wrong = LineError(f"this message has not all the names of {needed}", 0)
+        help_ = 'write the names as the message has them; `on_error="skip"` leaves such messages out'
+        yield wrong_line(self._source.name, row + 1, str(message), wrong, help_)
 
     def save(self) -> State:
         return {"rest": self._rest.decode("latin-1"), "line": self._line}
@@ -155,7 +173,7 @@ class MappedJsonReader(MappedRows):
             filled = np.ones(columns.count, dtype=bool)
             for column in columns.columns.values():
                 filled &= _filled(column)
-            if not filled.any():
+            if not filled.any() and not self._fits_without_values(messages, mapping):
                 continue
             if (wrong := self._source.untimed([mapping])) is not None:
                 yield wrong
@@ -169,6 +187,10 @@ class MappedJsonReader(MappedRows):
             elif not self._source.mappings:
                 said.setdefault(row, []).append(partial(self._unmapped_message, messages[row], place(row)))
         yield from self._items(served, place, said)
+
+    def _fits_without_values(self, messages: Sequence[dict[str, Any]], mapping: Mapping) -> bool:
+        """Whether a mapping fits what was pushed by the names alone, so that what is empty is counted."""
+        return self._source.kind == "pushed" and any(_has_names(message, mapping) for message in messages)
 
     def _event(self, message: dict[str, Any], number: int) -> Iterator[Item]:
         yield from self._unmapped.line(json.dumps(message).encode(), number)
@@ -198,6 +220,11 @@ def _decoded(text: str, place: int) -> tuple[Any, int]:
 
 def _is_event(message: dict[str, Any]) -> bool:
     return ("t" in message and ("facts" in message or "graph" in message)) or any(key[:1] == "@" for key in message)
+
+
+def _has_names(message: dict[str, Any], mapping: Mapping) -> bool:
+    """Whether a message has all that a mapping needs, if only as keys without values."""
+    return all(str(path.steps[0]) in message for path in mapping.paths)
 
 
 # Columns ------------------------------------------------------------------------------------------------------------
@@ -251,9 +278,11 @@ def _value(inside: Any, steps: Steps) -> Any:
 
 
 def _column(values: list[Any]) -> Any:
-    """The values as an array of Arrow, where they are of one type: else as they are."""
+    """The values as an array of Arrow, where they are many and of one type: else as they are."""
     import pyarrow as pa
 
+    if len(values) <= _FEW:
+        return values
     kinds = set(map(type, values))
     kinds.discard(type(None))
     if not kinds:

@@ -24,7 +24,8 @@ _AT: Final = "say which column has the time: `{} at ts`; or tie it to the source
 class MappedStream:
     """What a mapped reader knows of its source: recorded facts need a time, others are of the tick of their arrival.
 
-    A background has no times at all, so that only mappings without one serve it.
+    A background has no times at all, so that only mappings without one serve it. What is pushed may have a `tick`,
+    which is that of the rows whose mapping says no time.
     """
 
     words: Dictionary
@@ -32,7 +33,8 @@ class MappedStream:
     stream: str | None
     clock: Clock
     tally: Tally
-    kind: Literal["recorded", "live", "background"] = "recorded"
+    kind: Literal["recorded", "live", "background", "pushed"] = "recorded"
+    tick: int | None = None
 
     @property
     def mappings(self) -> tuple[Mapping, ...]:
@@ -47,7 +49,7 @@ class MappedStream:
         if self.kind == "live":
             self.clock.notation.stamped = True
             return (round(time() * 1_000) - self.clock.epoch) // self.clock.tick_length
-        return 0 if self.kind == "background" else None
+        return 0 if self.kind == "background" else self.tick
 
     def misfit(self, row: dict[str, Any], line: int, header: str, has_header: bool = True) -> Diagnostic:
         """No mapping fits the columns of a table, of which this is a row."""
@@ -69,10 +71,14 @@ class MappedStream:
     def untimed(self, served: Iterable[Mapping]) -> Diagnostic | None:
         """What is wrong where mappings say no time, and this is a recorded stream."""
         timeless = [one for one in served if one.time is None]
-        return self.without_time(timeless[0]) if timeless and self.kind == "recorded" else None
+        needs_time = self.kind in ("recorded", "pushed") and self.tick is None
+        return self.without_time(timeless[0]) if timeless and needs_time else None
 
     def without_time(self, mapping: Mapping) -> Diagnostic:
         """A mapping that says no time fits a recorded stream, and nothing else does."""
+        if self.kind == "pushed":
+            help_ = f"push them with one, `push(…, at=datetime.now(UTC))`, or name it: `{mapping} at ts`"
+            return Diagnostic("E308", f"`{mapping}` says no time, and the rows were pushed without one", help=help_)
         message = f"`{mapping}` says no time, and `{self.name}` is recorded"
         return Diagnostic("E308", message, mapping.span, _AT.format(mapping, mapping))
 

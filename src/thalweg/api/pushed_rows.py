@@ -1,0 +1,79 @@
+"""What is pushed into a session through its mappings: rows of a table and messages become batches with their ticks.
+
+    {"sensor": "a", "v": 12, "ts": "2026-11-15T08:00:00Z"}     a message; a list of them is many
+    pandas.DataFrame(…)                                        a table, also of polars or Arrow
+
+A mapping that says no time is for what is pushed with one: `push(message, at=now)`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from thalweg.connectors.batches import Item
+from thalweg.connectors.held_tables import HeldTable, TableTransport, is_table
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.json_lines import JsonLinesReader
+from thalweg.connectors.mapping.mapped_arrow import MappedArrowReader
+from thalweg.connectors.mapping.mapped_json import MappedJsonReader
+from thalweg.connectors.mapping.mapped_rows import MappedStream
+from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.tabular import ArrowReader
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.time import Clock
+
+Message = Mapping[str, Any]
+
+NAME: Final = "push"
+"""What diagnostics call rows that were pushed without the name of a stream."""
+
+
+def is_rows(thing: object) -> bool:
+    """Whether something is a message, several of them, or a table, and not a fact.
+
+    >>> is_rows({"v": 12}), is_rows([{"v": 12}]), is_rows("speed"), is_rows([])
+    (True, True, False, True)
+    """
+    if isinstance(thing, Mapping) or is_table(thing):
+        return True
+    return isinstance(thing, list) and all(isinstance(one, Mapping) for one in thing)
+
+
+class PushedRows:
+    """The mappings of a session at work."""
+
+    def __init__(
+        self, clock: Clock, tally: Tally | None, on_error: Literal["stop", "skip"], report: Callable[[Diagnostic], None]
+    ) -> None:
+        self._clock = clock
+        self._tally = tally or Tally()
+        self._on_error = on_error
+        self._report = report
+
+    def read(self, rows: Any, words: Dictionary, stream: str | None, tick: int | None) -> list[tuple[int, Batch]]:
+        """The batches of what is pushed, all at `tick` where mappings say no time.
+
+        A row that is wrong is a `RejectedError`, and then nothing is taken; or it is reported and left out.
+        """
+        if tick is not None and self._tally.mappings and all(one.time is not None for one in self._tally.mappings):
+            raise TypeError("the mapping says the time of each row: push them without `at`")
+        source = MappedStream(words, stream or NAME, stream, self._clock, self._tally, "pushed", tick)
+        items = list(_items(rows, source))
+        wrong = [one for one in items if isinstance(one, Diagnostic)]
+        if wrong and self._on_error == "stop":
+            raise RejectedError(wrong)
+        for one in wrong:
+            self._report(one)
+        return [one for one in items if isinstance(one, tuple)]
+
+
+def _items(rows: Any, source: MappedStream) -> Iterator[Item]:
+    context = source.words, source.name, source.stream, source.clock
+    if is_table(rows):
+        table = MappedArrowReader(source, ArrowReader(*context))
+        for block in TableTransport(HeldTable(rows, source.name)).blocks(Interrupt()):
+            yield from table.feed(block)
+    else:
+        messages: Sequence[Message] = [rows] if isinstance(rows, Mapping) else rows
+        yield from MappedJsonReader(source, JsonLinesReader(*context)).held(list(map(dict, messages)))
