@@ -95,7 +95,7 @@ def test_answer_sets_queries_and_graphs_have_values():
     events = [thalweg.Event(1, (Fact("p", (thalweg.IRI("http://a"), 1.5)),), "in")]
     (bindings,) = thalweg.run(Source("q.rspql", f"SELECT ?s ?o {window}"), stream=events, end=2)
     table = thalweg.run(Source("q.rspql", f"SELECT ?s ?o {window}"), stream=events, end=2).to_arrow()
-    assert table.to_pylist() == [{"t": 2, "s": "http://a", "o": 1.5}]
+    assert table.to_pylist() == [{"t": 2, "window": [1, 2], "s": "<http://a>", "o": 1.5}]
     assert bindings.rows == ({"s": thalweg.IRI("http://a"), "o": 1.5},)
     (truth,) = thalweg.run(Source("q.rspql", f"ASK {window}"), stream=events, end=2)
     assert truth.answer is True

@@ -332,7 +332,7 @@ def wait_for(holds: Callable[[], object]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--models", "all", "--format", "atoms"], "several answer sets can only be written as `--format jsonl`"),
+        (["--models", "all", "--format", "atoms"], "several answer sets cannot be written as `atoms`"),
         (["--emit", "snapshot"], "`--emit` cannot be used with answer set programs"),
         (["--memory", "1G", "--profile", "ql"], "`--memory` and `--profile` cannot be used"),
         (["--slide", "2"], "`--slide` needs `--window`"),

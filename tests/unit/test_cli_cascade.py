@@ -197,7 +197,6 @@ def test_a_run_with_a_checkpoint_gives_the_same() -> None:
         (("--window", "5s"), 2, "`--window` cannot be used with events"),
         (("--event", ":Warm"), 1, "`<http://ex.org/Warm>` is not defined"),
         (("--event", "Hot"), 2, "`Hot` is not the name of an event: write it as in `:Jam`"),
-        (("--out", "out.csv"), 2, "events cannot be written as a table"),
         (("--format", "nquads", "--to", "28"), 2, "complex events can only be written as"),
     ],
 )

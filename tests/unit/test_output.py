@@ -152,11 +152,35 @@ def test_a_name_and_a_format_must_agree(arguments: tuple[str, ...], sentence: st
     assert sorted(path.name for path in folder.iterdir()) == ["in.jsonl", "jam.lars"]
 
 
-def test_answer_sets_are_not_a_table(folder: Path) -> None:
+def test_answer_sets_are_a_table(folder: Path) -> None:
     pytest.importorskip("clingo")
-    (folder / "a.lp").write_text("q(X) :- speed(X,_).")
-    result = run("--out", "out.csv", program="a.lp")
-    assert (result.exit_code, "cannot be written as a table" in result.stderr) == (2, True)
+    from pyarrow import parquet
+
+    (folder / "a.lp").write_text("1 { q(X); r } 1 :- speed(X,_). #show q/1.")
+    (folder / "in.facts").write_text("speed(a,12) at 3.")
+    given = {"program": "a.lp", "stream": "in.facts"}
+    assert run("--models", "all", "--out", "out.csv", **given).exit_code == 0
+    assert (folder / "out.csv").read_text().splitlines() == [
+        "t,window,answer_set,predicate,args,incomplete",
+        '3,"[3,3]",1,,,false',
+        '3,"[3,3]",2,q,"[""a""]",false',
+    ]
+    assert run("--models", "all", "--out", "out.parquet", **given).exit_code == 0
+    rows = parquet.read_table(folder / "out.parquet").to_pylist()
+    assert [(row["window"], row["answer_set"], row["args"]) for row in rows] == [([3, 3], 1, None), ([3, 3], 2, ["a"])]
+
+
+def test_kinds_of_one_plan_share_a_table(folder: Path) -> None:
+    pytest.importorskip("clingo")
+    (folder / "a.lp").write_text("go(X) :- slow(X).")
+    (folder / "r.lars").write_text("slow(X) :- speed(X,V), V < 20.")
+    (folder / "in.facts").write_text("speed(a,12) at 3.")
+    result = run("r.lars", "--format", "csv", "--quiet", program="a.lp", stream="in.facts")
+    assert result.stdout.splitlines() == [
+        "kind,t,op,predicate,args,window,answer_set,incomplete",
+        'answer set,3,,go,"[""a""]","[3,3]",1,false',
+        'fact,3,+,slow,"[""a""]",,,',
+    ]
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])

@@ -5,16 +5,17 @@ memory than its windows. What needs all answers (a table, a notebook) asks for t
 A run over recorded streams can be read again: it is run again.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from html import escape
 from typing import Any
 from weakref import finalize
 
-from thalweg.api.answer_values import Bindings, value_of_answer
+from thalweg.api.answer_values import value_of_answer
 from thalweg.api.jobs import Job
 from thalweg.api.spark_answers import SparkAnswers
-from thalweg.model.python_values import IRI, PythonValue, Term
 from thalweg.model.time import AS_TICKS, TimeFormat
+from thalweg.runtimes.answer_columns import AnswerColumns
+from thalweg.runtimes.consistency.clashes import Clashing, Inconsistent
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
 
 
@@ -34,18 +35,13 @@ class Answers:
         start: Callable[[], Job | SparkAnswers],
         *,
         repeats: bool,
-        emit: str = "changes",
+        columns: AnswerColumns,
         times: TimeFormat = AS_TICKS,
-        names: tuple[str, ...] | None = None,
     ) -> None:
-        """`start` opens the streams and makes what reasons; a run that `repeats` can be started again.
-
-        `names` are those of the arguments in tables, where one predicate is output.
-        """
+        """`start` opens the streams and makes what reasons; a run that `repeats` can be started again."""
         self._start = start
-        self._emit = emit
+        self._columns = columns
         self._times = times
-        self._names = names
         self._repeats = repeats
         # Now, so that what cannot be opened or started is an error of the call and not of the first answer.
         self._next: Job | SparkAnswers | None = start()
@@ -80,22 +76,17 @@ class Answers:
     # All of them ----------------------------------------------------------------------------------------------------
 
     def to_arrow(self) -> Any:
-        """All answers as a table of Arrow; rows of a query have a column for each variable.
+        """All answers as a table of Arrow, with the columns of their kind: rows of a query have one for each variable.
 
         >>> from thalweg import run
         >>> answers = run("slow(S) :- speed(S,V), V < 20.", stream=[(3, "speed(a,12)")], show="slow/1")
         >>> answers.to_arrow().to_pylist()
         [{'t': 3, 'op': '+', 'predicate': 'slow', 'S': 'a'}]
         """
-        import pyarrow as pa
-
         from thalweg.runtimes.answer_tables import AnswerTable
 
-        answers = list(self.collect())
-        if answers and all(isinstance(one, Bindings) for one in answers):
-            return pa.Table.from_pylist([{"t": one.t, **row} for one in answers for row in map(_cells, one.rows)])
-        table = AnswerTable(self._emit, self._times, self._names)
-        return table.arrow([row for block in map(_block, answers) for row in table.rows(block)])
+        table = AnswerTable(self._columns, self._times)
+        return table.arrow([row for block in map(_block, self.collect()) for row in table.rows(block)])
 
     def to_pandas(self) -> Any:
         """All answers as a DataFrame of pandas."""
@@ -140,9 +131,6 @@ def _block(answer: Any) -> Any:
     """The runtime's answer that a value was made of."""
     if isinstance(answer, AbstractEvent | ComplexEvent | RejectedEvents):
         return EventAnswers((answer,))
+    if isinstance(answer, Inconsistent):
+        return Clashing(answer.t, answer.t, answer.facts, answer.partial, answer.shed)
     return answer._answer[0] if hasattr(answer, "_answer") else answer
-
-
-def _cells(row: Mapping[str, PythonValue]) -> dict[str, object]:
-    """A row of a query for a table, which has no IRIs."""
-    return {name: str(value) if isinstance(value, IRI | Term) else value for name, value in row.items()}

@@ -220,7 +220,7 @@ def run_on_spark(
 
     settings = _settings(timing, emit, on_error, memory)
     interrupt = interrupt or Interrupt()
-    how = written or AnswerFormat(emit=emit, times=timing.format)
+    how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(emit))
 
     def deliver(ledger: Path) -> Delivery:
         ready()

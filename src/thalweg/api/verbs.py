@@ -94,20 +94,20 @@ def run(
         map,
         on_spark=runtime == "spark",
     )
+    columns = part.answer_columns(emit)
 
     if runtime == "spark":
         start_there = partial(_on_spark, part, stream, asked, emit, on_error, memory, report, master, partitions)
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
-        return Answers(start_there, repeats=True, emit=emit, times=asked.timing.format, names=_names(part, asked))
+        return Answers(start_there, repeats=True, columns=columns, times=asked.timing.format)
 
     def starting() -> jobs.Job:
         # A run that is read again counts again what its mappings find.
         given = part, stream, asked.timing, emit, on_error, memory, late, report
         return jobs.start(*given, mapped=deepcopy(asked.mapped))
 
-    names = _names(part, asked)
-    return Answers(starting, repeats=jobs.repeats(stream), emit=emit, times=asked.timing.format, names=names)
+    return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=asked.timing.format)
 
 
 def open(
@@ -367,18 +367,6 @@ def _on_spark(
         )
 
     return SparkAnswers(deliver, asked.timing.format)
-
-
-def _names(part: Part, asked: Asked) -> tuple[str, ...] | None:
-    """The names of the arguments of the only predicate that is output, where rules say them."""
-    from thalweg.ir.head_names import head_names
-
-    try:
-        rules = part.rules
-    except RejectedError:
-        return None
-    outputs = asked.shown if asked.shown is not None else rules.interface.outputs
-    return head_names(rules, next(iter(outputs))) if outputs is not None and len(outputs) == 1 else None
 
 
 def _fact(fact: str | Fact, asked: Asked) -> Fact:

@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ from thalweg.cli.write_answers import Channel, LateLines, deliver
 if TYPE_CHECKING:
     from thalweg.api import Job, Part, SolveOptions, Tally, Text, Timing
     from thalweg.diagnostics import Diagnostic
-    from thalweg.model.predicate import Predicate
     from thalweg.parts.abstraction import AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
     from thalweg.runtimes.answer_formats import AnswerFormat
@@ -140,34 +139,30 @@ def run(
         complain(*asked.warnings)
         first, last, _ = asked.timing.ticks()
         need_something(streams, first, last)
-        if as_ == "consistency" and delivery.format not in ("jsonl", "text"):
-            refuse("clashes are written as lines of JSON, or as text: leave `--format` out")
-        _fitting([api.understood([one]) for one in programs], target, delivery, asked.solving)
+        if as_ == "consistency" and not (delivery.is_table or delivery.format in ("jsonl", "text")):
+            refuse("clashes are written as lines of JSON, as text or as a table: leave `--format` out")
+        _fitting(target, delivery, asked.solving)
         tell = complaining(asked.prefixes, verbose)
         given = programs, background or (), tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
         with _nothing_collected():
             part = api.load_part(*given, asked.mapped)
         if as_ != "abstraction":
             announce_compilation()
-        columns, brief = _columns(part, asked.shown), asked.prefixes.shorten
-        written = AnswerFormat(delivery.format, emit, asked.timing.format, columns, delivery.is_coloured, brief)
+        columns, brief = part.answer_columns(emit), asked.prefixes.shorten
+        written = AnswerFormat(delivery.format, asked.timing.format, columns, delivery.is_coloured, brief)
         given_run = part, streams, asked.timing, emit, delivery, written, target, budget, report, tell, asked.mapped
         with summarised(part, quiet) as summary, drawn(picture, written) as pencil:
             _run(*given_run, summary, pencil)
 
 
-def _fitting(
-    known: Iterable[Collection[str]], target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions"
-) -> None:
+def _fitting(target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:
     """Refuses what the runtime, or the way in which answers are written, does not know."""
     if target.on_spark:
         misfits({"--workers": asked.workers}, "`--runtime spark`", only=False)
     delivery.fit(target)
-    if delivery.is_table and not all("--emit" in one for one in known):
-        refuse("answer sets, queries and events cannot be written as a table; use `--out answers.jsonl`")
-    if asked.models == "all" and delivery.format not in ("jsonl", "text"):
+    if asked.models == "all" and not (delivery.is_table or delivery.format in ("jsonl", "text")):
         form = delivery.format
-        refuse(f"several answer sets can only be written as `--format jsonl`; use `--models first` with `{form}`")
+        refuse(f"several answer sets cannot be written as `{form}`: use `jsonl` or a table, or `--models first`")
 
 
 @contextmanager
@@ -268,19 +263,6 @@ def _run(
                 deliver(resumed, delivery, written, interrupt, open_report, checkpoint.open, summary, see)
         if account is not None:
             account.finish()
-
-
-def _columns(part: "Part", shown: "Sequence[Predicate] | None") -> tuple[str, ...] | None:
-    """The names of the arguments, where one predicate is output."""
-    from thalweg.diagnostics import RejectedError
-    from thalweg.ir.head_names import head_names
-
-    try:
-        rules = part.rules
-    except RejectedError:
-        return None
-    only = list(rules.interface.outputs or ()) if shown is None else list(shown)
-    return head_names(rules, only[0]) if len(only) == 1 else None
 
 
 def _account(part: "Part", report: str, channel: Channel) -> "Account | AbstractionReport":

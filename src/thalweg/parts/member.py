@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thalweg.engine.proof import Proof
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.ir.nodes import Program
+    from thalweg.runtimes.answer_columns import AnswerColumns
 
 Words = NDArray[np.int64]
 
@@ -116,6 +117,9 @@ class Member(Protocol):
 
     def identity(self, context: Context) -> tuple[str, str]:
         """What a saved state of it must agree with: the program as people read it, and a fingerprint."""
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        """The columns of its own answers as a table."""
 
     def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> MemberAtWork:
         """Makes what reasons in a plan; `RejectedError` where the settings have no meaning for it."""

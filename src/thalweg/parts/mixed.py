@@ -19,6 +19,7 @@ from thalweg.planning.wire_parts import Layer, Wiring, wire
 
 if TYPE_CHECKING:
     from thalweg.parts.wired_run import Place
+    from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.unmatched import Unmatched
 
 
@@ -47,6 +48,13 @@ class Mixed:
         known = [self.around.identity(context), *(member.identity(context) for member in self.members)]
         texts, fingerprints = zip(*known, strict=True)
         return "\n".join(texts), sha256(repr(fingerprints).encode()).hexdigest()
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        """Those of its rules, if there are some, and of its members."""
+        from thalweg.runtimes.answer_columns import several
+
+        own = [self.around.answer_columns(emit)] if self.around.rules.rules else []
+        return several([*own, *(member.answer_columns(emit) for member in self.members)])
 
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.wired_run import WiredRun

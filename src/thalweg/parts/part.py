@@ -18,6 +18,7 @@ from thalweg.model.time import Clock
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
+    from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.embedded import Advance, Reasoner, Savable, Settings
     from thalweg.runtimes.emit import AnswerBlock, Emitter
     from thalweg.runtimes.spark.job import Job
@@ -118,6 +119,9 @@ class Part(Protocol):
 
         `RejectedError` where its state cannot be saved.
         """
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        """The columns of its answers as a table."""
 
     def start(self, context: Context) -> Evaluation:
         """Makes what reasons; `RejectedError` where the settings have no meaning for it."""

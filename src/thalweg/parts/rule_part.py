@@ -11,6 +11,7 @@ from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 
 if TYPE_CHECKING:
     from thalweg.model.event import Batch
+    from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.unmatched import Unmatched
 
 
@@ -29,6 +30,15 @@ class Rules:
         from thalweg.ir.text import show
 
         return show(self.rules), fingerprint(self.rules)
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        """Where one predicate is output, its arguments have the names of the rule's variables."""
+        from thalweg.ir.head_names import head_names
+        from thalweg.runtimes.answer_columns import FactColumns
+
+        outputs = self.rules.interface.outputs
+        only = next(iter(outputs)) if outputs is not None and len(outputs) == 1 else None
+        return FactColumns(emit, None if only is None else head_names(self.rules, only))
 
     def start(self, context: Context) -> Evaluation:
         from thalweg.runtimes.mixed_kinds import mixed_kinds

@@ -1,11 +1,12 @@
 """The formats in which answers are written, and which of them the ending of a file stands for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
 
 from thalweg.model.time import AS_TICKS, TimeFormat
+from thalweg.runtimes.answer_columns import AnswerColumns, FactColumns
 from thalweg.runtimes.answer_tables import AnswerTable
 from thalweg.runtimes.emit import FORMATS, Formatter, formatter
 from thalweg.runtimes.text_answers import TextFormatter
@@ -39,23 +40,22 @@ def format_of_output(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFormat:
-    """How answers are written; `names` are those of the arguments where one predicate is output.
+    """How answers are written; `columns` are those of tables.
 
-    >>> print(*AnswerFormat("csv", "intervals", names=("R",)).header.split(","))
+    >>> print(*AnswerFormat("csv", columns=FactColumns("intervals", ("R",))).header.split(","))
     predicate R from until
     """
 
     format: str = "jsonl"
-    emit: str = "changes"
     times: TimeFormat = AS_TICKS
-    names: tuple[str, ...] | None = None
+    columns: AnswerColumns = field(default_factory=FactColumns)
     coloured: bool = False
     brief: Callable[[str], str] = lambda text: text
 
     @property
     def table(self) -> AnswerTable:
         """The columns and rows of tables."""
-        return AnswerTable(self.emit, self.times, self.names)
+        return AnswerTable(self.columns, self.times)
 
     @property
     def is_parquet(self) -> bool:

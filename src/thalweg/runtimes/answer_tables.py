@@ -1,93 +1,73 @@
 """Answers as tables: rows for CSV, columns of Arrow for Parquet.
 
-    changes      t, op, predicate, args            op is + for what begins, - for what ends, ? for what became unknown
-    snapshot     t, predicate, args
-    intervals    predicate, args, from, until      until is empty while it holds
-
-`args` is a list; where one predicate is output, its arguments are columns of their own. Texts are written as they are,
-IRIs in angle brackets; times are numbers, or timestamps where the streams had timestamps.
+The columns are those of `answer_columns`. Texts are written as they are, IRIs in angle brackets; times are numbers, or
+timestamps where the streams had timestamps. In CSV a list is an array of JSON.
 """
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
-from functools import lru_cache
 from io import StringIO
-from typing import Any, Final
+from typing import Any
 
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.model.fact import fact_of_text
-from thalweg.model.python_values import IRI, Term, value_of
 from thalweg.model.time import TimeFormat
-from thalweg.runtimes.consistency.clashes import ClashChange, Clashing, ClashInterval
-from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun
-
-Cell = str | int | float
-Row = tuple[Any, ...]
-"""The cells of one row; times are ticks, and arguments are a list where they have no columns of their own."""
-
-_BEFORE: Final = {"changes": ("t", "op", "predicate"), "snapshot": ("t", "predicate"), "intervals": ("predicate",)}
-_AFTER: Final = {"intervals": ("from", "until")}
-_TIMES: Final = ("t", "from", "until")
+from thalweg.runtimes.answer_columns import AnswerColumns, Column, Row, as_json
+from thalweg.runtimes.emit import AnswerBlock
 
 
 class AnswerTable:
-    """The columns of a table, and the rows of blocks of answers; `names` are those of the only predicate's arguments.
+    """A table with the columns of some kind of answers.
 
-    >>> table = AnswerTable("changes", TimeFormat(), ("R", "V"))
-    >>> table.columns, list(table.rows(Change(3, ('jam(a,"b c")',), ("jam(b,2)",))))
-    (('t', 'op', 'predicate', 'R', 'V'), [(3, '-', 'jam', 'b', 2), (3, '+', 'jam', 'a', 'b c')])
+    >>> from thalweg.runtimes.answer_columns import FactColumns
+    >>> from thalweg.runtimes.emit import Change
+    >>> table = AnswerTable(FactColumns("changes", ("R", "V")), TimeFormat())
+    >>> print(table.header + "".join(table.csv(Change(3, ('jam(a,"b c")',), ("jam(b,2)",)))), end="")
+    t,op,predicate,R,V
+    3,-,jam,b,2
+    3,+,jam,a,b c
     """
 
-    def __init__(self, emit: str, times: TimeFormat, names: Sequence[str] | None = None) -> None:
+    def __init__(self, columns: AnswerColumns, times: TimeFormat) -> None:
+        self._kind = columns
         self._times = times
-        self._names = names
-        args = ("args",) if names is None else tuple(names)
-        self.columns = (*_BEFORE[emit], *args, *_AFTER.get(emit, ()))
+        self._columns = columns.columns
 
     def rows(self, block: AnswerBlock) -> Iterator[Row]:
-        """The rows of a block; `RejectedError` where it is not of rules."""
-        match block:
-            case ClashChange() | ClashInterval() | Clashing():
-                raise _no_table("clashes")
-            case Change():
-                for op, facts in (("-", block.end), ("?", block.unknown), ("+", block.begin)):
-                    for fact in facts:
-                        yield block.t, op, *self._fact(fact)
-            case SnapshotRun():
-                held = [self._fact(fact) for fact in block.facts]
-                for tick in range(block.first, block.last + 1):
-                    yield from ((tick, *fact) for fact in held)
-            case Interval():
-                yield *self._fact(block.fact), block.start, block.until
-            case _:
-                raise _no_table("answers of queries, answer sets and events")
-
-    def _fact(self, text: str) -> Row:
-        fact = fact_of_text(text)
-        cells = tuple(map(_cell, fact.terms))
-        return fact.predicate, *((list(cells),) if self._names is None else cells)
+        """The rows of a block; `RejectedError` where it is of another kind."""
+        if not self._kind.fits(block):
+            raise _no_table()
+        return self._kind.rows(block, self._times)
 
     # CSV ------------------------------------------------------------------------------------------------------------
 
     @property
     def header(self) -> str:
         """The first line of a file of CSV."""
-        return f"{','.join(self.columns)}\n"
+        text = StringIO()
+        csv.writer(text, lineterminator="\n").writerow([column.name for column in self._columns])
+        return text.getvalue()
 
     def csv(self, block: AnswerBlock) -> Iterator[str]:
         """The lines of a block."""
         text = StringIO()
         write = csv.writer(text, lineterminator="\n").writerow
         for row in self.rows(block):
-            write([self._written(name, cell) for name, cell in zip(self.columns, row, strict=True)])
+            write([self._written(column, cell) for column, cell in zip(self._columns, row, strict=True)])
         yield text.getvalue()
 
-    def _written(self, name: str, cell: Any) -> object:
-        if name in _TIMES:
-            return "" if cell is None else self._times.text(cell)
-        return json.dumps(cell, ensure_ascii=False, separators=(",", ":")) if isinstance(cell, list) else cell
+    def _written(self, column: Column, cell: Any) -> object:
+        if cell is None:
+            return ""
+        match column.type:
+            case "time":
+                return self._times.text(cell)
+            case "window":
+                return as_json([self._times.data(tick) for tick in cell])
+            case "list" | "pairs":
+                return as_json(cell)
+            case "truth":
+                return "true" if cell else "false"
+        return cell
 
     # Arrow ----------------------------------------------------------------------------------------------------------
 
@@ -95,55 +75,60 @@ class AnswerTable:
         """Rows as a table of Arrow: numbers and texts where a column has nothing else."""
         import pyarrow as pa
 
-        columns = zip(*rows, strict=True) if rows else ((),) * len(self.columns)
-        made = [self._column(name, list(cells)) for name, cells in zip(self.columns, columns, strict=True)]
-        return pa.table(dict(zip(self.columns, made, strict=True)))
+        columns = zip(*rows, strict=True) if rows else ((),) * len(self._columns)
+        made = [self._column(one, list(cells)) for one, cells in zip(self._columns, columns, strict=True)]
+        return pa.table(made, names=[one.name for one in self._columns])
 
-    def _column(self, name: str, cells: list[Any]) -> Any:
+    def _column(self, column: Column, cells: list[Any]) -> Any:
         import pyarrow as pa
 
-        if name in _TIMES:
-            return self._moments(cells)
-        if name == "args":
-            return pa.array([[str(cell) for cell in some] for some in cells], pa.list_(pa.string()))
-        if name in ("op", "predicate"):
-            return pa.array(cells, pa.string())
-        kinds = {type(cell) for cell in cells}
-        if kinds and kinds <= {int, float}:
-            whole = kinds == {int} and all(-(2**63) <= cell < 2**63 for cell in cells)
-            return pa.array(cells, pa.int64()) if whole else pa.array(map(float, cells), pa.float64())
-        return pa.array(map(str, cells), pa.string()) if kinds else pa.array([], pa.string())
+        match column.type:
+            case "time":
+                return pa.array(self._moments(cells), self._time_type)
+            case "window":
+                spans = (None if span is None else self._moments(span) for span in cells)
+                return pa.array(spans, pa.list_(self._time_type))
+            case "list":
+                lists = (None if some is None else [str(cell) for cell in some] for some in cells)
+                return pa.array(lists, pa.list_(pa.string()))
+            case "pairs":
+                pairs = (None if some is None else [*some.items()] for some in cells)
+                return pa.array(pairs, pa.map_(pa.string(), pa.string()))
+            case "integer":
+                return pa.array(cells, pa.int64())
+            case "truth":
+                return pa.array(cells, pa.bool_())
+            case "text":
+                return pa.array(cells, pa.string())
+        return _values(cells)
 
-    def _moments(self, ticks: list[int | None]) -> Any:
+    @property
+    def _time_type(self) -> Any:
         import pyarrow as pa
 
+        return pa.timestamp("ms", str(self._times.calendar.zone)) if self._times.iso else pa.int64()
+
+    def _moments(self, ticks: Sequence[int | None]) -> list[Any]:
+        """Ticks as what times are in the table."""
         if not self._times.iso:
-            return pa.array(ticks, pa.int64())
-        zone = str(self._times.calendar.zone)
-        moments = [None if tick is None else self._times.calendar.moment(tick) for tick in ticks]
-        return pa.array(moments, pa.timestamp("ms", zone))
+            return list(ticks)
+        return [None if tick is None else self._times.calendar.moment(tick) for tick in ticks]
 
 
-@lru_cache(maxsize=65_536)
-def _cell(term: str) -> Cell:
-    """A term as tables write it."""
-    value = value_of(term)
-    match value:
-        case IRI():
-            return f"<{value}>"
-        case Term():
-            return str(value)
-        case bool():
-            return "true" if value else "false"
-        case datetime() | date():
-            return value.isoformat()
-        case int() | float() | str():
-            return value
-    return str(value)
+def _values(cells: list[Any]) -> Any:
+    """A column of numbers, or of texts where not all are numbers."""
+    import pyarrow as pa
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds and kinds <= {int, float}:
+        whole = kinds == {int} and all(cell is None or -(2**63) <= cell < 2**63 for cell in cells)
+        numbers = cells if whole else [None if cell is None else float(cell) for cell in cells]
+        return pa.array(numbers, pa.int64() if whole else pa.float64())
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
 
 
-def _no_table(what: str) -> RejectedError:
-    message = f"{what} cannot be written as a table: use `--format jsonl`"
+def _no_table() -> RejectedError:
+    message = "these answers cannot be written as a table: use `--format jsonl`"
     return RejectedError([Diagnostic("E403", message)])
 
 

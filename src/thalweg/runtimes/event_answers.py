@@ -71,7 +71,7 @@ class ComplexEvent:
     def json(self, times: TimeFormat = AS_TICKS) -> str:
         one = self.instance
         bound = ",".join(f"{quoted(name)}:{quoted(term)}" for name, term in self.bindings)
-        events = ",".join(_event(each, times) for each in one.events)
+        events = ",".join(event_json(each, times) for each in one.events)
         about = f'{_ticks(one, times)},"bindings":{{{bound}}},"events":[{events}]'
         return f'{{"t":{times.json(self.t)},"event":{quoted(one.event)},{about}}}'
 
@@ -83,11 +83,11 @@ def _ticks(one: Instance, times: TimeFormat) -> str:
     return f'"from":{times.json(one.start)},"to":{times.json(one.end)}'
 
 
-def _event(one: Instance, times: TimeFormat) -> str:
+def event_json(one: Instance, times: TimeFormat) -> str:
     """An event inside of another."""
     ticks = _ticks(one, times)
     if one.events:
-        inside = ",".join(_event(each, times) for each in one.events)
+        inside = ",".join(event_json(each, times) for each in one.events)
         return f'{{"event":{quoted(one.event)},{ticks},"events":[{inside}]}}'
     graph = f',"graph":{quoted(one.graph)}' if one.graph else ""
     return f'{{"event":{quoted(one.event)},"individual":{quoted(one.individual)}{graph},{ticks}}}'

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.runtimes.answer_tables import AnswerTable, Row, unified
+from thalweg.runtimes.answer_columns import Row
+from thalweg.runtimes.answer_tables import AnswerTable, unified
 
 GROUP: Final = 65_536
 """Rows that are written at once."""

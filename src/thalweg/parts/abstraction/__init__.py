@@ -15,6 +15,7 @@ from thalweg.parts.part import Context, Evaluation, SparkWork
 if TYPE_CHECKING:
     from thalweg.explain.event_classes import ExplainedAbstraction
     from thalweg.parts.abstraction.ladder import Ladder
+    from thalweg.runtimes.answer_columns import AnswerColumns
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Abstraction:
         axioms = [*self.program.axioms, *self.program.background.axioms()]
         text = "\n".join([*(one.label for one in self.program.asked), *map(show, axioms)])
         return text, sha256(repr((text, self.program.reasoner)).encode()).hexdigest()
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.runtimes.answer_columns import EventColumns
+
+        return EventColumns()
 
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.abstraction.abstract_events import Classifier

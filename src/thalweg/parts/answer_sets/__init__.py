@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
     from thalweg.parts.answer_sets.holding import HoldingAnswers
     from thalweg.parts.answer_sets.windowed import Connected, Windowed
+    from thalweg.runtimes.answer_columns import AnswerColumns
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ class AnswerSets:
         """W205: what is named although neither this program nor the `others` derive it."""
         own = {name for name in shown.predicates if self.program.showing([name]).shown}
         return shown.unknown({*own, *others, *self.program.derived})
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.runtimes.answer_columns import AnswerSetColumns
+
+        return AnswerSetColumns()
 
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.answer_sets.held import HeldWindows

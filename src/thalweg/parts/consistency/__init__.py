@@ -8,6 +8,7 @@ from thalweg.parts.rule_part import Rules
 
 if TYPE_CHECKING:
     from thalweg.languages.owl.checking import Checked
+    from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.rule_engine import RuleEngine
 
 
@@ -16,6 +17,11 @@ class Checks(Rules):
     """Rules that find clashes; `checked` is what they were made from, where they were not loaded before."""
 
     checked: "Checked | None" = None
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.runtimes.answer_columns import ClashColumns
+
+        return ClashColumns(emit)
 
     def start(self, context: Context) -> Evaluation:
         from thalweg.runtimes.consistency.clashes import Explaining, as_clashes

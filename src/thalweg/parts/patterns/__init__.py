@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
     from thalweg.parts.patterns.event_stream import EventStream
+    from thalweg.runtimes.answer_columns import AnswerColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,11 @@ class EventCascade:
         looked_up = sha256(repr(sorted(self.triples)).encode()).hexdigest()
         events = "\n".join([*map(repr, (*self.program.events, *self.program.selections)), f"background {looked_up}"])
         return f"{events}\n{text}", sha256(repr((events, fingerprint, sorted(self.output))).encode()).hexdigest()
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.runtimes.answer_columns import EventColumns
+
+        return EventColumns()
 
     def start(self, context: Context) -> Evaluation:
         if context.settings.emit != "changes":

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from thalweg.parts.queries.continuous import Continuous
     from thalweg.parts.queries.streaming import StreamingQuery
     from thalweg.parts.queries.streams_read import StreamsRead
+    from thalweg.runtimes.answer_columns import AnswerColumns
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,17 @@ class ContinuousQuery:
         known = (*self.background.default, *(fact for name, facts in self.background.named for fact in (name, *facts)))
         text = "\n".join([self.query.source.text, *map(str, known)])
         return text, sha256(repr((text, self.query)).encode()).hexdigest()
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.runtimes.answer_columns import GraphColumns, SelectColumns, TruthColumns
+
+        match self.query.form:
+            case "SELECT":
+                return SelectColumns(tuple(self.query.columns))
+            case "CONSTRUCT":
+                return GraphColumns()
+            case "ASK":
+                return TruthColumns()
 
     def start(self, context: Context) -> Evaluation:
         if context.settings.emit != "changes":

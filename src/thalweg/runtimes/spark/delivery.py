@@ -22,6 +22,7 @@ import numpy as np
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
 from thalweg.model.time import FOREVER
+from thalweg.runtimes.answer_columns import FactColumns
 from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Run
@@ -99,7 +100,7 @@ class Delivery:
         see: Callable[[AnswerBlock], None] = lambda block: None,
     ) -> None:
         self._ledger = ledger
-        written = written or AnswerFormat(emit=emit if emit in EMITTERS else "changes")
+        written = written or AnswerFormat(columns=FactColumns(emit))
         self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
         self._table = written.table
         # As with a file: what an earlier run left under the same name is gone.

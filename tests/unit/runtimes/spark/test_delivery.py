@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
+from thalweg.runtimes.answer_columns import FactColumns
 from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
@@ -38,7 +39,9 @@ def table(rows):
 def test_every_format(tmp_path, emit, rows, pieces, format):
     write = formatter(format)
     out = tmp_path / "answers"
-    delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, AnswerFormat(format, emit))
+    delivery = Delivery(
+        tmp_path / "delivered.json", str(out), None, emit, AnswerFormat(format, columns=FactColumns(emit))
+    )
     delivery.deliver(0, table([*rows, DONE]))
     delivery.close()
     assert out.read_text() == "".join(text for piece in pieces for text in write(piece))
