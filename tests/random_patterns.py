@@ -69,6 +69,14 @@ MENU = (
     (Triple("?e", "<p>", "?y"), Triple("?y", "<q>", "?x")),
     (Triple("?e", "<p>", "?x"), Triple("?z", "<q>", "?x")),
 )
+# About one variable, about those of different events, and about numbers, which not every term is.
+FILTERS = (
+    Filter("(?x != <urn:thalweg:iri:1>)", ("x",)),
+    Filter("(?x != ?y)", ("x", "y")),
+    Filter("(?a != ?b)", ("a", "b")),
+    Filter("(?x > 0)", ("x",)),
+    Filter("(?n < 2)", ("n",)),
+)
 
 
 @st.composite
@@ -80,8 +88,12 @@ def looking(
     clauses = []
     for name in sorted({one.event for one in occurrences(operand)}):
         triples = tuple(_own(triple, name) for triple in draw(st.sampled_from(menu)))
-        filters = (Filter("(?x != <urn:thalweg:iri:1>)", ("x",)),) if triples and draw(st.booleans()) else ()
-        clauses.append(Clause(name, triples, filters))
+        clauses.append(Clause(name, triples))
+    bound = {name for clause in clauses for name in clause.variables}
+    possible = [one for one in FILTERS if bound.issuperset(one.variables)]
+    for place, clause in enumerate(clauses):
+        if clause.triples and possible and draw(st.booleans()):
+            clauses[place] = Clause(clause.event, clause.triples, (draw(st.sampled_from(possible)),))
     return Pattern(operand, pattern.modifier, pattern.within, tuple(clauses))
 
 

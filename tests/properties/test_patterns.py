@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from pattern_meaning import found_above, in_order
 from random_patterns import NAMES, looking, patterns
-from thalweg.ir.pattern_semantics import Holds, Instance, Match, Pair, matches, rank, solutions
+from thalweg.ir.pattern_semantics import Holds, Instance, Match, Pair, matches
 from thalweg.ir.patterns import Clause, Filter, Occurs, Pattern, Sequence, Triple
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.parts.patterns import joins
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.matcher import Matcher
 from thalweg.parts.patterns.next_event import matcher
-from thalweg.parts.patterns.restrictions import holds
 
 LAST = 14
 Stream = Mapping[int, Mapping[str, list[Pair]]]
@@ -60,10 +60,6 @@ def meant(pattern: Pattern, stream: Stream) -> list[Match]:
         for name, some in arriving.items():
             pairs.setdefault(name, []).extend(some)
     return in_order(matches(pattern, pairs, LAST, unequal))
-
-
-def in_order(found: list[Match]) -> list[Match]:
-    return sorted(found, key=lambda one: (one.end, rank(one.events, one.bindings)))
 
 
 def matched(
@@ -184,38 +180,14 @@ def abstract_events(draw: st.DrawFn) -> dict[int, dict[str, list[Instance]]]:
     return stream
 
 
-def found_above(
-    name: str, pattern: Pattern, events: Mapping[str, list[Instance]]
-) -> tuple[list[Match], list[Instance]]:
-    """The matches of a pattern over events, and the complex events that they are."""
-    clauses = {clause.event: clause for clause in pattern.clauses if clause.triples}
-    pairs = {
-        event: [
-            (one, solution)
-            for one in some
-            for solution in (
-                solutions(clauses[event], one.individuals, {*one.triples, *BACKGROUND}) if event in clauses else [()]
-            )
-        ]
-        for event, some in events.items()
-    }
-    found = matches(pattern, pairs, LAST, holds)
-    made: dict[object, Instance] = {}
-    for match in in_order(found):
-        triples = tuple({triple for one in match.events for triple in one.triples})
-        key = match.start, match.end, frozenset(match.events)
-        made.setdefault(key, Instance(name, match.start, match.end, events=match.events, triples=triples))
-    return found, list(made.values())
-
-
 @given(st.data())
 def test_patterns_over_patterns_are_semantics_layer_by_layer_also_when_stopped(data: st.DataObject) -> None:
     below = data.draw(looking(data.draw(patterns()), {}))
     above = data.draw(looking(data.draw(patterns()), {"B": "D"}))
     stream = data.draw(abstract_events())
     events = {name: [one for some in stream.values() for one in some.get(name, ())] for name in NAMES}
-    lower, made = found_above("D", below, events)
-    upper, _ = found_above("E", above, events | {"D": made})
+    lower, made = found_above("D", below, events, BACKGROUND, LAST)
+    upper, _ = found_above("E", above, events | {"D": made}, BACKGROUND, LAST)
     program = CascadeProgram((NamedEvent("D", below), NamedEvent("E", above)))
     layers = EventLayers(program, BACKGROUND)
     stop = data.draw(st.integers(0, LAST))
@@ -266,4 +238,4 @@ def test_subscriptions_that_differ_in_constants_find_what_each_finds_alone(data:
     came = [one for tick in sorted({*stream, LAST}) for one in layers.advance(tick, stream.get(tick, {}))]
     for name, pattern in definitions.items():
         found = [Match(one.start, one.end, one.events, bound) for _, (one, bound) in came if one.event == name]
-        assert in_order(found) == in_order(found_above(name, pattern, events)[0])
+        assert in_order(found) == in_order(found_above(name, pattern, events, BACKGROUND, LAST)[0])
