@@ -1,0 +1,66 @@
+"""The page with the examples of Streaming MASSIF, on Spark: each of its runs gives there what the page shows."""
+
+import doctest
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+import thalweg
+from thalweg.cli import app
+from thalweg.diagnostics import warn
+from thalweg.runtimes.spark import run as runs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "streaming-massif.md"
+OPTIONS = {"end": "--to", "event": "--event", "background": "--background"}
+
+
+@pytest.fixture
+def on_spark(
+    session: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Sequence[Path], Any], list[str]]:
+    """The lines of a run on Spark, with the options of `thalweg.run`; all runs share a session."""
+    monkeypatch.setattr(runs, "open_session", lambda *_, **__: session)
+    monkeypatch.setattr(runs, "stop_session", lambda _: None)
+
+    def lines(programs: Sequence[Path], stream: Path | str, **options: Any) -> list[str]:
+        if isinstance(stream, str):
+            text, stream = stream, tmp_path / "stream.facts"
+            stream.write_text(text)
+        words = [*map(str, programs), "--stream", str(stream), *_words(options)]
+        out = tmp_path / "out.jsonl"
+        result = CliRunner().invoke(app, ["run", *words, "--runtime", "spark", "--out", str(out)])
+        assert result.exit_code == 0, result.output
+        return out.read_text().splitlines()
+
+    return lines
+
+
+def _words(options: dict[str, Any]) -> Iterator[str]:
+    for name, value in options.items():
+        for one in value if isinstance(value, list) else [value]:
+            yield from (OPTIONS[name], str(one))
+
+
+def test_every_run_of_the_page(on_spark: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    run, counts = thalweg.run, []
+
+    def both(programs: Sequence[Path], stream: Path | str, report: Any = None, **options: Any) -> list[Any]:
+        alone = list(run(programs, stream=stream, report=report or warn, **options))
+        assert on_spark(programs, stream, **options) == [str(one) for one in alone]
+        counts.append(len(alone))
+        return alone
+
+    monkeypatch.setattr(thalweg, "run", both)
+    page = doctest.DocTestParser().get_doctest(PAGE.read_text(encoding="utf-8"), {}, PAGE.name, str(PAGE), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    said: list[str] = []
+    runner.run(page, out=said.append)
+    assert not said, "".join(said)
+    assert len(counts) == 7
+    assert sum(counts) > 14
