@@ -10,6 +10,7 @@ import typer.main
 
 import thalweg
 from thalweg.api.kind_options import KindKeywords, OntologyKeywords
+from thalweg.api.verbs import WhyKeywords
 from thalweg.cli import app
 from thalweg.cli.help_panels import PANELS
 
@@ -33,7 +34,7 @@ def python() -> Iterator[str]:
         for name in names:
             yield from described(name, getattr(thalweg, name))
     yield "\n## Options of some kinds of programs\n\n"
-    yield f"{inspect.getdoc(OntologyKeywords)}\n\n{inspect.getdoc(KindKeywords)}\n"
+    yield f"{inspect.getdoc(OntologyKeywords)}\n\n{inspect.getdoc(KindKeywords)}\n\n{inspect.getdoc(WhyKeywords)}\n"
 
 
 def described(name: str, thing: Any) -> Iterator[str]:

@@ -16,7 +16,6 @@ from zlib import crc32
 from fuzz.seeds import SAVED
 from thalweg import Event, FailedError, RejectedError, api, load
 from thalweg.api import SolveOptions, Timing
-from thalweg.cli.settings import size_in_bytes
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.connectors.open import open_stream
@@ -27,6 +26,7 @@ from thalweg.explain.plan import explain
 from thalweg.languages.asp.directives import signatures
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.arrow import DamagedError, decode
+from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import FOREVER, Clock, milliseconds
 from thalweg.runtimes.emit import FORMATS, formatter

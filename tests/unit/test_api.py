@@ -2,10 +2,12 @@ import gzip
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import thalweg
-from thalweg import IRI, Event, Fact, Program, RejectedError
+from thalweg import IRI, Event, Fact, Program, RejectedError, api
 from thalweg.api import Timing
 from thalweg.diagnostics import Source
 from thalweg.model.fact import Fact as SpelledFact
@@ -191,6 +193,67 @@ def test_what_could_not_be_read_back_is_refused():
 def test_diagnostics_come_in_the_order_of_the_text():
     found = thalweg.check("q(X,Y) :- p(X).\nr(X :- p(X).\ns(Z) :- p(X).")
     assert [one.span.source.position(one.span.start)[0] for one in found] == [1, 2, 3]
+
+
+# What is wrong with a call -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda: thalweg.run(RECENT, mapp="p(x) at t"), "`mapp`; did you mean `map`"),
+        (lambda: thalweg.open(RECENT, tck="1s"), "`tck`; did you mean `tick`"),
+        (lambda: thalweg.check(RECENT, backgroud="p(a)."), "`backgroud`; did you mean `background`"),
+        (lambda: thalweg.load(RECENT, sho="q/1"), "`sho`; did you mean `show`"),
+        (lambda: api.explain(RECENT, partition=2), "`partition`; did you mean `partitions`"),
+        (lambda: thalweg.why(RECENT, "q(a)", at=1, strem="p(a) at 1."), "`strem`; did you mean `stream`"),
+        (lambda: thalweg.why_not(RECENT, "q(a)", at=1, dely=1), "`dely`; did you mean `delay`"),
+        (lambda: thalweg.why_row(RECENT, "q(a)", at=1, zones="UTC"), "`zones`; did you mean `zone`"),
+        (lambda: thalweg.why_event(RECENT, "q(a)", at=1, profle="dl"), "`profle`; did you mean `profile`"),
+        (lambda: thalweg.open(RECENT, end=4), "`end`"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_one_that_was_meant(use, said):
+    with pytest.raises(TypeError, match=f"unknown option {said}"):
+        use()
+
+
+TABLE = {"sensor": ["a", "b"], "v": [12, 30], "ts": [36, 37]}
+
+
+@pytest.mark.parametrize("kind", ["held", "csv", "gz", "parquet", "text"])
+def test_a_mapping_that_is_missing_is_raised_at_once(tmp_path, kind):
+    table = pa.table(TABLE)
+    match kind:
+        case "held":
+            stream = table
+        case "text":
+            stream = Source("readings.csv", "sensor;v;ts\na;12;36\n")
+        case "parquet":
+            stream = tmp_path / "readings.parquet"
+            parquet.write_table(table, stream)
+        case _:
+            stream = tmp_path / f"readings.csv{'.gz' if kind == 'gz' else ''}"
+            with gzip.open(stream, "w") if kind == "gz" else stream.open("wb") as file:
+                file.write(b"sensor,v,ts\na,12,36\nb,30,37\n")
+    for wrong in ((), "p(sensr) at ts", "p(sensor)"):
+        with pytest.raises(RejectedError) as error:
+            thalweg.run(RECENT, stream=stream, map=wrong)
+        (found,) = error.value.diagnostics
+        assert found.code == ("E308" if wrong == "p(sensor)" else "E301")
+        assert "at ts" in found.help
+    assert list(thalweg.run(RECENT, stream=stream, map="p(sensor) at ts"))
+    # What is wrong is reported where the run is to go on, with what else it reads.
+    reported = []
+    assert not list(thalweg.run(RECENT, stream=stream, on_error="skip", report=reported.append))
+    assert reported[0].code == "E301"
+
+
+def test_a_size_of_memory_is_a_number_or_a_text():
+    for memory in ("32M", 33554432):
+        assert list(thalweg.run(RECENT, stream=[(3, "p(a)")], memory=memory))
+    with pytest.raises(RejectedError, match="`32Q` is not a size"):
+        thalweg.run(RECENT, memory="32Q")
 
 
 # Warnings ------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import thalweg
+from thalweg import RejectedError, Source, api
 from thalweg.cli import app
 from thalweg.cli.help_panels import PANELS
 
@@ -153,3 +155,43 @@ def test_every_option_is_in_a_group(verb: str) -> None:
     assert {one.name for one in command.params} - grouped <= {"programs", "arguments", "help"}
     text = invoke(verb, "--help").stdout
     assert all(f"─ {panel} ─" in text for panel in ("Input", "Time", "Output", "Ontologies"))
+
+
+def test_a_deployment_is_run_in_python(folder: Path) -> None:
+    answers = thalweg.run("city/city.toml")
+    assert [list(map(str, one.begin)) for one in answers] == [["near(a,north)"], []]
+    # What the call says counts, and what stands beside the deployment is found from anywhere.
+    Path("other.csv").write_text(CSV.replace("08:", "09:"))
+    answers = thalweg.run("city/city.toml", "other.csv", show="hot/1", emit="intervals")
+    assert answers.to_arrow().column_names == ["predicate", "D", "from", "until"]
+    assert str(next(iter(answers)).start) == "2026-11-15 09:00:00+00:00"
+    text = (folder / "city.toml").read_text() + "to = 'alarms.csv'\nlate = 'late.jsonl'\n[runtime]\nmemory = '32M'\n"
+    with thalweg.open(Source("city/city.toml", text), delay=0) as session:
+        session.push({"device": "a", "temp": 31, "ts": "2026-11-15T08:00:00Z"})
+        assert [list(map(str, one.begin)) for one in session.advance()] == [["near(a,north)"]]
+    assert sorted(path.name for path in folder.iterdir()) == ["city.toml", "data", "hot.lars", "sites.csv"]
+
+
+def test_other_verbs_of_python_read_what_concerns_them(folder: Path) -> None:
+    assert thalweg.check("city/city.toml") == []
+    assert api.explain(folder / "city.toml").as_data()["strata"] == [["hot/1", "near/2"]]
+    assert thalweg.load("city/city.toml").interface.outputs == {"near/2"}
+    proof = thalweg.why("city/city.toml", "near(a,north)", at="2026-11-15T08:00:03Z")
+    assert "temp(a,31) in [5] at 2026-11-15T08:00:00Z" in str(proof)
+    extra = Source("extra.lars", "far(D,S) :- hot(D).")
+    assert [one.code for one in thalweg.check("city/city.toml", extra)] == ["E203"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[output]\nemit = "chnges"', "`output.emit`: it is `changes` or `snapshot` or `intervals`"),
+        ('[runtime]\npartitions = "many"', "`runtime.partitions`: `many` is not a number"),
+        ('[output.prefix]\n"e x" = "http://ex.org/"', "`output.prefix`: `e x=http://ex.org/` is not a prefix"),
+        ('[time]\ntik = "1s"', "did you mean `tick`"),
+    ],
+)
+def test_what_is_wrong_with_a_deployment_is_raised(folder: Path, text: str, said: str) -> None:
+    with pytest.raises(RejectedError, match=said) as error:
+        thalweg.run(Source("city/city.toml", f'program = "hot.lars"\n{text}'))
+    assert error.value.diagnostics[0].span.source.name == "city/city.toml"

@@ -165,14 +165,13 @@ def ask(
     return Asked(timing, ontology, solving, inputs, shown, prefixes, mapped, warnings)
 
 
-def check_keywords(given: Mapping[str, object]) -> None:
-    """`TypeError` for a keyword that no kind of program has, with the one that was meant.
+def check_keywords(given: Iterable[str], known: Iterable[str]) -> None:
+    """`TypeError` for a keyword that a verb does not know, with the one that was meant.
 
-    >>> check_keywords({"profle": "ql"})
+    >>> check_keywords(["profle"], ["profile", "map"])
     Traceback (most recent call last):
     TypeError: unknown option `profle`; did you mean `profile`?
     """
-    known = list(KindKeywords.__annotations__)
     for name in given:
         if name not in known:
             close = get_close_matches(name, known, 1)

@@ -9,11 +9,12 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from thalweg.api import jobs
 from thalweg.api.answer_stream import Answers
-from thalweg.api.kind_options import Asked, KindKeywords, ask, check_keywords, need_choice, wrong_usage
+from thalweg.api.deployed_call import verb
+from thalweg.api.kind_options import Asked, KindKeywords, ask, need_choice, usage, wrong_usage
 from thalweg.api.live_session import Session
 from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of
@@ -21,8 +22,11 @@ from thalweg.api.pushed_rows import PushedRows
 from thalweg.api.sources import Background, On, Text, as_list, named
 from thalweg.api.spark_answers import SparkAnswers
 from thalweg.api.timing import Moment, Timing
+from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.nodes import Program
+from thalweg.model.byte_size import size_in_bytes
+from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.part import Explained, Part
@@ -35,10 +39,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_event", "why_not", "why_row"]
 
+_TIMES: Final = {"tick", "delay", "zone", "times"}
+
 Programs = Program | Text | Sequence[Program | Text]
 Report = Callable[[Diagnostic], None]
 
 
+class WhyKeywords(KindKeywords, total=False):
+    """What `why`, `why_not`, `why_row` and `why_event` take besides those, each as `run` does.
+
+    `background`, `map`, `start`, `tick`, `delay`, `zone`, `times`, `report`.
+    """
+
+    background: Background
+    map: str | Iterable[str]
+    start: Moment | None
+    tick: str
+    delay: int | str
+    zone: str
+    times: Literal["iso", "ticks"] | None
+    report: Report
+
+
+@verb
 def run(
     program: Programs,
     stream: On = (),
@@ -57,7 +80,7 @@ def run(
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
-    memory: int | None = None,
+    memory: int | str | None = None,
     runtime: Literal["embedded", "spark"] = "embedded",
     master: str | None = None,
     partitions: int | None = None,
@@ -81,6 +104,7 @@ def run(
     """
     need_choice("runtime", runtime, "embedded", "spark")
     need_choice("on_error", on_error, "stop", "skip")
+    budget = _budget(memory)
     asked, part = _prepared(
         program,
         stream,
@@ -88,7 +112,7 @@ def run(
         Timing(tick, start, end, delay, zone, times, clock, idle),
         kinds,
         emit,
-        memory,
+        budget,
         show,
         report,
         map,
@@ -96,20 +120,23 @@ def run(
     )
     columns = part.answer_columns(emit)
 
+    if on_error == "stop":
+        check_tables(named(stream) or (), asked.mapped)
     if runtime == "spark":
-        start_there = partial(_on_spark, part, stream, asked, emit, on_error, memory, report, master, partitions)
+        start_there = partial(_on_spark, part, stream, asked, emit, on_error, budget, report, master, partitions)
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
         return Answers(start_there, repeats=True, columns=columns, times=asked.timing.format)
 
     def starting() -> jobs.Job:
         # A run that is read again counts again what its mappings find.
-        given = part, stream, asked.timing, emit, on_error, memory, late, report
+        given = part, stream, asked.timing, emit, on_error, budget, late, report
         return jobs.start(*given, mapped=deepcopy(asked.mapped))
 
     return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=asked.timing.format)
 
 
+@verb
 def open(
     program: Programs,
     *,
@@ -124,7 +151,7 @@ def open(
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
-    memory: int | None = None,
+    memory: int | str | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> Session:
@@ -138,20 +165,23 @@ def open(
     {"t":3,"begin":["q(a)"],"end":[]} {"t":5,"begin":[],"end":["q(a)"]}
     """
     need_choice("on_error", on_error, "stop", "skip")
+    budget = _budget(memory)
     timing = Timing(tick, start, None, delay, zone, times)
     # Pushed facts are a stream, although it has no name.
-    asked, part = _prepared(program, iter(()), background, timing, kinds, emit, memory, show, report, map)
+    asked, part = _prepared(program, iter(()), background, timing, kinds, emit, budget, show, report, map)
     mapped = asked.mapped
-    given = part, iter(()), asked.timing, emit, on_error, memory, late, report
+    given = part, iter(()), asked.timing, emit, on_error, budget, late, report
     job = jobs.start(*given, explains=True, mapped=mapped)
-    identity = partial(jobs.identity, part, asked.timing, emit, memory)
+    identity = partial(jobs.identity, part, asked.timing, emit, budget)
     rows = PushedRows(asked.timing.clock, mapped, on_error, report)
     return Session(job, asked.timing, identity, asked.prefixes, rows)
 
 
+@verb
 def load(
     *programs: Program | Text,
     background: Background = (),
+    map: str | Iterable[str] = (),
     tick: str = "1s",
     show: str | Iterable[str] | None = None,
     report: Report = warn,
@@ -164,22 +194,32 @@ def load(
     >>> load("q(X) :- p(X) in [3].").derived
     frozenset({'q/1'})
     """
-    asked = _asked(programs, iter(()), background, Timing(tick), kinds)
-    return load_part(programs, background, tick, asked.ontology, report=report, show=show).rules
+    given, facts = as_list(programs), as_list(background)
+    asked = ask(given, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
+    return load_part(given, facts, tick, asked.ontology, report=report, show=asked.shown, mapped=asked.mapped).rules
 
 
+@verb
 def check(
-    *programs: Program | Text, background: Background = (), tick: str = "1s", **kinds: Unpack[KindKeywords]
+    *programs: Program | Text,
+    background: Background = (),
+    map: str | Iterable[str] = (),
+    tick: str = "1s",
+    show: str | Iterable[str] | None = None,
+    **kinds: Unpack[KindKeywords],
 ) -> list[Diagnostic]:
     """All that is wrong with programs, and what deserves a warning.
 
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    asked = _asked(programs, iter(()), background, Timing(tick), kinds)
-    return examine(*analyse(programs, background, tick, asked.ontology, inputs=asked.inputs))
+    given, facts = as_list(programs), as_list(background)
+    asked = ask(given, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
+    about = asked.ontology, asked.solving, asked.inputs, asked.shown, asked.mapped
+    return examine(*analyse(given, facts, tick, *about))
 
 
+@verb
 def explain(
     *programs: Program | Text,
     background: Background = (),
@@ -197,7 +237,6 @@ def explain(
     >>> print(explain("q(X) :- p(X) in [3].").as_data()["strata"])
     [['q/1']]
     """
-    check_keywords(kinds)
     given, facts, spread = as_list(programs), as_list(background), partitions is not None
     asked = ask(given, iter(()), facts, Timing(tick), kinds, mappings=map, on_spark=spread)
     about = facts, tick, asked.ontology, asked.solving, asked.inputs, report, None, asked.mapped
@@ -208,19 +247,9 @@ def explain(
     return plan
 
 
+@verb
 def why(
-    program: Programs,
-    fact: str | Fact,
-    at: Moment,
-    stream: On = (),
-    *,
-    background: Background = (),
-    map: str | Iterable[str] = (),
-    start: Moment | None = None,
-    tick: str = "1s",
-    delay: int | str = 0,
-    report: Report = warn,
-    **kinds: Unpack[KindKeywords],
+    program: Programs, fact: str | Fact, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "Proof | None":
     """The derivation of a fact at a tick; None where it does not hold.
 
@@ -229,26 +258,15 @@ def why(
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, stream=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
-    engine = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped)
+    asked, engine = _run_to(program, at, stream, kinds)
     _check_rules(engine, "why")
     proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, asked))
     return None if proof is None else replace(proof, times=asked.timing.format)
 
 
+@verb
 def why_row(
-    program: Programs,
-    row: str,
-    at: Moment,
-    stream: On = (),
-    *,
-    background: Background = (),
-    map: str | Iterable[str] = (),
-    start: Moment | None = None,
-    tick: str = "1s",
-    delay: int | str = 0,
-    report: Report = warn,
-    **kinds: Unpack[KindKeywords],
+    program: Programs, row: str, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "RowProof | None":
     """What a row of a continuous query rests on, at the last evaluation up to a tick; None where it is not there.
 
@@ -260,26 +278,14 @@ def why_row(
     >>> why_row(Source("q.rspql", query), "?s=<http://a>", at=4, stream=events).until
     4
     """
-    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
-    proof: RowProof | None = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped).why(
-        row, asked.prefixes
-    )
+    asked, ran = _run_to(program, at, stream, kinds)
+    proof: RowProof | None = ran.why(row, asked.prefixes)
     return proof
 
 
+@verb
 def why_event(
-    program: Programs,
-    name: str | Fact,
-    at: Moment,
-    stream: On = (),
-    *,
-    background: Background = (),
-    map: str | Iterable[str] = (),
-    start: Moment | None = None,
-    tick: str = "1s",
-    delay: int | str = 0,
-    report: Report = warn,
-    **kinds: Unpack[KindKeywords],
+    program: Programs, name: str | Fact, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "EventExplanation | None":
     """Why there is an event at a tick, or which matches have begun; None where no program defines it.
 
@@ -290,25 +296,14 @@ def why_event(
     >>> why_event([events, rules], ":Seen", at=4, stream=[(4, "q(a)")]).proof.event.individuals
     frozenset({'a'})
     """
-    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
-    engine = jobs.run_to(part, stream, asked.timing, report, mapped=asked.mapped)
+    asked, engine = _run_to(program, at, stream, kinds)
     found: EventExplanation | None = engine.why_event(_fact(name, asked)) if hasattr(engine, "why_event") else None
     return found
 
 
+@verb
 def why_not(
-    program: Programs,
-    fact: str | Fact,
-    at: Moment,
-    stream: On = (),
-    *,
-    background: Background = (),
-    map: str | Iterable[str] = (),
-    start: Moment | None = None,
-    tick: str = "1s",
-    delay: int | str = 0,
-    report: Report = warn,
-    **kinds: Unpack[KindKeywords],
+    program: Programs, fact: str | Fact, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "Absence | None":
     """How far each rule got that could derive a fact at a tick; None where the fact holds.
 
@@ -316,10 +311,8 @@ def why_not(
     >>> absent.rules[0].attempts[0].reason
     '`30 < 20` is false'
     """
-    asked, part = _explaining(program, stream, background, Timing(tick, start, at, delay), kinds, report, map)
     came: set[Predicate] = set()
-    look = lambda batch: came.update(batch.rows)  # noqa: E731
-    engine = jobs.run_to(part, stream, asked.timing, report, look, mapped=asked.mapped)
+    asked, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
     _check_rules(engine, "why_not")
     absence: Absence | None = engine.why_not(_fact(fact, asked), came)
     return None if absence is None else replace(absence, times=asked.timing.format)
@@ -369,19 +362,13 @@ def _on_spark(
     return SparkAnswers(deliver, asked.timing.format)
 
 
+def _budget(memory: int | str | None) -> int | None:
+    with usage():
+        return size_in_bytes(memory) if isinstance(memory, str) else memory
+
+
 def _fact(fact: str | Fact, asked: Asked) -> Fact:
     return fact_of(fact, asked.prefixes) if isinstance(fact, str) else fact
-
-
-def _asked(
-    programs: Sequence[Program | Text],
-    stream: On,
-    background: Background,
-    timing: Timing,
-    kinds: KindKeywords,
-) -> Asked:
-    check_keywords(kinds)
-    return ask(as_list(programs), stream, as_list(background), timing, kinds)
 
 
 def _prepared(
@@ -398,7 +385,6 @@ def _prepared(
     on_spark: bool = False,
 ) -> tuple[Asked, Part]:
     """What a run evaluates, and how."""
-    check_keywords(kinds)
     programs = as_list(program)
     facts = as_list(background)
     asked = ask(
@@ -410,18 +396,17 @@ def _prepared(
     return asked, load_part(*given, asked.mapped)
 
 
-def _explaining(
-    program: Programs,
-    stream: On,
-    background: Background,
-    timing: Timing,
-    kinds: KindKeywords,
-    report: Report,
-    map: str | Iterable[str],
-) -> tuple[Asked, Part]:
-    """The same for one that is asked why: it keeps what it does not show."""
-    programs = as_list(program)
-    check_keywords(kinds)
-    asked = ask(programs, stream, as_list(background), timing, kinds, mappings=map)
-    given = programs, background, timing.tick, asked.ontology
-    return asked, load_part(*given, report=report, show=EVERYTHING, mapped=asked.mapped)
+def _run_to(
+    program: Programs, at: Moment, stream: On, options: "WhyKeywords", look: Callable[[Batch], object] | None = None
+) -> tuple[Asked, Any]:
+    """What the options of `why` mean, and what reasons, at a tick; it keeps what it does not show."""
+    given: dict[str, Any] = {**options}
+    report, background, map = given.pop("report", warn), given.pop("background", ()), given.pop("map", ())
+    timing = Timing(
+        last=at, first=given.pop("start", None), **{name: given.pop(name) for name in _TIMES & given.keys()}
+    )
+    programs, facts = as_list(program), as_list(background)
+    asked = ask(programs, stream, facts, timing, given, mappings=map)
+    loaded = programs, facts, timing.tick, asked.ontology
+    part = load_part(*loaded, report=report, show=EVERYTHING, mapped=asked.mapped)
+    return asked, jobs.run_to(part, stream, asked.timing, report, look, asked.mapped)

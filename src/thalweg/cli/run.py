@@ -20,7 +20,7 @@ from thalweg.cli.errors import (
     usage,
 )
 from thalweg.cli.picture import Pencil, drawn
-from thalweg.cli.settings import Delivery, RuntimeOptions, size_in_bytes
+from thalweg.cli.settings import Delivery, RuntimeOptions
 from thalweg.cli.summary import RunSummary, summarised
 from thalweg.cli.write_answers import Channel, LateLines, deliver
 
@@ -88,6 +88,7 @@ def run(
     Answers are written as soon as they are final: a live stream is answered as it arrives, and Ctrl-C ends it cleanly.
     """
     from thalweg import api
+    from thalweg.model.byte_size import size_in_bytes
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.picture_files import check_picture
 

@@ -1,7 +1,6 @@
 """What was asked of `run`, in parts: where to run, and what becomes of answers."""
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -94,15 +93,3 @@ class Delivery:
     def is_coloured(self) -> bool:
         """Whether text is coloured: on a terminal, unless `NO_COLOR` says otherwise."""
         return self.out is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def size_in_bytes(text: str) -> int:
-    """A size in bytes.
-
-    >>> size_in_bytes("32M")
-    33554432
-    """
-    found = re.fullmatch(r"([0-9]{1,18})([KMG]?)B?", text.strip(), re.IGNORECASE)
-    if not found:
-        raise ValueError(f"`{text}` is not a size; write `32M` or `1G`")
-    return int(found.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[found.group(2).upper()]

@@ -184,27 +184,27 @@ class CsvReader(LineReader):
         super().__init__(words, name, stream, clock, scope)
         self._header: list[str] = []
         self._layout: Layout | None = None
-        self._hopeless = False
+        self.hopeless = False
 
     def save(self) -> State:
-        return {**super().save(), "header": self._header, "hopeless": self._hopeless}
+        return {**super().save(), "header": self._header, "hopeless": self.hopeless}
 
     def load(self, saved: State) -> None:
         super().load(saved)
-        self._header, self._hopeless = saved["header"], saved["hopeless"]
-        if self._header and not self._hopeless:
+        self._header, self.hopeless = saved["header"], saved["hopeless"]
+        if self._header and not self.hopeless:
             self._layout = Layout(self._header, self._stream, self._clock)
 
     def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
         for line, row in zip(lines, _rows(lines), strict=True):
             self._line += 1
-            if self._hopeless:
+            if self.hopeless:
                 return
             if isinstance(row, LineError):
                 # Quoted names with semicolons between them are not wrong: they are columns to be mapped.
                 text = "\n".join(lines)
-                self._hopeless = self._layout is None and is_divided(text)
-                if self._hopeless:
+                self.hopeless = self._layout is None and is_divided(text)
+                if self.hopeless:
                     yield wrong_line(self._name, self._line, line, _NO_TIME, proposal_for_text(text))
                 else:
                     yield wrong_line(self._name, self._line, line, row, _COMMAS)
@@ -217,7 +217,7 @@ class CsvReader(LineReader):
                         self._layout = Layout(self._header, self._stream, self._clock)
                 except LineError as wrong:
                     # Without a header no line means anything, so one diagnostic is enough.
-                    self._hopeless = self._layout is None
+                    self.hopeless = self._layout is None
                     if isinstance(wrong, ShapeError):
                         yield wrong_line(self._name, self._line, line, wrong, proposal_for_text("\n".join(lines)))
                     else:
@@ -271,7 +271,7 @@ class ArrowReader:
         self._clock = clock
         self._gatherer = Gatherer(words)
         self._row = 0
-        self._hopeless = False
+        self.hopeless = False
 
     def feed(self, block: bytes) -> Iterator[Item]:
         import pyarrow as pa
@@ -283,25 +283,25 @@ class ArrowReader:
         return iter(())
 
     def save(self) -> State:
-        return {"row": self._row, "hopeless": self._hopeless}
+        return {"row": self._row, "hopeless": self.hopeless}
 
     def load(self, saved: State) -> None:
-        self._row, self._hopeless = saved["row"], saved["hopeless"]
+        self._row, self.hopeless = saved["row"], saved["hopeless"]
 
     def _statements(self, batch: Any) -> Iterator[Stated | Diagnostic]:
-        if self._hopeless:
+        if self.hopeless:
             return
         names = batch.schema.names
         try:
             layout = Layout(names, self._stream, self._clock)
         except LineError as wrong:
-            self._hopeless = True
+            self.hopeless = True
             yield wrong_line(self.name, 1, ",".join(names), wrong, proposal(first_of(batch)))
             return
         try:
             columns = [self._values(name, batch.column(name)) for name in names]
         except UnicodeDecodeError:
-            self._hopeless = True
+            self.hopeless = True
             broken = LineError("the table has a text that is not valid UTF-8", 0)
             yield wrong_line(self.name, self._row + 1, ",".join(names), broken, _SHAPE)
             return
@@ -351,6 +351,7 @@ class ParquetTransport(PathTransport):
     """`readings.parquet`: blocks of rows, of the columns that matter: those that mappings name, or state facts."""
 
     wanted: Collection[str] = ()
+    rows: int | None = None
     repeats: bool = field(default=True, init=False)
     _rows: int = field(default=0, init=False)
     _file: Any = field(init=False, repr=False)
@@ -373,7 +374,7 @@ class ParquetTransport(PathTransport):
             columns = [name for name in names if name in COLUMNS or name in self.wanted]
             columns = columns if has_times(columns) or any(name in self.wanted for name in columns) else names
             passed = 0
-            for batch in self._file.iter_batches(ROWS, columns=columns):
+            for batch in self._file.iter_batches(self.rows or ROWS, columns=columns):
                 if interrupt.asked:
                     return
                 passed += len(batch)

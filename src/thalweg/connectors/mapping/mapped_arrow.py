@@ -19,7 +19,7 @@ class MappedArrowReader(MappedRows):
         super().__init__(source)
         self._unmapped = unmapped
         self._row = 0
-        self._hopeless = False
+        self.hopeless = False
 
     def feed(self, block: bytes) -> Iterator[Item]:
         import pyarrow as pa
@@ -29,7 +29,7 @@ class MappedArrowReader(MappedRows):
             yield from self._unmapped.feed(block)
             return
         for batch in table:
-            if not self._hopeless:
+            if not self.hopeless:
                 yield from self.rows(batch)
 
     def _fits(self, schema: Any) -> Iterator[bool]:
@@ -40,10 +40,10 @@ class MappedArrowReader(MappedRows):
         return iter(())
 
     def save(self) -> State:
-        return {"row": self._row, "hopeless": self._hopeless, "unmapped": self._unmapped.save()}
+        return {"row": self._row, "hopeless": self.hopeless, "unmapped": self._unmapped.save()}
 
     def load(self, saved: State) -> None:
-        self._row, self._hopeless = saved["row"], saved["hopeless"]
+        self._row, self.hopeless = saved["row"], saved["hopeless"]
         self._unmapped.load(saved["unmapped"])
 
     def rows(self, batch: Any) -> Iterator[Item]:
@@ -57,7 +57,7 @@ class MappedArrowReader(MappedRows):
                 found.append((mapping, columns))
         wrong = self._misfit(names, found, batch)
         if wrong is not None:
-            self._hopeless = True
+            self.hopeless = True
             yield wrong
             return
 

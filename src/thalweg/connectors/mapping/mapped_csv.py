@@ -48,7 +48,7 @@ class MappedCsvReader(MappedRows):
         self._encoding = ""
         self._rest = b""
         self._line = 0
-        self._hopeless = False
+        self.hopeless = False
 
     # Blocks ---------------------------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ class MappedCsvReader(MappedRows):
             return {"unmapped": self._unmapped.save()}
         dialect = None if self._dialect is None else self._dialect.as_data()
         rest = self._rest.decode("latin-1")
-        return {"rest": rest, "line": self._line, "encoding": self._encoding, "dialect": dialect, "no": self._hopeless}
+        return {"rest": rest, "line": self._line, "encoding": self._encoding, "dialect": dialect, "no": self.hopeless}
 
     def load(self, saved: State) -> None:
         if "unmapped" in saved:
@@ -83,7 +83,7 @@ class MappedCsvReader(MappedRows):
             self._unmapped.load(saved["unmapped"])
             return
         self._rest, self._line = saved["rest"].encode("latin-1"), saved["line"]
-        self._encoding, self._hopeless = saved["encoding"], saved["no"]
+        self._encoding, self.hopeless = saved["encoding"], saved["no"]
         if saved["dialect"] is not None:
             self._dialect = Dialect.of_data(saved["dialect"])
             self._served = self._serving(self._dialect)
@@ -123,7 +123,7 @@ class MappedCsvReader(MappedRows):
     # Rows -----------------------------------------------------------------------------------------------------------
 
     def _read(self, data: bytes) -> Iterator[Item]:
-        if not data or self._hopeless:
+        if not data or self.hopeless:
             return
         data = self._text(data)
         if b"\n" not in data:
@@ -141,7 +141,7 @@ class MappedCsvReader(MappedRows):
                 return
             wrong = self._begin(dialect, data)
             if wrong is not None:
-                self._hopeless = True
+                self.hopeless = True
                 yield wrong
                 return
             lines = data.split(b"\n", dialect.skipped)

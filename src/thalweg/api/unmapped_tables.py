@@ -1,0 +1,87 @@
+"""Tables that no mapping fits, found when a run is asked for and not when its answers are read."""
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.api.sources import Text
+from thalweg.connectors.files import open_for_reading, stream_of, unreadable
+from thalweg.connectors.held_tables import HeldTable, TableTransport
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.readers import format_of, open_reader
+from thalweg.connectors.tabular import ParquetTransport
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Clock
+
+_BEGINNING: Final = 1 << 15
+"""Bytes of a table of text that are looked at."""
+
+
+def check_tables(streams: Iterable[Text | HeldTable], mapped: Tally | None) -> None:
+    """`RejectedError` where tables are among the streams whose rows neither state facts nor become facts by a mapping.
+
+    >>> check_tables([Source("readings.csv", "sensor,v,ts\\na,12,36\\n")], None)
+    Traceback (most recent call last):
+    thalweg.diagnostics.RejectedError: error[E301]: the table has no column `t`
+      readings.csv:1:1
+      1 | sensor,v,ts
+        | ^
+      help: map its columns to facts, for example `--map 'v(sensor, v) at ts'`
+    """
+    # What is found out here is found again by the run, and counted there.
+    tally = Tally(mapped.mappings if mapped is not None else ())
+    wrong = [found for stream in streams for found in _misfit(stream, tally)]
+    if wrong:
+        raise RejectedError(wrong)
+
+
+def _misfit(stream: Text | HeldTable, tally: Tally) -> Iterator[Diagnostic]:
+    name = stream.name if isinstance(stream, HeldTable | Source) else str(stream)
+    format = "parquet" if isinstance(stream, HeldTable) else _format(stream)
+    if format not in ("csv", "parquet"):
+        return
+    reader: Any = open_reader(name, _called(stream), Dictionary(), Clock(), tally, format=format)
+    items = [item for block in _beginning(stream, tally) if block for item in reader.feed(block)]
+    items += reader.finish()
+    if reader.hopeless:
+        yield from (item for item in items if isinstance(item, Diagnostic))
+
+
+def _format(stream: Text) -> str | None:
+    """The format of a text or of a file; others are not looked into before they are read."""
+    if isinstance(stream, Source):
+        return format_of(stream.name)
+    return format_of(stream.name) if isinstance(stream, Path) and stream.is_file() else None
+
+
+def _called(stream: Text | HeldTable) -> str:
+    """What mappings call a stream."""
+    if isinstance(stream, HeldTable):
+        return stream.name
+    return stream_of(Path(stream.name if isinstance(stream, Source) else stream))
+
+
+def _beginning(stream: Text | HeldTable, tally: Tally) -> Iterator[bytes]:
+    """The first rows of a table."""
+    match stream:
+        case HeldTable():
+            yield from TableTransport(HeldTable(stream.as_arrow().slice(0, 1), stream.name)).blocks(Interrupt())
+        case Source():
+            yield stream.text[:_BEGINNING].encode(errors="replace")
+        case Path():
+            yield _beginning_of_file(stream, tally.columns)
+
+
+def _beginning_of_file(path: Path, wanted: Collection[str]) -> bytes:
+    if format_of(path.name) == "parquet":
+        transport = ParquetTransport(path, wanted, rows=1)
+        return next(transport.blocks(Interrupt()), b"")
+    file = open_for_reading(path)
+    try:
+        return file.read(_BEGINNING)
+    except (OSError, EOFError) as error:
+        raise unreadable(str(path), error) from error
+    finally:
+        file.close()
