@@ -1,5 +1,6 @@
 """The demo finds what its city tells, and shows it."""
 
+import json
 import re
 import tempfile
 from io import StringIO
@@ -71,7 +72,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return printed(out), out
 
 
-def printed(out: Path | None, runtime: str = "embedded", width: int = 120) -> str:
+def printed(out: Path | None, runtime: str = "embedded", width: int = 200) -> str:
     text = StringIO()
     main(Console(file=text, width=width, force_terminal=False), out, runtime, paced=False)
     return text.getvalue()
@@ -171,8 +172,22 @@ def test_without_spark_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest
         printed(tmp_path / "city.svg", "spark")
 
 
+def answers(text: str) -> list[str]:
+    """The lines of the file of answers that a summary names, sorted."""
+    found = re.search(r"answers +(\S+\.jsonl)", text)
+    assert found is not None
+    return sorted(Path(found[1]).read_text(encoding="utf-8").splitlines())
+
+
+def test_the_answers_have_the_times_of_the_city(shown: tuple[str, Path]) -> None:
+    times = [json.loads(line)["t"] for line in answers(shown[0])]
+    assert (times[0], times[-1]) == ("2026-11-14T17:30:00Z", "2026-11-14T17:59:59Z")
+    assert all(re.fullmatch(r"2026-11-14T[0-9:]{8}Z", time) for time in times)
+
+
 @pytest.mark.spark
-def test_spark_gives_the_same_news(shown: tuple[str, Path], tmp_path: Path) -> None:
+def test_spark_gives_the_same_news_and_the_same_answers(shown: tuple[str, Path], tmp_path: Path) -> None:
     text = printed(tmp_path / "spark.svg", "spark")
     assert news(text) == news(shown[0])
+    assert answers(text) == answers(shown[0])
     assert (tmp_path / "spark.svg").read_text() == shown[1].read_text()

@@ -48,7 +48,6 @@ SECONDS: Final = {"embedded": 4.0, "spark": 8.0}
 PARTITIONS: Final = 1
 PICTURE: Final = "timeline.svg"
 ANSWERS: Final = "answers.jsonl"
-TIMING: Final = api.Timing()
 
 Runtime = Literal["spark", "embedded"]
 
@@ -110,15 +109,17 @@ def _replayed(streams: list[Path], seconds: float) -> list[api.Text]:
 
 
 def _embedded(part: "Part", streams: list[api.Text], answers: Path, interrupt: Interrupt) -> int | None:
-    from thalweg.runtimes.emit import as_jsonl
+    from thalweg.runtimes.answer_formats import AnswerFormat
 
+    timing = api.Timing()
+    lines = AnswerFormat(times=timing.format).formatter()
     with (
         answers.open("w", encoding="utf-8") as file,
-        api.start(part, streams, TIMING, "changes", interrupt=interrupt) as job,
+        api.start(part, streams, timing, "changes", interrupt=interrupt) as job,
     ):
         for piece in job.pieces():
             if piece is not None:
-                file.writelines(as_jsonl(piece))
+                file.writelines(lines(piece))
             file.flush()
     return None
 
@@ -130,7 +131,7 @@ def _on_spark(part: "Part", streams: list[api.Text], answers: Path, interrupt: I
     from thalweg.runtimes.spark.run import SparkTarget
 
     target = SparkTarget(short=True)
-    given = part, streams, TIMING, target, PARTITIONS
+    given = part, streams, api.Timing(), target, PARTITIONS
     return api.run_on_spark(*given, emit="changes", out=str(answers), interrupt=interrupt).batches
 
 
