@@ -1,7 +1,10 @@
 """Events on the command line: what is output, what is asked for, what is refused."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -424,3 +427,30 @@ def test_ids_are_the_same_in_every_run() -> None:
     found = [run("--emit", "changes", programs=("rules.tw", "site.ofn", "site.lars")).stdout for _ in range(2)]
     assert found[0] == found[1]
     assert found[0].count('"begin":["<http://ex.org/seen>(<urn:thalweg:event:') == 2
+
+
+def test_events_alone_do_not_compile_the_kernels_of_rules() -> None:
+    Path("cache").mkdir()
+    command = [
+        sys.executable,
+        "-m",
+        "thalweg",
+        "run",
+        "rules.tw",
+        "site.ofn",
+        "--stream",
+        "events.trig",
+        "--event",
+        ":Hot",
+    ]
+    ran = subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": "cache"}, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout.count("\n")) == (0, 3), ran.stderr
+    assert "compiling" not in ran.stderr
+    assert not [one for one in Path("cache").rglob("*") if one.is_file()]
+
+
+def test_compilation_is_announced_where_rules_stand_beside_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thalweg.engine.kernels_ready", lambda: False)
+    Path("rules.lars").write_text("@prefix : <http://ex.org/> . :seen(X) :- :Stays(X).")
+    assert "compiling kernels" not in run().stderr
+    assert "compiling kernels" in run(programs=("rules.tw", "site.ofn", "rules.lars")).stderr

@@ -236,7 +236,16 @@ def run_on_spark(
         work = part.spread(_context(settings, timing, report, interrupt, listen, transports), partitions)
         options = _unchanging(on, timing, {"--out": out, "--late": late}, how.format, mapped)
         outcome = run(
-            work.job, items, target, deliver, interrupt, report, options=options, start=work.start, look=looking
+            work.job,
+            items,
+            target,
+            deliver,
+            interrupt,
+            report,
+            options=options,
+            start=work.start,
+            look=looking,
+            compiles=part.compiles,
         )
     work.finish()
     outcome = _ended(outcome, report)

@@ -147,7 +147,7 @@ def run(
         given = programs, background or (), tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
         with _nothing_collected():
             part = api.load_part(*given, asked.mapped)
-        if as_ != "abstraction":
+        if part.compiles:
             announce_compilation()
         columns, brief = part.answer_columns(emit), asked.prefixes.shorten
         written = AnswerFormat(delivery.format, asked.timing.format, columns, delivery.is_coloured, brief)

@@ -95,7 +95,8 @@ def why(
             _explain_row(ran.why(fact, prefixes), fact, at, format, prefixes, written)
             return
         asked = api.fact_of(fact, prefixes)
-        announce_compilation()
+        if part.compiles:
+            announce_compilation()
         came: set[Predicate] = set()
         engine = api.run_to(
             part, streams, timing, tell, look=lambda batch: came.update(batch.rows), mapped=wanted.mapped

@@ -39,6 +39,10 @@ class Mixed:
         """`RejectedError`, with the reason of the first member."""
         return self.members[0].rules
 
+    @property
+    def compiles(self) -> bool:
+        return True
+
     @cached_property
     def wiring(self) -> Wiring:
         """`RejectedError` where a member would read what rests on its own results."""

@@ -114,6 +114,10 @@ class Part(Protocol):
     def rules(self) -> Program:
         """The rules that it stands for; `RejectedError` where it is more than rules."""
 
+    @property
+    def compiles(self) -> bool:
+        """Whether the engine evaluates some of it, whose kernels are compiled once per installation."""
+
     def identity(self, context: Context) -> tuple[str, str]:
         """What a saved state of it must agree with: the program as people read it, and a fingerprint.
 

@@ -25,6 +25,10 @@ class Rules:
     def size(self) -> str:
         return f"rules: {len(self.rules.rules)}, facts: {len(self.rules.background)}"
 
+    @property
+    def compiles(self) -> bool:
+        return True
+
     def identity(self, context: Context) -> tuple[str, str]:
         from thalweg.ir.fingerprint import fingerprint
         from thalweg.ir.text import show

@@ -34,6 +34,10 @@ class Abstraction:
         message = f"`{self.program.name}` classifies events and cannot be loaded as rules"
         raise RejectedError([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
 
+    @property
+    def compiles(self) -> bool:
+        return False
+
     def identity(self, context: Context) -> tuple[str, str]:
         axioms = [*self.program.axioms, *self.program.background.axioms()]
         text = "\n".join([*(one.label for one in self.program.asked), *map(show, axioms)])

@@ -53,6 +53,10 @@ class AnswerSets:
         way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
         raise RejectedError([Diagnostic("E402", message, help=way_out)])
 
+    @property
+    def compiles(self) -> bool:
+        return self.options.solver != "clingo" and not self.program.obstacles
+
     def identity(self, context: Context) -> tuple[str, str]:
         from thalweg.parts.answer_sets.held import program_text
 

@@ -64,6 +64,16 @@ class EventCascade:
         help_ = "pass the name of its file to `thalweg.run`, or use `thalweg run`"
         raise RejectedError([Diagnostic("E402", "events cannot be loaded as rules", help=help_)])
 
+    @property
+    def compiles(self) -> bool:
+        """Of events only a selection is evaluated by rules."""
+        queries = [one.query for one in self.program.selections if one.query is not None]
+        if not queries:
+            return False
+        from thalweg.parts.queries.choose_evaluator import is_compiled
+
+        return any(map(is_compiled, queries))
+
     def identity(self, context: Context) -> tuple[str, str]:
         known = self._abstraction()
         text, fingerprint = known.identity(context) if known is not None else ("", "")

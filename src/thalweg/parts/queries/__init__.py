@@ -40,6 +40,12 @@ class ContinuousQuery:
         message = f"`{self.query.source.name}` is a continuous query and cannot be loaded as rules"
         raise RejectedError([Diagnostic("E402", message, help="pass its name to `thalweg.run`, or use `thalweg run`")])
 
+    @property
+    def compiles(self) -> bool:
+        from thalweg.parts.queries.choose_evaluator import is_compiled
+
+        return is_compiled(self.query)
+
     def identity(self, context: Context) -> tuple[str, str]:
         known = (*self.background.default, *(fact for name, facts in self.background.named for fact in (name, *facts)))
         text = "\n".join([self.query.source.text, *map(str, known)])

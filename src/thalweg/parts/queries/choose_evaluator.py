@@ -33,6 +33,11 @@ def choose_evaluator(
     return PerWindow(query, background, dictionary, report)
 
 
+def is_compiled(query: Query) -> bool:
+    """Whether rules evaluate a query."""
+    return isinstance(lower(query), LoweredQuery)
+
+
 def placement(query: Query) -> Placement:
     """What evaluates a query, and why."""
     lowered = lower(query)

@@ -81,10 +81,12 @@ def run(
     options: Mapping[str, object] | None = None,
     start: "Start" = Worker,
     look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
+    compiles: bool = True,
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
-    `start` makes the worker of a bucket; `look` makes a function that sees every batch that comes in.
+    `start` makes the worker of a bucket; `look` makes a function that sees every batch that comes in. What
+    `compiles` needs the engine's kernels.
     A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
@@ -96,7 +98,8 @@ def run(
         claim.check(folder)
         if (folder / LEDGER).exists() and Delivered(**json.loads((folder / LEDGER).read_text())).over:
             return _over(folder, report)
-        compile_kernels()
+        if compiles:
+            compile_kernels()
         packer = Packer(job, 0, 0)
         spool = Spool(folder)
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
