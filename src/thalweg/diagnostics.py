@@ -108,6 +108,7 @@ CATALOGUE: Final = {
     "W509": "window took longer than its limit",
     "E510": "directives contradict each other",
     "E511": "file may not be included",
+    "W511": "file includes itself",
     "W512": "windows without facts are not shown",
     "E513": "programs form a loop",
     "W514": "rules cannot read a fact of an answer set",

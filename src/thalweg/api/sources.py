@@ -8,14 +8,14 @@ anything else that is a `str`   a text: rules or facts; no file is opened for it
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.files import read_text
 from thalweg.connectors.held_tables import HeldTable, is_table
-from thalweg.diagnostics import Diagnostic, RejectedError, Source
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.ir.nodes import Program
 from thalweg.languages.registry import (
     Graph,
@@ -160,11 +160,13 @@ def read_all(texts: Iterable[Text], language: Language, found: list[Diagnostic])
         except RejectedError as error:
             found += error.diagnostics
     read: dict[object, Source] = {file.place: file.source for file in files}
+    asked: dict[object, list[tuple[object, Span]]] = {}
     while files:
         file = files.pop(0)
         for name, span in language.includes(file.source):
             try:
                 path = file.included(name)
+                asked.setdefault(file.place, []).append((path.resolve(), span))
                 if path.resolve() in read:
                     continue
                 included = _File(Source(str(path), read_text(path)), file.folder)
@@ -173,7 +175,28 @@ def read_all(texts: Iterable[Text], language: Language, found: list[Diagnostic])
             else:
                 read[included.place] = included.source
                 files.append(included)
+    found += _circles(asked)
     return list(read.values())
+
+
+def _circles(asked: Mapping[object, Sequence[tuple[object, Span]]]) -> Iterator[Diagnostic]:
+    """A warning for each place where a file is included that has asked for this one, itself or by way of others."""
+    seen: set[object] = set()
+
+    def follow(file: object, way: tuple[object, ...]) -> Iterator[Diagnostic]:
+        seen.add(file)
+        for other, span in asked.get(file, ()):
+            if other in (*way, file):
+                between = [f"`{Path(str(one)).name}`" for one in (*way, file)[(*way, file).index(other) + 1 :]]
+                by = f", by way of {' and '.join(between)}" if between else ""
+                message = f"`{Path(str(other)).name}` includes itself{by}"
+                yield Diagnostic("W511", message, span, "leave this out: every file is read only once")
+            elif other not in seen:
+                yield from follow(other, (*way, file))
+
+    for file in asked:
+        if file not in seen:
+            yield from follow(file, ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgra
     selections = tuple(one for _, some, _ in read for one in some)
     found = [one for *_, some in read for one in some]
     # A definition that could not be read is not unknown to those that use it.
-    unknown = () if any(one.code == "E101" for one in found) else tuple(undefined(written))
+    unknown = () if any(one.code == "E101" for one in found) else tuple(undefined(written, found))
     program = CascadeProgram(tuple(events), selections, unknown, options.dataset)
     return program, [*found, *wrong, *too_many(selections)]
 

@@ -10,6 +10,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.patterns import Pattern, occurrences
 from thalweg.languages.cascade.event_definitions import NamedEvent, Selection
 from thalweg.languages.cascade.token_reader import written
+from thalweg.languages.rspql.names import unknown_prefix
 from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
 
@@ -35,14 +36,18 @@ def in_order(events: Sequence[NamedEvent]) -> tuple[list[NamedEvent], list[Diagn
     return order, [*found, *(_circle(one, rest) for one in _in_circles(rest))]
 
 
-def undefined(events: Sequence[NamedEvent]) -> Iterator[tuple[str, Diagnostic]]:
-    """The names that patterns use and no text defines: what is wrong where nothing else of the run concludes them."""
+def undefined(events: Sequence[NamedEvent], found: Sequence[Diagnostic]) -> Iterator[tuple[str, Diagnostic]]:
+    """The names that patterns use and no text defines: what is wrong where nothing else of the run concludes them.
+
+    A name with a prefix that was `found` to be unknown is reported for that alone.
+    """
     known = {one.name: one for one in events}
+    unread = {one.message for one in found if one.code == "E103"}
     for one in events:
         for used in occurrences(one.definition.operand) if isinstance(one.definition, Pattern) else ():
-            if used.event not in known:
+            name = written(used.span)
+            if used.event not in known and unknown_prefix(name)[0] not in unread:
                 close = nearest(Predicate(used.event, 1), (Predicate(name, 1) for name in known))
-                name = written(used.span)
                 help_ = f"define it: `NAMED EVENT {name} AS …`"
                 if close is not None:
                     help_ = f"did you mean `{written(known[close.name].span)}`?"

@@ -1,7 +1,7 @@
 """The definitions of events, as values."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
@@ -22,10 +22,11 @@ _IRI: Final = re.compile(r"<[^<>\s]+>")
 
 @dataclass(frozen=True, slots=True)
 class ClassText:
-    """`AS`: a class expression in Manchester syntax, its names written as IRIs."""
+    """`AS`: a class expression in Manchester syntax, its names written as IRIs, and where each of its words stands."""
 
     text: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    places: Mapping[int, Span] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,13 @@ class CascadeProgram:
         return replace(ontology, profile="dl", task="abstraction", classes=texts, looked_up=looked_up)
 
     def placed(self, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-        """What is wrong with a class that was asked for stands where the class was written."""
-        places = {_in_brackets(definition): definition.span for _, definition in self.classes}
+        """What is wrong with a class that was asked for, or with a word of it, stands where that was written."""
+        classes = {_in_brackets(definition): definition for _, definition in self.classes}
         for one in found:
-            yield replace(one, span=places.get(one.span.source.text, one.span))
+            definition = classes.get(one.span.source.text)
+            # Behind the bracket.
+            place = one.span.start - 1
+            yield one if definition is None else replace(one, span=definition.places.get(place, definition.span))
 
     def readers(self) -> Program:
         """It reads no conclusions of rules."""

@@ -16,6 +16,8 @@ from thalweg.languages.cascade.check_selection import check_selection
 from thalweg.languages.cascade.event_definitions import ClassText, NamedEvent, Selection, SyntaxProblem
 from thalweg.languages.cascade.read_pattern import MATCH, PatternReader
 from thalweg.languages.cascade.token_reader import TokenReader, shown
+from thalweg.languages.owl.dl.class_syntax import first_mistake
+from thalweg.languages.owl.expressions import THING
 from thalweg.languages.rspql.lexer import Edit, Edited, Token
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 _EVENT: Final = (
     "write `NAMED EVENT :High AS :HighTraffic` or `NAMED EVENT :Jam { MATCH EVERY :A SEQ :B WITHIN (10 m) }`"
 )
-_STATEMENT: Final = ("PREFIX", "BASE", "INCLUDE", "NAMED", "FROM", "WHERE")
 _INCLUDE: Final = 'write `INCLUDE "shared.tw"`'
 
 
@@ -37,7 +38,14 @@ def read_events(source: Source, tick_length: int = 1_000) -> tuple[list[NamedEve
     """
     reading = _Reading(source, tick_length)
     reading.all()
-    return reading.events, reading.selections, sorted(reading.text.found, key=lambda one: one.span.start)
+    return reading.events, reading.selections, _each_prefix_once(reading.text.found)
+
+
+def _each_prefix_once(found: list[Diagnostic]) -> list[Diagnostic]:
+    """All that is wrong, in its order; a prefix that is not declared is one mistake, wherever it is used."""
+    ordered = sorted(found, key=lambda one: one.span.start)
+    first = {one.message: one for one in reversed(ordered) if one.code == "E103"}
+    return [one for one in ordered if one.code != "E103" or one is first[one.message]]
 
 
 def included_files(source: Source) -> list[tuple[str, Span]]:
@@ -131,12 +139,15 @@ class _Reading:
         self.events.append(NamedEvent(name, definition, text.span(place)))  # type: ignore[arg-type]
 
     def _class(self, braced: bool) -> ClassText:
-        """A class expression: all up to the next statement, or to the brace that closes the definition."""
+        """A class expression: all up to the next statement, or to the brace that closes the definition.
+
+        The next statement ends it within brackets, too: one may be missing.
+        """
         text = self.text
         first, depth = text.at, 0
         while text.now.kind != "end":
             sign = text.now.text
-            if depth == 0 and ((text.now.says(*_STATEMENT) and self._begins()) or (braced and sign == "}")):
+            if self._begins() or (depth == 0 and braced and sign == "}"):
                 break
             depth += (sign in ("(", "[", "{")) - (sign in (")", "]", "}"))
             text.at += 1
@@ -146,7 +157,15 @@ class _Reading:
                 f"expected a class, found {shown(text.now)}",
                 "write a class as in `AS :Observation and (:value some :High)`",
             )
-        return ClassText(_joined(text, written), text.span(written[0], written[-1]))
+        known = len(text.found)
+        if (wrong := first_mistake(written)) is not None:
+            place = Span(text.source, wrong.start, wrong.end)
+            text.found.append(Diagnostic("E101", wrong.message, place, wrong.help))
+        read, places = _joined(text, written)
+        if len(text.found) > known:
+            # The ontology is not asked for it: that would be another error for the same mistake.
+            read = THING
+        return ClassText(read, text.span(written[0], written[-1]), places)
 
     def _selection(self) -> None:
         """A selection up to the brace that closes it; what is wrong with it is what is wrong with it as a query."""
@@ -191,11 +210,12 @@ class _Reading:
         return replace(query, windows=windows)
 
 
-def _joined(text: TokenReader, tokens: list[Token]) -> str:
-    """What tokens say, names written as IRIs; blanks as they were."""
-    pieces, place = [], tokens[0].start
+def _joined(text: TokenReader, tokens: list[Token]) -> tuple[str, dict[int, Span]]:
+    """What tokens say, names written as IRIs, blanks as they were; and where what begins at an offset was written."""
+    joined, places, end = "", dict[int, Span](), tokens[0].start
     for token in tokens:
-        pieces.append(" " if token.start > place else "")
-        pieces.append(text.resolved(token) if token.kind == "name" else token.text)
-        place = token.end
-    return "".join(pieces)
+        joined += " " if token.start > end else ""
+        places[len(joined)] = text.span(token)
+        joined += text.resolved(token) if token.kind == "name" else token.text
+        end = token.end
+    return joined, places

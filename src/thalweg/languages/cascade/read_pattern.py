@@ -1,4 +1,4 @@
-"""`MATCH [EVERY|FIRST|LAST] pattern [WITHIN (n s|m|h|d)] [IF {…}]` becomes a pattern.
+"""`MATCH [EVERY|FIRST|LAST] pattern [WITHIN (n ms|s|m|h|d)] [IF {…}]` becomes a pattern.
 
     NOT, AND, OR, SEQ       bind from tight to loose; parentheses group
 
@@ -24,9 +24,11 @@ from thalweg.ir.patterns import (
 )
 from thalweg.languages.cascade.read_restrictions import read_restrictions
 from thalweg.languages.cascade.token_reader import TokenReader, shown, written
+from thalweg.languages.lars.terms import ReadingError
+from thalweg.languages.lars.windows import ticks
 from thalweg.languages.rspql.lexer import Token
 from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT
-from thalweg.model.time import UNITS, milliseconds
+from thalweg.model.time import UNITS
 
 MATCH: Final = "write a pattern as in `MATCH EVERY :A SEQ NOT :N SEQ :B WITHIN (10 m)`"
 _WITHIN: Final = "write the bound as in `WITHIN (10 m)`"
@@ -104,19 +106,19 @@ class PatternReader:
         text = self._text
         text.expect("(", _WITHIN)
         start = text.now
-        if start.kind != "number" or not start.text.isdigit():
-            text.fail(f"expected a whole number, found {shown(start)}", _WITHIN)
+        if start.kind != "number":
+            text.fail(f"expected a number, found {shown(start)}", _WITHIN)
         text.take()
-        unit = text.take()
-        if unit.text not in UNITS or unit.text == "ms":
-            text.at -= 1
-            text.fail(f"expected a unit, found {shown(unit)}", "the units are `s`, `m`, `h` and `d`")
+        unit = text.now
+        if unit.text not in UNITS:
+            text.fail(f"expected a unit, found {shown(unit)}", f"a unit is one of `{' '.join(UNITS)}`")
+        text.take()
         text.expect(")", _WITHIN)
-        length = milliseconds(f"{start.text} {unit.text}")
-        if length % self._tick_length:
-            message = f"`{start.text} {unit.text}` is not a whole number of ticks"
-            text.report("E105", message, start, "use a multiple of the tick, or a shorter `--tick`", unit)
-        return length // self._tick_length
+        try:
+            return ticks(start.text, unit.text, self._tick_length)
+        except ReadingError as error:
+            text.report(error.code, str(error), start, error.way_out, unit)
+            return 0
 
 
 def _joins(operand: Operand) -> bool:

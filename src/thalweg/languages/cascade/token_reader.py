@@ -70,7 +70,8 @@ class TokenReader:
         """The term that a token stands for."""
         found = self.names.iri(token.text)
         if found is None:
-            self.report("E103", unknown_prefix(token)[0], token, unknown_prefix(token)[1])
+            message, way_out = unknown_prefix(token.text)
+            self.report("E103", message, token, way_out)
             return f"<{token.text}>"
         return named(found)
 

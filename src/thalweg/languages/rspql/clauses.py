@@ -185,7 +185,7 @@ class Clauses:
         iri = self.names.iri(token.text)
         if iri is None and (prefix := token.text.partition(":")[0]) not in self._unknown:
             self._unknown.add(prefix)
-            message, way_out = unknown_prefix(token)
+            message, way_out = unknown_prefix(token.text)
             self.complain("E103", message, token, way_out, token.start + len(prefix) + 1)
             # So that the rest can be looked at.
             self.edits.append(Edit(0, 0, f"PREFIX {prefix}: <urn:thalweg:unknown> "))

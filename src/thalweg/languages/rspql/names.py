@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import urljoin
 
-from thalweg.languages.rspql.lexer import Token
 from thalweg.model.rdf import as_ntriples
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -88,8 +87,8 @@ def means_stream(written: str, stream: str) -> bool:
     return stream in (written, written.strip("<>"), local_name(written))
 
 
-def unknown_prefix(token: Token) -> tuple[str, str]:
-    """What is said about a prefix that is not declared, and the way out."""
-    prefix = token.text.partition(":")[0]
+def unknown_prefix(name: str) -> tuple[str, str]:
+    """What is said about the prefix of a name that is not declared, and the way out."""
+    prefix = name.partition(":")[0]
     space = WELL_KNOWN.get(prefix, "http://example.org/")
     return f"unknown prefix `{prefix}:`", f"declare it first: `PREFIX {prefix}: <{space}>`"

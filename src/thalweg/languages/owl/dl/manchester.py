@@ -8,6 +8,7 @@ for what it is there: a class, a property of individuals or of literals, an indi
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
@@ -15,8 +16,11 @@ from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl import syntaxes
 from thalweg.languages.owl.axioms import Ontology, within
+from thalweg.languages.owl.dl.class_syntax import first_mistake
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
 from thalweg.languages.owl.kinds import is_reserved
+from thalweg.languages.rspql.lexer import tokens
+from thalweg.model.literals import DATATYPES
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import OWN, XSD
 from thalweg.model.similar import nearest
@@ -64,9 +68,11 @@ class Vocabulary:
 
     def __init__(self, ontology: Ontology) -> None:
         self.kinds: dict[str, set[str]] = {frame: set() for frame in _FRAMES}
+        self._declared: dict[str, str] = {}
         for declared in ontology.declarations:
             frame = "Individual" if declared.kind == "NamedIndividual" else declared.kind
             self.kinds.get(frame, set()).add(declared.name)
+            self._declared.setdefault(declared.name, frame)
         for axiom in ontology.axioms:
             for part in within(axiom):
                 for frame, name in _uses(part) if not isinstance(part, str) else ():
@@ -81,7 +87,7 @@ class Vocabulary:
         'ObjectIntersectionOf(DataSomeValuesFrom(<http://a/w> DatatypeRestriction(<...integer> ...)) <http://a/C>)'
         """
         if _SIMPLE.match(text):
-            return self._checked(text, text, source)
+            return self._checked(text, text, source, prefixes)
         head = "".join(f"Prefix: {name}: <{space}>\n" for name, space in sorted(prefixes.items()))
         head += f"Ontology: {OWN}document>\n"
         # A property that is of both kinds is taken for one of literals where it has a range. Individuals are told by
@@ -92,26 +98,83 @@ class Vocabulary:
         try:
             found = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
         except RejectedError as error:
-            raise RejectedError([_moved(one, text, len(head) + 1, source) for one in error.diagnostics]) from None
+            raise RejectedError(_explained(error.diagnostics, text, len(head) + 1, source)) from None
         for axiom in found.axioms:
             if isinstance(axiom, ax.EquivalentClasses) and _NAME in axiom.classes:
-                return self._checked(next(one for one in axiom.classes if one != _NAME), text, source)
+                found_class = next(one for one in axiom.classes if one != _NAME)
+                return self._checked(found_class, text, source, prefixes)
         raise RejectedError([_wrong(f"`{text}` is not a class", text, source)])
 
-    def _checked(self, found: ClassExpression, text: str, source: str) -> ClassExpression:
-        known = {name for names in self.kinds.values() for name in names} | {THING, NOTHING}
-        names = (one for one in ax.mentioned(found) if one[0] == "<" and not is_literal(one))
-        unknown = [name for name in names if name not in known and not is_reserved(name) and not name.startswith(_XSD)]
-        if unknown:
-            message = f"the ontology does not have the name `{unknown[0]}`"
-            meant = nearest(Predicate(unknown[0], 1), (Predicate(name, 1) for name in sorted(known)))
+    def _checked(self, found: ClassExpression, text: str, source: str, prefixes: Mapping[str, str]) -> ClassExpression:
+        """A class, if the ontology has all its names, and each as what it is used for."""
+        wrong = {name: said for name in ax.mentioned(found) if (said := self._unknown(name)) is not None}
+        for part in within(found):
+            for frame, name in (("Class", part),) if part is found and isinstance(part, str) else _uses_inside(part):
+                if name not in wrong and (said := self._misused(frame, name)) is not None:
+                    wrong[name] = said
+        if wrong:
+            places = _places(text, source, prefixes)
+            whole = Span(Source(source, text), 0, len(text))
             raise RejectedError(
-                [_wrong(message, text, source, "E702", f"there is `{meant.name}`" if meant else _WAY_OUT)]
+                Diagnostic("E702", message, places.get(name, whole), help_) for name, (message, help_) in wrong.items()
             )
         return found
 
+    def _unknown(self, name: str) -> tuple[str, str] | None:
+        """What is wrong with a name that the ontology does not have, and the way out."""
+        if name[0] != "<" or is_literal(name) or is_reserved(name) or name in (THING, NOTHING):
+            return None
+        if name.startswith(_XSD):
+            close = get_close_matches(name, DATATYPES, 1, _CLOSE) if name not in DATATYPES else ()
+            return (f"there is no datatype `{name}`", f"did you mean `{close[0]}`?") if close else None
+        known = {one for names in self.kinds.values() for one in names}
+        if name in known:
+            return None
+        meant = nearest(Predicate(name, 1), (Predicate(one, 1) for one in sorted(known)))
+        return f"the ontology does not have the name `{name}`", f"there is `{meant.name}`" if meant else _WAY_OUT
+
+    def _misused(self, frame: str, name: str) -> tuple[str, str] | None:
+        """What is wrong with a name that is declared as something else in the ontology, and the way out."""
+        declared = _TITLES.get(self._declared.get(name, ""))
+        if name in self.kinds[frame] or declared is None:
+            return None
+        return f"`{name}` is {declared} in the ontology, and {_TITLES[frame]} here", _USES[frame]
+
 
 _XSD: Final = f"<{XSD}"
+_CLOSE: Final = 0.9
+_TITLES: Final = {
+    "Class": "a class",
+    "ObjectProperty": "an object property",
+    "DataProperty": "a data property",
+    "Individual": "an individual",
+    "Datatype": "a datatype",
+}
+_USES: Final = {
+    "Class": "use a class, or say what the property leads to, as in `:r some :C`",
+    "ObjectProperty": "an object property leads to individuals of a class, as in `:r some :C`",
+    "DataProperty": "a data property leads to values of a datatype, as in `:p some xsd:double[> 3.0]`",
+    "Datatype": "a data property leads to values of a datatype, as in `:p some xsd:double[> 3.0]`",
+}
+
+
+def _uses_inside(part: object) -> Iterator[tuple[str, str]]:
+    """What the names directly inside a part of an expression are used as; individuals may have any name."""
+    if isinstance(part, ex.DataQuantifier | ex.DataCardinality) and isinstance(part.filler, str):
+        yield "Datatype", part.filler
+    if isinstance(part, ex.DatatypeRestriction):
+        yield "Datatype", part.datatype
+    yield from ((frame, name) for frame, name in _uses(part) if frame != "Individual")
+
+
+def _places(text: str, source: str, prefixes: Mapping[str, str]) -> dict[str, Span]:
+    """Where each name of an expression stands first."""
+    found: dict[str, Span] = {}
+    for token in tokens(text):
+        space, _, local = token.text.partition(":")
+        name = token.text if token.kind == "iri" else f"<{prefixes.get(space, '')}{local}>"
+        found.setdefault(name, Span(Source(source, text), token.start, token.end))
+    return found
 
 
 def _uses(part: object) -> Iterator[tuple[str, str]]:
@@ -172,10 +235,15 @@ def _names(parts: Iterable[object]) -> Iterator[str]:
             yield part
 
 
-def _moved(found: Diagnostic, text: str, offset: int, source: str) -> Diagnostic:
-    """A diagnostic about the document as one about the expression."""
-    start = min(max(found.span.start - offset, 0), max(len(text) - 1, 0))
-    return Diagnostic("E101", found.message, Span(Source(source, text), start, start + 1), _WAY_OUT)
+def _explained(found: Sequence[Diagnostic], text: str, offset: int, source: str) -> list[Diagnostic]:
+    """What is wrong with the document as what is wrong with the expression: in plain words, where these are known."""
+    wrong = first_mistake(tokens(text))
+    if wrong is not None:
+        place = Span(Source(source, text), wrong.start, wrong.end)
+        return [Diagnostic("E101", wrong.message, place, wrong.help)]
+    starts = [min(max(one.span.start - offset, 0), max(len(text) - 1, 0)) for one in found]
+    places = [Span(Source(source, text), start, start + 1) for start in starts]
+    return [Diagnostic("E101", one.message, place, _WAY_OUT) for one, place in zip(found, places, strict=True)]
 
 
 _WAY_OUT: Final = "write a class of the ontology, or an expression such as `:A and (:r some :B)`, with known prefixes"
