@@ -4,20 +4,18 @@ import pickle
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from thalweg.diagnostics import Source
+from thalweg.diagnostics import Diagnostic, Source
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
+from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.answer_sets.spark_job import answer_set_job
-from thalweg.parts.answer_sets.spark_worker import AnswerSetWorker
-from thalweg.parts.answer_sets.window_combiner import WindowCombiner
 from thalweg.parts.answer_sets.windowed import Answered
 from thalweg.parts.part import Context, Part
 from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.emit import AnswerBlock, Solution
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
 from thalweg.runtimes.watermark import Watermark
@@ -26,8 +24,69 @@ from thalweg.testing.evaluators import arrived
 LOSSES = ("none", "saved", "replayed")
 
 
-class Cluster:
-    """The cells of a program; what they tell late goes to `late`, and what they had to do to `heard`."""
+class Buckets:
+    """All buckets of a part; late facts go to `late`, warnings to `found`, and what windows took to `heard`."""
+
+    def __init__(
+        self,
+        part: Part,
+        settings: Settings,
+        partitions: int,
+        arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived,
+    ) -> None:
+        self.late: list[str] = []
+        self.found: list[Diagnostic] = []
+        self.heard: list[Answered] = []
+        listen = lambda solution, answered: self.heard.append(answered)  # noqa: E731
+        self._work = part.spread(Context(settings, Clock(), self.found.append, listen=listen), partitions)
+        # As it comes to another process.
+        self.job = pickle.loads(pickle.dumps(self._work.job))
+        keys = [(stage, bucket) for stage in range(len(self.job.stages)) for bucket in self.job.buckets(stage)]
+        self._workers = {key: self._work.start(self.job, *key) for key in keys}
+        self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
+        self._packer = Packer(self.job, 0, -1)
+        self._watermark = Watermark(settings.delay, settings.first, settings.last)
+        self._arrived = arrived
+
+    def take(self, events: Iterable[Any], ended: bool = True) -> list[AnswerBlock]:
+        """What is answered when some events come."""
+        self._packer.part += 1
+        parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
+        rows: list[dict[str, Any]] = []
+        for key, worker in self._workers.items():
+            self._taken[key].append([parcel.payload for parcel in parcels if (parcel.stage, parcel.bucket) == key])
+            for parcel in worker.process(self._taken[key][-1]):
+                if parcel.stage >= 0:
+                    assert parcel.stage > key[0]
+                    parcels.append(parcel)
+                else:
+                    rows += self._rows(parcel.stage, unwrap(parcel.payload))
+        return list(self._work.combine(rows))
+
+    def _rows(self, stage: int, content: Content) -> list[dict[str, Any]]:
+        if stage == FAILURE:
+            raise error_of(content.header["error"])
+        assert stage == OUT
+        facts = content.lists["facts"].to_pylist()
+        if content.kind == LATE:
+            self.late += facts
+            return []
+        columns = content.lists["ticks"].tolist(), content.lists["numbers"].tolist(), facts
+        return [{"t": tick, "until": number, "fact": fact} for tick, number, fact in zip(*columns, strict=True)]
+
+    def lose(self, how: str) -> None:
+        """All buckets are made anew, from what was saved or from all that came."""
+        for key, lost in self._workers.items() if how != "none" else ():
+            self._workers[key] = worker = self._work.start(self.job, *key)
+            if how == "saved":
+                worker.load(lost.save())
+            else:
+                for payloads in self._taken[key]:
+                    worker.replay(payloads)
+
+
+class Cluster(Buckets):
+    """The buckets of an answer set program."""
 
     def __init__(
         self,
@@ -38,51 +97,13 @@ class Cluster:
         delay: int = 0,
     ) -> None:
         known = read_program(Source("case.lp", program))[0].knowing(background)
-        job = answer_set_job(
-            known, background, options, options.frame(Clock(), known), Settings(delay=delay), partitions
-        )
-        # As it comes to another process.
-        self.job = pickle.loads(pickle.dumps(job))
-        self.late: list[str] = []
-        self.heard: list[Answered] = []
-        self._cells = [AnswerSetWorker(self.job, 0, bucket) for bucket in self.job.buckets(0)]
-        self._taken: list[list[list[bytes]]] = [[] for _ in self._cells]
-        self._packer = Packer(self.job, 0, -1)
-        self._watermark = Watermark(delay)
-        self._combiner = WindowCombiner(self.job, lambda solution, answered: self.heard.append(answered), print)
+        super().__init__(AnswerSets(known, background, options), Settings(delay=delay, emit="changes"), partitions)
 
-    def take(self, events: list[Event], ended: bool = True) -> list[Solution]:
+    def take(self, events: Iterable[Any], ended: bool = True) -> list[Solution]:
         """The answers of the windows that close with some events."""
-        self._packer.part += 1
-        parcels = list(self._packer.pack(arrived(events, self._packer.words, self._watermark), ended))
-        rows: list[dict[str, Any]] = []
-        for bucket, cell in enumerate(self._cells):
-            payloads = [each.payload for each in parcels if each.bucket == bucket]
-            self._taken[bucket].append(payloads)
-            for each in cell.process(payloads):
-                if each.stage == FAILURE:
-                    raise error_of(unwrap(each.payload).header["error"])
-                assert each.stage == OUT
-                rows += self._rows(unwrap(each.payload))
-        return list(self._combiner.solutions(rows))
-
-    def _rows(self, content: Content) -> list[dict[str, Any]]:
-        facts = content.lists["facts"].to_pylist()
-        if content.kind == LATE:
-            self.late += facts
-            return []
-        columns = content.lists["ticks"].tolist(), content.lists["numbers"].tolist(), facts
-        return [{"t": tick, "until": number, "fact": fact} for tick, number, fact in zip(*columns, strict=True)]
-
-    def lose(self, how: str) -> None:
-        """All cells are made anew, from what was saved or from all that came."""
-        for bucket, lost in enumerate(self._cells if how != "none" else ()):
-            self._cells[bucket] = cell = AnswerSetWorker(self.job, 0, bucket)
-            if how == "saved":
-                cell.load(lost.save())
-            else:
-                for payloads in self._taken[bucket]:
-                    cell.replay(payloads)
+        found = super().take(events, ended)
+        assert all(isinstance(one, Solution) for one in found)
+        return found
 
 
 Graphs = tuple[int, Sequence[tuple[str, Sequence[Fact]]]]
@@ -111,36 +132,12 @@ def in_buckets(
     arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived,
 ) -> list[str]:
     """What a part answers in buckets that are fed batch by batch, and lost in between."""
-    work = part.spread(Context(settings, Clock(), lambda found: None), partitions)
-    job = pickle.loads(pickle.dumps(work.job))
-    packer, watermark = Packer(job, 0, -1), Watermark(settings.delay, settings.first, settings.last)
-    keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
-    workers = {key: work.start(job, *key) for key in keys}
-    taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
+    buckets = Buckets(part, settings, partitions, arrived)
     found: list[str] = []
     for number, events in enumerate(batches, 1):
-        packer.part += 1
-        parcels = list(packer.pack(arrived(events, packer.words, watermark), number == len(batches)))
-        rows: list[dict[str, Any]] = []
-        for key, worker in workers.items():
-            taken[key].append([parcel.payload for parcel in parcels if (parcel.stage, parcel.bucket) == key])
-            for parcel in worker.process(taken[key][-1]):
-                if parcel.stage >= 0:
-                    parcels.append(parcel)
-                    continue
-                content = unwrap(parcel.payload)
-                assert parcel.stage == OUT, content.header
-                lists = content.lists
-                columns = lists["numbers"].tolist(), lists["facts"].to_pylist()
-                rows += ({"until": place, "fact": fact} for place, fact in zip(*columns, strict=True))
-        found += (str(one) for block in work.combine(rows) for one in block.answers())
-        for key, lost in workers.items() if loss != "none" else ():
-            workers[key] = worker = work.start(job, *key)
-            if loss == "saved":
-                worker.load(lost.save())
-            else:
-                for payloads in taken[key]:
-                    worker.replay(payloads)
+        blocks = buckets.take(events, number == len(batches))
+        found += (str(one) for block in blocks for one in block.answers())
+        buckets.lose(loss)
     return found
 
 

@@ -16,6 +16,8 @@ from thalweg.planning.input_dependency import Dependency, Piece
 from thalweg.planning.keys import Keys
 from thalweg.planning.published import Published
 
+_COMBINED: Final = "the answers of all pieces are combined"
+
 ROLES: Final = {"positive": POSITIVE, "negative": NEGATED, "aggregate": AGGREGATED}
 
 
@@ -80,7 +82,8 @@ class ExplainedAnswerSets:
             "warnings": [warning.as_data() for warning in self.warnings],
         }
         if self.partitions is not None:
-            data["stages"] = list(map(self._stage_data, found.pieces))
+            combined: dict[str, object] = {"rules": [], "key": None, "partitions": 1, "why": _COMBINED}
+            data["stages"] = [*map(self._stage_data, found.pieces), combined]
         return data
 
     def _stage_data(self, piece: Piece) -> dict[str, object]:
@@ -125,6 +128,8 @@ class ExplainedAnswerSets:
         yield from self._section(
             "solved on its own", (line for each in enumerate(self.pieces, 1) for line in self._piece(*each))
         )
+        if self.partitions is not None and self.published is None:
+            yield f"  on Spark {_COMBINED} in one partition"
 
     @staticmethod
     def _section(title: str, lines: Iterator[str]) -> Iterator[str]:

@@ -114,26 +114,31 @@ def in_one_bucket(
 class PlanWorker:
     """Takes a plan through time."""
 
-    must_save = False
-
     def __init__(self, job: PlanJob, stage: int, bucket: int) -> None:
         self.job = job
         self._bucket = bucket
-        # What deserves a warning, and what windows took.
-        self._found: list[Any] = []
-        self._work = self._begun(replace(job.context(self._found.append), listen=self._listen))
+        # What deserves a warning, and what windows took, each with its tick.
+        self._found: list[tuple[int, Any]] = []
+        self._reached = -1
+        self._work = self._begun(replace(job.context(self._report), listen=self._listen))
         self._run = self._work.reasoner
         self._inbox = Inbox(job, stage, bucket, self._run.dictionary, lambda run: run.signature)
         self._given: list[tuple[int, object]] = []
         self._finished = False
-        self._reached = -1
+
+    @property
+    def must_save(self) -> bool:
+        return False
 
     def _begun(self, context: Context) -> Evaluation:
         assert self.job.part is not None
         return self.job.part.start(context)
 
+    def _report(self, found: Diagnostic) -> None:
+        self._found.append((max(0, self._reached), found))
+
     def _listen(self, solution: Any, answered: Any) -> None:
-        self._found.append((replace(solution, sets=()), replace(answered, sets=())))
+        self._found.append((solution.t, (replace(solution, sets=()), replace(answered, sets=()))))
 
     def _take(self, contents: list[Content]) -> list[Parcel]:
         return self._inbox.take(contents)
@@ -182,14 +187,15 @@ class PlanWorker:
         if time.is_over and not self._finished:
             self._finished = True
             self._give(time.decided, emitter.finish())
-            self._found += self._work.summary()
+            for found in self._work.summary():
+                self._report(found)
         yield self._answers(time.start, time.decided)
 
     def _give(self, tick: int, blocks: Iterable[AnswerBlock]) -> None:
         self._given += ((tick, block) for block in blocks)
 
     def _answers(self, first: int, decided: int) -> Parcel:
-        given = [*((0, found) for found in self._found), *self._given]
+        given = [*self._found, *self._given]
         self._given = []
         self._found.clear()
         return answers(self._bucket, given, first, decided, self._inbox.watermark.is_over)

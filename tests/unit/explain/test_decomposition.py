@@ -100,6 +100,9 @@ def test_on_a_cluster_pieces_are_stages_with_a_key_or_without(tmp_path: Path) ->
     assert json.loads(explain(tmp_path, text, *spark, "--format", "json")[0])["stages"] == [
         {"rules": ["a(X) :- p(X,Y), not q(X)."], "key": ["X"], "partitions": 3},
         {"rules": ["b :- r, s."], "key": None, "partitions": 1},
+        {"rules": [], "key": None, "partitions": 1, "why": "the answers of all pieces are combined"},
     ]
-    assert "on Spark in 3 partitions" in explain(tmp_path, text, *spark)[0]
+    told = explain(tmp_path, text, *spark)[0]
+    assert "on Spark in 3 partitions" in told
+    assert "on Spark the answers of all pieces are combined in one partition" in told
     assert "Spark" not in explain(tmp_path, text)[0]

@@ -6,12 +6,17 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from cells import LOSSES, Cluster
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from cells import LOSSES, Buckets, Cluster
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source
+from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
+from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.choose_outputs import Shown
+from thalweg.parts.compose import compose
 from thalweg.runtimes.checkpoint_folder import Claim
+from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.emit import Solution
 from thalweg.solvers.pool import SolverPool
 
@@ -186,3 +191,32 @@ def test_gaps_are_the_same_in_cells_that_are_lost_and_in_one_process(
         cluster.lose(how)
     assert list(map(str, found)) == expected
     assert len(expected) < 6_000
+
+
+def test_the_pieces_of_a_window_are_combined_in_one_bucket_of_a_second_stage() -> None:
+    cluster = Cluster(TRAFFIC, SolveOptions("all"), 2)
+    assert [(stage.split, cluster.job.buckets(stage.number)) for stage in cluster.job.stages] == [
+        (True, range(5)),
+        (False, range(1)),
+    ]
+    assert [[one.number for one in level] for level in cluster.job.plan.levels] == [[0], [1]]
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_windows_that_took_too_long_are_counted_whatever_is_lost(how: str) -> None:
+    cluster = Cluster("a(X) :- p(X). n(0) :- q. n(X+1) :- n(X).", SolveOptions(limit="100ms"), 2)
+    for tick in range(3):
+        cluster.take([event(tick, "p(1)", "q")], ended=tick == 2)
+        cluster.lose(how)
+    assert [one.message for one in cluster.found] == [
+        "3 windows were not solved within the limit, the first at 0: the answer is incomplete"
+    ]
+
+
+def test_what_is_shown_is_the_same_in_buckets() -> None:
+    part, _ = compose(
+        [read_program(Source("a.lp", "a(X) :- p(X). b(X) :- q(X). #show a/1."))[0]],
+        shown=Shown(frozenset({Predicate("b", 1)}), by_option=True),
+    )
+    found = Buckets(part, Settings(emit="changes"), 2).take([event(0, "p(1)", "q(2)")])
+    assert answers(found) == [[["b(2)"]]]

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
@@ -13,7 +13,7 @@ from thalweg.languages.asp.frame import Frame
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver, evaluator
+from thalweg.parts.answer_sets.solve_options import SolveOptions, evaluator
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.member import Beside
 from thalweg.parts.part import Context, Evaluation, SparkWork
@@ -61,7 +61,7 @@ class AnswerSets:
         from thalweg.parts.answer_sets.held import program_text
 
         text = program_text(self.program.source, self.program.inputs, self.background)
-        what = text, sorted(self.program.names.prefixes.items()), self.options, self._frame(context)
+        what = text, sorted(self.program.names.prefixes.items()), self.options, self.frame(context)
         return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
 
     def showing(self, shown: Shown) -> "AnswerSets":
@@ -142,7 +142,7 @@ class AnswerSets:
 
         if context.settings.memory is not None:
             raise _refused("memory")
-        frame = self._frame(context)
+        frame = self.frame(context)
         answerer = evaluator(self.program, self.options, frame, self.background, None, dictionary, derived)
         inputs = Inputs(self.program, context.report, answerer.dictionary)
         first, interrupt = context.settings.first, context.interrupt
@@ -153,21 +153,13 @@ class AnswerSets:
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.parts.answer_sets.spark_job import answer_set_job
-        from thalweg.parts.answer_sets.spark_worker import AnswerSetWorker
-        from thalweg.parts.answer_sets.window_combiner import WindowCombiner
+        from thalweg.parts.answer_sets.spark_worker import answer_set_worker
         from thalweg.parts.answer_sets.windowed import Inputs
+        from thalweg.parts.spark_plan import blocks_of
 
-        check_solver(self.program, self.options)
-        frame, name = self._frame(context), uuid4().hex
-        job = answer_set_job(self.program, self.background, self.options, frame, context.settings, partitions, name)
-        combiner = WindowCombiner(job, context.listen, context.report)
-        return SparkWork(
-            job,
-            AnswerSetWorker,
-            combine=combiner.solutions,
-            look=lambda words: Inputs(self.program, context.report, words).only,
-            finish=combiner.finish,
-        )
+        job = answer_set_job(self, context, partitions)
+        look = lambda words: Inputs(self.program, context.report, words).only  # noqa: E731
+        return SparkWork(job, answer_set_worker, combine=blocks_of(context), look=look)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAnswerSets":
         from thalweg.explain.decomposition import ExplainedAnswerSets
@@ -178,10 +170,12 @@ class AnswerSets:
         reasons = tuple(dict.fromkeys(obstacle.words for obstacle in self.program.obstacles))
         return ExplainedAnswerSets(found, Published(found) if published else None, reasons, partitions)
 
-    def _frame(self, context: Context) -> Frame:
+    def frame(self, context: Context) -> Frame:
+        """The windows that it is asked over."""
         return self.options.frame(context.clock, self.program)
 
 
+@lru_cache(maxsize=4)
 def _read_again(
     source: Source,
     inputs: tuple[Predicate, ...],

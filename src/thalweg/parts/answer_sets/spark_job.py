@@ -2,39 +2,36 @@
 
 Each bucket evaluates one piece of the program on its own, over its own windows: so all that Spark's stages do for rules
 (facts go where they are needed, what is decided is decided everywhere, lost processes are replaced) is done for answer
-sets too. The facts of a piece go to one bucket, or by a key to as many as there are partitions.
+sets too. The facts of a piece go to one bucket, or by a key to as many as there are partitions. A second stage, which
+has one bucket, combines the answers of pieces (`combined_windows`).
 """
 
-import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 import numpy as np
 
-from thalweg.diagnostics import NOWHERE, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.held import program_text
-from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.answer_sets import AnswerSets
+from thalweg.parts.part import Context
+from thalweg.parts.spark_plan import PlanJob, plan_job
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
-from thalweg.planning.partition import Partitioning, Stage
-from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.planning.partition import Partitioning, Route, Stage
 from thalweg.runtimes.spark.wire import UNKNOWN, Words
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
 
-WINDOWS = "windows"
-"""How answer sets are output: neither as snapshots nor as changes."""
+_ANSWERS: Final = Predicate("'answers", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +45,40 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class AnswerSetJob(Job):
-    """What every process must know to answer windows. clingo's syntax trees stay at home, so each reads the program."""
+class AnswerSetJob(PlanJob):
+    """What every process must know to answer windows; `on_change`, only those that differ from the one before."""
 
-    source: Source = NOWHERE.source
-    inputs: tuple[Predicate, ...] = ()
-    background: tuple[Fact, ...] = ()
-    names: Names = field(default_factory=Names)
-    options: SolveOptions = SolveOptions()
     frame: Frame = field(default_factory=Frame)
     spreads: tuple[Spread, ...] = ()
+    on_change: bool = False
 
     @cached_property
     def plan(self) -> Partitioning:
-        return Partitioning((Stage(0, Program(), (), (), True, (), (), (), frozenset()),))
+        pieces = Stage(0, Program(), (), (), True, (), (), (), frozenset())
+        combined = Route(_ANSWERS, _ANSWERS.name, None, stage=0)
+        return Partitioning((pieces, Stage(1, Program(), (), (), False, (combined,), (), (), frozenset())))
 
     def buckets(self, stage: int) -> range:
-        return range(sum(spread.buckets for spread in self.spreads))
+        return range(1) if stage else range(sum(spread.buckets for spread in self.spreads))
 
     @property
-    def text(self) -> str:
-        return program_text(self.source, self.inputs, self.background)
+    def keeps_events(self) -> bool:
+        return False
 
-    @cached_property
-    def fingerprint(self) -> str:
-        asked = self.options, self.frame, self.spreads
-        what = (
-            FORMAT,
-            self.text,
-            sorted(self.names.prefixes.items()),
-            asked,
-            self.settings,
-            self.partitions,
-            self.groups,
-        )
-        return hashlib.sha256(repr(what).encode()).hexdigest()
+    @property
+    def answer_sets(self) -> AnswerSets:
+        """The program, and how it is solved."""
+        assert isinstance(self.part, AnswerSets)
+        return self.part
+
+    @property
+    def names(self) -> Names:
+        return self.answer_sets.program.names
+
+    @property
+    def seconds(self) -> float | None:
+        """How long a window may take."""
+        return self.answer_sets.options.seconds
 
     def spread_of(self, bucket: int) -> Spread:
         """The piece that a bucket evaluates, and its other buckets."""
@@ -128,7 +124,7 @@ class AnswerSetJob(Job):
         words = Dictionary()
         found: dict[int, list[Fact]] = {}
         alike: dict[Predicate, list[Fact]] = {}
-        for fact in self.background:
+        for fact in self.answer_sets.background:
             alike.setdefault(fact.signature, []).append(fact)
         for signature, facts in alike.items():
             codes = [words.code(term) for fact in facts for term in fact.terms]
@@ -141,32 +137,16 @@ class AnswerSetJob(Job):
         return found
 
 
-def answer_set_job(
-    program: "AspProgram",
-    background: Iterable[Fact],
-    options: SolveOptions,
-    frame: Frame,
-    settings: Settings,
-    partitions: int,
-    name: str = "",
-) -> AnswerSetJob:
+def answer_set_job(part: AnswerSets, context: Context, partitions: int) -> AnswerSetJob:
     """An answer set program, taken apart for a number of partitions."""
-    return AnswerSetJob(
-        Program(),
-        replace(settings, emit=WINDOWS),
-        partitions,
-        name=name,
-        source=program.source,
-        inputs=program.inputs,
-        background=tuple(background),
-        names=program.names,
-        options=options,
-        frame=frame,
-        spreads=tuple(_spreads(program, partitions if not frame.tuples else 1)),
-    )
+    frame = part.frame(context)
+    spreads = tuple(spread_pieces(part.program, frame, partitions))
+    return plan_job(AnswerSetJob, part, context, partitions, frame=frame, spreads=spreads)
 
 
-def _spreads(program: "AspProgram", partitions: int) -> Iterator[Spread]:
+def spread_pieces(program: "AspProgram", frame: Frame, partitions: int) -> Iterator[Spread]:
+    """The pieces of a program and their buckets; where windows count facts, each piece sees all of them."""
+    partitions = 1 if frame.tuples else partitions
     found = analyse(program.outlines, program.inputs)
     name = program.names.type_name
     typed = None if name is None else Predicate(name, 2)

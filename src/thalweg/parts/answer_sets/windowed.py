@@ -153,30 +153,36 @@ class TimeoutLog:
 
     def __init__(self, report: Callable[[Diagnostic], None]) -> None:
         self._report = report
-        self._incomplete: list[int] = []
-        self._overtime: list[int] = []
-        self._first_empty: int | None = None
-        self._empty = 0
+        # For each that deserves a warning the tick of its first window, and how many windows there are.
+        self._found: dict[str, tuple[int, int]] = {}
 
     def pass_over(self, first: int, count: int) -> None:
         """Counts windows without facts, the first of which closes at a tick."""
-        self._first_empty = first if self._first_empty is None else self._first_empty
-        self._empty += count
+        self._count("empty", first, count)
 
     def take(self, solution: Solution, answered: Answered) -> None:
         """Remembers a window that was not solved in time, or that was, and too late."""
         if solution.incomplete:
-            self._incomplete.append(solution.t)
+            self._count("incomplete", solution.t)
         if answered.overtime:
-            self._overtime.append(solution.t)
+            self._count("overtime", solution.t)
+
+    def _count(self, what: str, tick: int, more: int = 1) -> None:
+        first, count = self._found.get(what, (tick, 0))
+        self._found[what] = first, count + more
 
     def report(self) -> None:
-        if self._incomplete:
-            self._report(_too_slow(self._incomplete))
-        if self._overtime:
-            self._report(_overtime(self._overtime))
-        if self._first_empty is not None:
-            self._report(_passed_over(self._first_empty, self._empty))
+        for what, warning in (("incomplete", _too_slow), ("overtime", _overtime), ("empty", _passed_over)):
+            if what in self._found:
+                self._report(warning(*self._found[what]))
+
+    def save(self) -> dict[str, tuple[int, int]]:
+        """What is to be reported."""
+        return self._found
+
+    def load(self, saved: Mapping[str, Sequence[int]]) -> None:
+        """Goes on where another one was saved."""
+        self._found = {what: (first, count) for what, (first, count) in saved.items()}
 
 
 class Windowed:
@@ -363,11 +369,11 @@ def singles(batches: Sequence[Batch]) -> Iterator[Batch]:
                 yield Batch({signature: list(words)}, [signature], batch.stream)
 
 
-def _overtime(ticks: list[int]) -> Diagnostic:
-    number = "1 window" if len(ticks) == 1 else f"{len(ticks)} windows"
+def _overtime(first: int, count: int) -> Diagnostic:
+    number = "1 window" if count == 1 else f"{count} windows"
     return Diagnostic(
         "W509",
-        f"{number} took longer than the limit, the first at {ticks[0]}: the engine does not stop within a window",
+        f"{number} took longer than the limit, the first at {first}: the engine does not stop within a window",
         help="the answers are complete; `--solver clingo` ends at the limit",
     )
 
@@ -381,10 +387,10 @@ def _passed_over(first: int, count: int) -> Diagnostic:
     )
 
 
-def _too_slow(ticks: list[int]) -> Diagnostic:
-    number = "1 window was" if len(ticks) == 1 else f"{len(ticks)} windows were"
+def _too_slow(first: int, count: int) -> Diagnostic:
+    number = "1 window was" if count == 1 else f"{count} windows were"
     return Diagnostic(
         "W505",
-        f"{number} not solved within the limit, the first at {ticks[0]}: the answer is incomplete",
+        f"{number} not solved within the limit, the first at {first}: the answer is incomplete",
         help="allow more with `--solve-limit`, or see with `--report` which part of the program is slow",
     )

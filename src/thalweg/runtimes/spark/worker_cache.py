@@ -33,7 +33,7 @@ _PROOF: Final = 32
 
 
 class BucketWorker(Protocol):
-    """What does the work of a bucket: `Worker`, or `AnswerSetWorker`."""
+    """What does the work of a bucket, as `Worker` does for rules."""
 
     @property
     def job(self) -> Job:
