@@ -220,3 +220,35 @@ def test_each_mapping_serves_what_has_its_names() -> None:
 def test_a_mapping_that_is_tied_serves_the_stream_of_that_name_only() -> None:
     assert read("odd_names.csv", "odd_names: t(`Temp °C`) at `Time (UTC)`") == (["t(21.5) 0"], [])
     assert "the table has no column `t`" in read("excel_separator.csv", "other: temp(device) at ts")[1][0].message
+
+
+def test_one_line_in_another_encoding_costs_only_itself(tmp_path: Path) -> None:
+    """A gateway writes UTF-8; one device behind it sends the bytes of Windows."""
+    rows = [f"{EIGHT + n},Küche{n},{n}\n".encode() for n in range(60_000)]
+    rows[41_000] = f"{EIGHT + 41_000},Küche,5\n".encode("cp1252")
+    (tmp_path / "mixed.csv").write_bytes(b"ts,room,temp\n" + b"".join(rows))
+    facts, (wrong,) = read(str(tmp_path / "mixed.csv"), "temp(room, temp) at ts")
+    assert len(facts) == 59_999
+    assert facts[40_999:41_001] == ['temp("Küche40999",40999) 40999', 'temp("Küche41001",41001) 41001']
+    assert (wrong.message, wrong.span.source.first_line) == ("this is not UTF-8", 41_002)
+    assert 'encoding = "cp1252"' in wrong.help
+
+
+@pytest.mark.parametrize("before", [0, 60_000])
+def test_a_table_of_windows_keeps_what_is_utf_8(tmp_path: Path, before: int) -> None:
+    """The first signs beyond ASCII decide, also where they come late; a line of UTF-8 is never mangled."""
+    lines = [f"{EIGHT},plain,1\n".encode()] * before
+    lines += [f"{EIGHT},Küche,1\n".encode("cp1252"), *[f"{EIGHT},plain,2\n".encode()] * 70_000]
+    lines += [f"{EIGHT},Büro,3\n".encode(), f"{EIGHT},Café,4\n".encode("cp1252")]
+    (tmp_path / "late.csv").write_bytes(b"ts,room,temp\n" + b"".join(lines))
+    facts, wrong = read(str(tmp_path / "late.csv"), "temp(room, temp) at ts")
+    assert wrong == []
+    assert (facts[before], facts[-2:]) == ('temp("Küche",1) 0', ['temp("Büro",3) 0', 'temp("Café",4) 0'])
+
+
+def test_comments_between_rows_are_passed_over() -> None:
+    facts, wrong = read("field_notes.csv", "level(probe, level) at time")
+    assert facts == ["level(p1,1.2) 0", 'level("#2",0.9) 10', "level(p1,1.3) 20"]
+    assert [(one.message, one.span.source.first_line) for one in wrong] == [
+        ("the table has 3 columns, but this row has 2 cells", 8)
+    ]

@@ -8,6 +8,7 @@ from thalweg.connectors.files import stream_of
 from thalweg.connectors.held_tables import HeldTable, TableTransport
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import ENDINGS, open_reader
 from thalweg.connectors.transport import Transport
@@ -27,15 +28,19 @@ def is_background_table(thing: object) -> bool:
     """
     if isinstance(thing, HeldTable):
         return True
+    thing = thing.origin if isinstance(thing, NamedSource) else thing
     return isinstance(thing, Path | Source) and name_of(thing).removesuffix(".gz").endswith(_TABLES)
 
 
-def read_background_table(table: Text | HeldTable, mapped: Tally | None, found: list[Diagnostic]) -> tuple[Fact, ...]:
+def read_background_table(
+    table: Text | HeldTable | NamedSource, mapped: Tally | None, found: list[Diagnostic]
+) -> tuple[Fact, ...]:
     """The facts that mappings make of a background; what is wrong goes to `found`."""
     words, facts = Dictionary(), dict[Fact, None]()
     try:
-        transport = _opened(table, mapped)
-        stream = transport.stream if isinstance(table, HeldTable) else stream_of(Path(transport.name))
+        transport = _opened(table.origin if isinstance(table, NamedSource) else table, mapped)
+        named = table.name if isinstance(table, NamedSource) else None
+        stream = transport.stream if isinstance(table, HeldTable) else named or stream_of(Path(transport.name))
         format = transport.format if isinstance(transport, TableTransport) else None
         reader = open_reader(transport.name, stream, words, Clock(), mapped or Tally(), "background", format)
         for block in transport.blocks(Interrupt()):

@@ -7,13 +7,14 @@ Keys that a verb has no parameter for are for others, or for the command line: w
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar, get_args, get_origin
 
+from thalweg.api.deployed_names import deployed, in_place, untied
 from thalweg.api.kind_options import check_keywords
-from thalweg.api.sources import classify, language_of_program, on_command_line
+from thalweg.api.sources import classify, language_of_program, named
 from thalweg.connectors.files import read_text
 from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source
 from thalweg.model.prefixes import given_prefixes
@@ -70,8 +71,21 @@ def _take_deployment(call: inspect.BoundArguments, options: Mapping[str, Any]) -
             typed = {*call.arguments, *call.arguments.get("kinds", ())}
             for name in options.keys() & said.keys() - typed:
                 _set(call, name, _value(name, said[name], deployment, options[name]))
+            _stand_in(call, deployment, typed)
             return True
     return False
+
+
+def _stand_in(call: inspect.BoundArguments, deployment: "Deployment", typed: Collection[str]) -> None:
+    """Gives the streams and backgrounds of a call the names of those of the deployment for which they stand."""
+    all_known = True
+    for name, known in (("stream", deployment.streams), ("background", deployment.background)):
+        given = named(call.arguments[name]) if name in typed and known and name in call.arguments else None
+        if given is not None:
+            call.arguments[name], is_known = in_place(given, known)
+            all_known &= is_known
+    if not all_known and "map" in call.arguments and "map" not in typed:
+        call.arguments["map"] = untied(deployment)
 
 
 def _deployment(thing: object) -> "Deployment | None":
@@ -96,7 +110,7 @@ def _value(name: str, option: str, deployment: "Deployment", type_: Any) -> Any:
     value, choices = deployment.options[option], _members(type_)
     try:
         if name in ("stream", "background") and isinstance(value, list):
-            return list(map(on_command_line if name == "stream" else Path, value))
+            return deployed(deployment, name)
         if name == "prefix" and isinstance(value, list):
             return given_prefixes(value)
         if choices and value not in choices:

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from thalweg.connectors.files import read_bytes
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.mapping.dialect import dialect_of, encoding_of
+from thalweg.connectors.mapping.dialect import Dialect, dialect_of
 from thalweg.connectors.mapping.mapping import spelled
 from thalweg.connectors.mapping.propose import first_row, mapping_for, values_of
 from thalweg.connectors.mapping.read_mapping import read_mappings
+from thalweg.connectors.mapping.table_text import TableText
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.readers import ENDINGS
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -50,7 +51,7 @@ def names_for(stem: str) -> tuple[Path, Path]:
 
 def first_deployment(data: Path, rules: str) -> FirstDeployment:
     """What to begin with for a file of readings; `rules` is the name that the rules will have."""
-    mapping = _mapping(data)
+    mapping, written = _mapping(data)
     times, facts, wrong = _sample(data, mapping)
     if not facts:
         message = f"no fact can be made of `{data}` by `{mapping}`"
@@ -59,29 +60,45 @@ def first_deployment(data: Path, rules: str) -> FirstDeployment:
         raise RejectedError([unclear] if mapping.endswith(" at TIME") or not wrong else wrong[:1])
     tick, length = _tick(times)
     delay = _delay(times, length)
-    return FirstDeployment(_deployment(data, rules, mapping, tick, delay), _rules(facts, tick))
+    return FirstDeployment(_deployment(data, rules, mapping, written, tick, delay), _rules(facts, tick))
 
 
-def _mapping(data: Path) -> str:
-    """A mapping for the columns or keys of a file."""
+def _mapping(data: Path) -> tuple[str, str]:
+    """A mapping for the columns or keys of a file; and keys for how its text is written, as comments."""
     format = ENDINGS.get(suffix_of(data.name))
     if format == "parquet":
         import pyarrow.parquet as parquet
 
         batch = next(parquet.ParquetFile(data).iter_batches(1), None)
         row = batch.to_pylist()[0] if batch is not None and len(batch) else {}
-        return mapping_for({spelled(name): value for name, value in row.items()})
+        return mapping_for({spelled(name): value for name, value in row.items()}), ""
     if format not in ("csv", "json", "jsonl"):
         help_ = "it begins with a table or with messages: `.csv`, `.parquet`, `.jsonl`"
         raise RejectedError([Diagnostic("E402", f"`{data}` is not data that `init` knows", help=help_)])
-    begun = read_bytes(data)[:_HEAD]
-    text = begun.decode(encoding_of(begun), errors="replace").removeprefix("\ufeff")
+    content, encoding = read_bytes(data), TableText()
+    begun = content[: encoding.complete(content[:_HEAD])] or content[:_HEAD]
+    text = encoding.as_utf8(begun)[0].decode(errors="replace")
     if format == "csv":
         dialect = dialect_of(text)
         if dialect is None:
             raise RejectedError([Diagnostic("E301", f"`{data}` is empty")])
-        return mapping_for({spelled(name): value for name, value in first_row(text, dialect).items()})
-    return mapping_for(values_of(_first_object(text, data)))
+        row = {spelled(name): value for name, value in first_row(text, dialect).items()}
+        return mapping_for(row), _written(dialect, encoding.encoding or "utf-8")
+    return mapping_for(values_of(_first_object(text, data))), ""
+
+
+def _written(dialect: Dialect, encoding: str) -> str:
+    """How a table was found to be written, as keys that may be said instead."""
+    keys = {
+        "separator": _quoted(dialect.separator),
+        "decimal": _quoted("," if dialect.comma else "."),
+        "encoding": _quoted(encoding.removesuffix("-le").removesuffix("-be")),
+        "header": str(dialect.has_header).lower(),
+    }
+    if not dialect.has_header:
+        keys["columns"] = json.dumps(dialect.names)
+    lines = [f"# {key:9} = {value}" for key, value in keys.items()]
+    return "\n".join(["# How the table is written was found out; remove a `#` to say it instead:", *lines, ""])
 
 
 def _first_object(text: str, data: Path) -> dict[str, Any]:
@@ -163,17 +180,17 @@ def _high(numbers: Sequence[float]) -> str:
     return repr(high if high < ordered[-1] else below[-1] if below else ordered[-1] - 1)
 
 
-def _deployment(data: Path, rules: str, mapping: str, tick: str, delay: int) -> str:
+def _deployment(data: Path, rules: str, mapping: str, written: str, tick: str, delay: int) -> str:
     return f"""# A deployment: run it with `thalweg run`, look at it with `thalweg check` and `thalweg explain`.
 # Files are beside this one. Every key is also an option of `thalweg run --help`, and what is typed counts.
 
 program = [{_quoted(rules)}]
-# background = ["sites.csv"]            # facts that hold all the time
+# background = ["sites.csv"]            # facts that hold at every tick
 
 [streams.{name if (name := data.name.partition(".")[0]).isidentifier() else _quoted(name)}]
 from = {_quoted(str(data))}{" " * 4}# later perhaps "mqtt://broker/topic"
 map  = [{_quoted(mapping)}]    # columns or keys become facts
-
+{written}
 [time]
 tick  = {_quoted(tick)}    # the sample's times are at least this far apart
 delay = {delay}{" " * (len(tick) + 1)}    # ticks by which readings may come late; in the sample {delay}

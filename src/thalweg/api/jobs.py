@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from thalweg.api.sources import On, absolute, named, on_command_line
+from thalweg.api.sources import On, absolute, named, on_command_line, unnamed
 from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
@@ -182,7 +182,7 @@ def repeats(on: On) -> bool:
     names = named(on)
     if names is None:
         return isinstance(on, Sequence)
-    return all(isinstance(name, Path | Source | HeldTable) for name in names)
+    return all(isinstance(name, Path | Source | HeldTable) for name in unnamed(names))
 
 
 def run_on_spark(
@@ -285,6 +285,7 @@ def _unchanging(
         "--zone": timing.zone,
         "--times": timing.times,
         **({"--map": list(map(str, mapped.mappings))} if mapped is not None and mapped.mappings else {}),
+        **({"`separator` and the like": repr(mapped.stated)} if mapped is not None and mapped.stated else {}),
     }
 
 

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypedDict
 
 from thalweg.api.naming import events_of, predicates_of, prefixes_of
-from thalweg.api.sources import On, language_of_program, looks_like_a_stream, name_of, named
+from thalweg.api.sources import On, language_of_program, looks_like_a_stream, name_of, named, unnamed
 from thalweg.api.timing import Timing
+from thalweg.connectors.mapping.dialect import UNSTATED
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.registry import registry
@@ -160,7 +162,9 @@ def ask(
     alone = task == "consistency" and window is None and keep is None and not is_nothing(streams)
     warnings = (_same_tick(),) if alone else ()
     texts = [mappings] if isinstance(mappings, str) else [*mappings]
-    mapped = Tally(read_mappings(texts, prefixes)) if texts else None
+    known_as = [one for one in (*(named(streams) or ()), *background) if isinstance(one, NamedSource)]
+    stated = {one.name: one.stated for one in known_as if one.stated != UNSTATED}
+    mapped = Tally(read_mappings(texts, prefixes), stated) if texts or stated else None
     ontology = with_frequencies(ontology, streams, timing)
     return Asked(timing, ontology, solving, inputs, shown, prefixes, mapped, warnings)
 
@@ -227,7 +231,7 @@ def default_timing(
 
 def with_frequencies(ontology: OntologyOptions, streams: On | None, timing: Timing) -> OntologyOptions:
     """How to read ontologies: where it helps, with the frequencies of classes and properties in recorded streams."""
-    names = named(() if streams is None else streams) or []
+    names = unnamed(named(() if streams is None else streams) or [])
     recorded = all(isinstance(one, Source) or (isinstance(one, Path) and one.is_file()) for one in names)
     if not (ontology.wants_frequencies and names and recorded):
         return ontology

@@ -20,6 +20,7 @@ from thalweg.api.sources import (
 from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.merge import TOGETHER
 from thalweg.ir.nodes import Program, TermAnnotations
@@ -128,7 +129,7 @@ class _Read:
 
 def _read(
     programs: Sequence[Program | Text],
-    background: Sequence[Text | Fact | HeldTable],
+    background: Sequence[Text | Fact | HeldTable | NamedSource],
     tick_length: int,
     found: list[Diagnostic],
     mapped: Tally | None,
@@ -144,6 +145,7 @@ def _read(
             known += read
             outside += read
             continue
+        facts = facts.origin if isinstance(facts, NamedSource) else facts
         language = language_of_background(facts)
         if language is not None and language.specialised and language in texts and not isinstance(facts, Fact):
             documents.setdefault(language, []).append(facts)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from thalweg.api.sources import as_list
+from thalweg.api.sources import as_list, unnamed
 from thalweg.connectors.files import read_bytes
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages.declared_prefixes import declared_prefixes
@@ -29,7 +29,7 @@ def prefixes_of(things: Any, given: Mapping[str, str] | None = None) -> Prefixes
     'ex:q'
     """
     tables = [given or {}]
-    for thing in as_list(things):
+    for thing in unnamed(as_list(things)):
         if isinstance(thing, Source):
             tables.append(declared_prefixes(thing.text[:_HEADER]))
         elif isinstance(thing, Path):

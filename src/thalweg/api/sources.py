@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from thalweg.connectors.files import read_text
 from thalweg.connectors.held_tables import HeldTable, is_table
+from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.ir.nodes import Program
 from thalweg.languages.registry import (
@@ -112,24 +113,40 @@ def language_of_background(facts: Text | Fact) -> Language | None:
 def as_list(things: Any) -> list[Any]:
     """One thing or many, as a list, files and texts distinguished."""
     if isinstance(things, Mapping):
-        return [HeldTable(table, name) for name, table in things.items()]
-    many = [things] if isinstance(things, str | Path | Source | Fact | Program) or is_table(things) else things
+        return [_under(name, thing) for name, thing in things.items()]
+    one = isinstance(things, str | Path | Source | Fact | Program | NamedSource) or is_table(things)
+    many = [things] if one else things
     return [classify(one) if isinstance(one, str) else HeldTable(one) if is_table(one) else one for one in many]
 
 
-def named(on: On) -> list[Text | HeldTable] | None:
+def _under(name: str, thing: Any) -> HeldTable | NamedSource:
+    """A table, or what a text names, under a name."""
+    if isinstance(thing, str | Path | Source):
+        return NamedSource(name, classify(thing))
+    return HeldTable(thing, name)
+
+
+def named(on: On) -> list[Text | HeldTable | NamedSource] | None:
     """The streams that are named, texts or tables; None where Python hands over the events themselves."""
-    if isinstance(on, Mapping) or is_table(on) or isinstance(on, str | Path | Source):
+    texts = str | Path | Source | NamedSource
+    if isinstance(on, Mapping | texts) or is_table(on):
         return as_list(on)
-    if isinstance(on, list | tuple) and all(isinstance(one, str | Path | Source) or is_table(one) for one in on):
+    if isinstance(on, list | tuple) and all(isinstance(one, texts) or is_table(one) for one in on):
         return as_list(on)
     return None
 
 
-def absolute(thing: Text | HeldTable) -> str:
+def unnamed(things: Iterable[Any]) -> list[Any]:
+    """Things without the names that were given to some of them."""
+    return [one.origin if isinstance(one, NamedSource) else one for one in things]
+
+
+def absolute(thing: Text | HeldTable | NamedSource) -> str:
     """A name that means the same from every folder; a text is itself."""
     if isinstance(thing, HeldTable):
         return thing.name
+    if isinstance(thing, NamedSource):
+        return f"{thing.name}: {absolute(thing.origin)}"
     return str(thing.resolve()) if isinstance(thing, Path) else thing.text if isinstance(thing, Source) else thing
 
 

@@ -9,6 +9,7 @@ from thalweg.connectors.files import open_for_reading, stream_of, unreadable
 from thalweg.connectors.held_tables import HeldTable, TableTransport
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.readers import format_of, open_reader
 from thalweg.connectors.tabular import ParquetTransport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
@@ -19,7 +20,7 @@ _BEGINNING: Final = 1 << 15
 """Bytes of a table of text that are looked at."""
 
 
-def check_tables(streams: Iterable[Text | HeldTable], mapped: Tally | None) -> None:
+def check_tables(streams: Iterable[Text | HeldTable | NamedSource], mapped: Tally | None) -> None:
     """`RejectedError` where tables are among the streams whose rows neither state facts nor become facts by a mapping.
 
     >>> check_tables([Source("readings.csv", "sensor,v,ts\\na,12,36\\n")], None)
@@ -31,18 +32,19 @@ def check_tables(streams: Iterable[Text | HeldTable], mapped: Tally | None) -> N
       help: map its columns to facts, for example `--map 'v(sensor, v) at ts'`
     """
     # What is found out here is found again by the run, and counted there.
-    tally = Tally(mapped.mappings if mapped is not None else ())
+    tally = Tally(mapped.mappings, mapped.stated) if mapped is not None else Tally()
     wrong = [found for stream in streams for found in _misfit(stream, tally)]
     if wrong:
         raise RejectedError(wrong)
 
 
-def _misfit(stream: Text | HeldTable, tally: Tally) -> Iterator[Diagnostic]:
+def _misfit(given: Text | HeldTable | NamedSource, tally: Tally) -> Iterator[Diagnostic]:
+    stream = given.origin if isinstance(given, NamedSource) else given
     name = stream.name if isinstance(stream, HeldTable | Source) else str(stream)
     format = "parquet" if isinstance(stream, HeldTable) else _format(stream)
     if format not in ("csv", "parquet"):
         return
-    reader: Any = open_reader(name, _called(stream), Dictionary(), Clock(), tally, format=format)
+    reader: Any = open_reader(name, _called(given), Dictionary(), Clock(), tally, format=format)
     items = [item for block in _beginning(stream, tally) if block for item in reader.feed(block)]
     items += reader.finish()
     if reader.hopeless:
@@ -56,9 +58,9 @@ def _format(stream: Text) -> str | None:
     return format_of(stream.name) if isinstance(stream, Path) and stream.is_file() else None
 
 
-def _called(stream: Text | HeldTable) -> str:
+def _called(stream: Text | HeldTable | NamedSource) -> str:
     """What mappings call a stream."""
-    if isinstance(stream, HeldTable):
+    if isinstance(stream, HeldTable | NamedSource):
         return stream.name
     return stream_of(Path(stream.name if isinstance(stream, Source) else stream))
 

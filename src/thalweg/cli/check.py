@@ -5,10 +5,12 @@ import json
 import typer
 
 from thalweg.cli import options
+from thalweg.cli.deployed_command import GivenSources
 from thalweg.cli.errors import complaining, outcome, usage
 
 
 def check(
+    context: typer.Context,
     programs: options.Programs,
     background: options.Background = None,
     map_: options.Map = None,
@@ -35,9 +37,11 @@ def check(
             "prefix": given,
             "classes": classes,
         }
-        asked = api.ask(programs, iter(()), background or (), api.Timing(tick), kinds, show=show, mappings=map_ or ())
+        sources = GivenSources.of(context, None, background, map_)
+        facts = sources.background
+        asked = api.ask(programs, iter(()), facts, api.Timing(tick), kinds, show=show, mappings=sources.mappings)
         part, found = api.analyse(
-            programs, background or (), tick, asked.ontology, inputs=asked.inputs, show=asked.shown, mapped=asked.mapped
+            programs, facts, tick, asked.ontology, inputs=asked.inputs, show=asked.shown, mapped=asked.mapped
         )
         found = api.examine(part, found)
         if format == "json":

@@ -1,6 +1,7 @@
 """Verbs that take a deployment (`city.toml`) where they take programs: its keys are options that were not typed."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,10 @@ class DeployedCommand(TyperCommand):
             deployment = _deployment(args)
         if deployment is None:
             return super().parse_args(ctx, args)
+        ctx.obj = deployment
         typed = [word for word in args if word != deployment.source.name]
         said = {one.name: list(self._words(one, deployment, typed)) for one in self.params}
-        programs = said.pop("programs", [])
+        programs = said.pop("programs", []) or said.pop("arguments", [])
         try:
             return super().parse_args(ctx, [*programs, *(word for words in said.values() for word in words), *typed])
         except typer.BadParameter as error:
@@ -42,16 +44,57 @@ class DeployedCommand(TyperCommand):
 
     def _words(self, parameter: Any, deployment: "Deployment", typed: Sequence[str]) -> Iterator[str]:
         """What a deployment says of an option as words of the command line; nothing where it is typed."""
-        value = deployment.options.get(parameter.name)
+        # The programs of `why` stand before the fact.
+        name = "programs" if parameter.name == "arguments" else parameter.name
+        value = deployment.options.get(name)
         if value is None or any(word.partition("=")[0] in parameter.opts for word in typed):
             return
         for one in value if isinstance(value, list) else [value]:
-            if parameter.name == "programs":
+            if name == "programs":
                 yield str(one)
             elif one is True:
                 yield parameter.opts[0]
             elif one is not False:
                 yield f"{parameter.opts[0]}={one}"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSources:
+    """The streams, backgrounds and mappings of a command; those of a deployment have the names that it gives them."""
+
+    streams: list[Any]
+    background: list[Any]
+    mappings: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        context: typer.Context,
+        streams: Sequence[str] | None,
+        background: Sequence[Path] | None,
+        mappings: Sequence[str] | None,
+    ) -> "GivenSources":
+        """What the options of a command mean."""
+        from thalweg.api import on_command_line
+        from thalweg.api.deployed_names import deployed, in_place, untied
+
+        deployment, said = context.obj, list(mappings or ())
+        given, tables = list(map(on_command_line, streams or ())), list(background or ())
+        if deployment is None:
+            return cls(given, tables, said)
+        all_known = True
+        if list(streams or ()) == deployment.options.get("stream"):
+            given = deployed(deployment, "stream")
+        elif deployment.streams:
+            given, all_known = in_place(given, deployment.streams)
+        if list(map(str, tables)) == deployment.options.get("background"):
+            tables = deployed(deployment, "background")
+        elif deployment.background:
+            tables, known = in_place(tables, deployment.background)
+            all_known &= known
+        if not all_known and said == deployment.options.get("map_"):
+            said = untied(deployment)
+        return cls(given, tables, said)
 
 
 def _deployment(words: Sequence[str]) -> "Deployment | None":

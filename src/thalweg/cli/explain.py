@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 import typer
 
 from thalweg.cli import options
+from thalweg.cli.deployed_command import GivenSources
 from thalweg.cli.errors import complaining, outcome, refuse, usage
 
 
 def explain(
+    context: typer.Context,
     programs: options.Programs,
     background: options.Background = None,
     map_: options.Map = None,
@@ -48,15 +50,16 @@ def explain(
     from thalweg import api
 
     with outcome():
+        sources = GivenSources.of(context, None, background, map_)
         with usage():
             given = api.given_prefixes(prefix or ())
-            prefixes = api.prefixes_of([*programs, *(background or ())], given)
+            prefixes = api.prefixes_of([*programs, *sources.background], given)
         if decomposition == "paper" and "--decomposition" not in api.understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
         plan = api.explain(
             *programs,
-            background=background or (),
-            map=map_ or (),
+            background=sources.background,
+            map=sources.mappings,
             tick=tick,
             partitions=partitions if runtime == "spark" else None,
             decomposition=decomposition,

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from thalweg.cli import options
+from thalweg.cli.deployed_command import GivenSources
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
@@ -25,7 +28,7 @@ from thalweg.cli.summary import RunSummary, summarised
 from thalweg.cli.write_answers import Channel, LateLines, deliver
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Part, SolveOptions, Tally, Text, Timing
+    from thalweg.api import Job, Part, SolveOptions, Tally, Timing
     from thalweg.diagnostics import Diagnostic
     from thalweg.parts.abstraction import AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 
 def run(
+    context: typer.Context,
     programs: options.Programs,
     stream: options.Stream = None,
     background: options.Background = None,
@@ -95,7 +99,8 @@ def run(
     with outcome(), stoppable():
         target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
         timing = api.Timing(tick, from_, to, delay, zone, times, clock, idle)
-        streams = [api.on_command_line(name) for name in stream or ()]
+        given_sources = GivenSources.of(context, stream, background, map_)
+        streams, facts = given_sources.streams, given_sources.background
         with usage():
             delivery = Delivery.of(out, late, format, on_error)
             if picture is not None:
@@ -127,14 +132,14 @@ def run(
         asked = api.ask(
             programs,
             streams,
-            background or (),
+            facts,
             timing,
             kinds,
             emit=emit,
             memory=memory,
             show=show,
             report=report,
-            mappings=map_ or (),
+            mappings=given_sources.mappings,
             on_spark=target.on_spark,
         )
         complain(*asked.warnings)
@@ -144,7 +149,7 @@ def run(
             refuse("clashes are written as lines of JSON, as text or as a table: leave `--format` out")
         _fitting(target, delivery, asked.solving)
         tell = complaining(asked.prefixes, verbose)
-        given = programs, background or (), tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
+        given = programs, facts, tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
         with _nothing_collected():
             part = api.load_part(*given, asked.mapped)
         if part.compiles:
@@ -178,7 +183,7 @@ def _nothing_collected() -> Iterator[None]:
 
 def _run(
     part: "Part",
-    streams: "list[Text]",
+    streams: list[Any],
     timing: "Timing",
     emit: options.Emit,
     delivery: Delivery,

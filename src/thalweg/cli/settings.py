@@ -43,13 +43,14 @@ class RuntimeOptions:
 
     def target(self, streams: Sequence[object]) -> "SparkTarget":
         """The same for a run on Spark over streams."""
+        from thalweg.api.sources import unnamed
         from thalweg.runtimes.spark.session import need_spark
 
         need_spark()
         from thalweg.runtimes.spark.run import SparkTarget
         from thalweg.runtimes.spark.startup import is_small
 
-        return SparkTarget(self.master, self.checkpoint, self.jars, self.verbose, short=is_small(streams))
+        return SparkTarget(self.master, self.checkpoint, self.jars, self.verbose, short=is_small(unnamed(streams)))
 
 
 @dataclass(frozen=True, slots=True)

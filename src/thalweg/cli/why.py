@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from thalweg.cli import options
+from thalweg.cli.deployed_command import GivenSources
 from thalweg.cli.errors import (
     announce_compilation,
     complaining,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def why(
+    context: typer.Context,
     arguments: Annotated[
         list[str],
         typer.Argument(
@@ -60,7 +62,8 @@ def why(
 
     with outcome():
         *names, fact = arguments
-        programs, streams = [Path(name) for name in names], [api.on_command_line(name) for name in stream or ()]
+        programs, sources = [Path(name) for name in names], GivenSources.of(context, stream, background, map_)
+        streams, facts = sources.streams, sources.background
         known = api.understood(programs)
         if programs and known.isdisjoint({"why", "why row"}):
             refuse(
@@ -85,10 +88,10 @@ def why(
             "prefix": declared,
         }
         timing = api.Timing(tick, from_, at, delay, zone, times)
-        wanted = api.ask(programs, streams, background or (), timing, kinds, mappings=map_ or ())
+        wanted = api.ask(programs, streams, facts, timing, kinds, mappings=sources.mappings)
         timing, prefixes, written = wanted.timing, wanted.prefixes, wanted.timing.format
         tell = complaining(prefixes, verbose)
-        given = programs, background or (), tick, wanted.ontology
+        given = programs, facts, tick, wanted.ontology
         part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=wanted.mapped)
         if "why row" in known:
             ran = api.run_to(part, streams, timing, tell, mapped=wanted.mapped)

@@ -32,10 +32,11 @@ class Readable(Protocol):
 
 @dataclass(slots=True)
 class PathTransport:
-    """What is recorded under a path; rules call it by the name of the file, without the endings."""
+    """What is recorded under a path; rules call it by the file's name, without the endings, unless it has another."""
 
     path: Path
     live: bool = field(default=False, init=False)
+    _called: str | None = field(default=None, init=False)
 
     @property
     def name(self) -> str:
@@ -43,7 +44,11 @@ class PathTransport:
 
     @property
     def stream(self) -> str:
-        return stream_of(self.path)
+        return self._called or stream_of(self.path)
+
+    @stream.setter
+    def stream(self, name: str) -> None:
+        self._called = name
 
 
 @dataclass(slots=True)

@@ -70,7 +70,7 @@ def _check_ending(path: Path) -> None:
         raise RejectedError([Diagnostic("E402", f"unknown file type: `{path}`", help=_KNOWN)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TextTransport:
     """All there is, at once.
 

@@ -11,6 +11,7 @@ from thalweg.connectors.documents import JsonLdReader, TrigReader
 from thalweg.connectors.files import FILE_BLOCK, open_for_reading
 from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.connectors.lines import LineReader, State
+from thalweg.connectors.mapping.dialect import UNSTATED
 from thalweg.connectors.mapping.mapped_arrow import MappedArrowReader
 from thalweg.connectors.mapping.mapped_csv import MappedCsvReader
 from thalweg.connectors.mapping.mapped_json import MappedJsonReader
@@ -18,7 +19,7 @@ from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.nquads import QuadReader, is_quad
 from thalweg.connectors.ntriples import TripleReader
-from thalweg.connectors.tabular import ArrowReader, CsvReader
+from thalweg.connectors.tabular import ArrowReader, FactRows
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import FactReader
 from thalweg.languages.owl.formats import FORMATS
@@ -154,16 +155,8 @@ class FactLinesReader(LineReader):
 class SniffingReader:
     """Decides by how a stream begins, which `format_by_content` does; where mappings serve it, it may be a table."""
 
-    def __init__(
-        self,
-        words: Dictionary,
-        name: str,
-        stream: str | None,
-        clock: Clock,
-        scope: str,
-        mapped: MappedStream | None = None,
-    ) -> None:
-        self._context = words, name, stream, clock, scope
+    def __init__(self, context: _Context, mapped: MappedStream) -> None:
+        self._context = context
         self._mapped = mapped
         self._begun = b""
         self._format = ""
@@ -202,7 +195,7 @@ class SniffingReader:
         return self._reader.waiting() if isinstance(self._reader, Ahead) else iter(())
 
     def _decided(self, begun: bytes) -> str | None:
-        return format_by_content(begun) if self._mapped is None else _format_of_mapped(begun, self._mapped)
+        return _format_of_mapped(begun, self._mapped) if self._mapped.is_served else format_by_content(begun)
 
     def _open(self, format: str) -> Reader:
         self._format = format
@@ -217,7 +210,6 @@ _READERS: Final[Mapping[str, Callable[[Dictionary, str, str | None, Clock, str],
     "quads": QuadReader,
     "trig": TrigReader,
     "jsonld": JsonLdReader,
-    "csv": CsvReader,
     "parquet": ArrowReader,
 }
 
@@ -234,20 +226,19 @@ def open_reader(
     """The reader for a stream, by its name, or for a `format`; mappings make facts of what states none by itself."""
     context = words, name, stream, clock, scope_of(name, stream)
     mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind)
-    # A document of JSON is not made of lines, so it is read as messages are, mapped or not.
-    needed = kind == "background" or name.removesuffix(".gz").endswith(".json")
-    serving = mapped if mapped.mappings or needed else None
     format = format or format_of(name)
-    return SniffingReader(*context, serving) if format is None else _opened(format, context, serving)
+    return SniffingReader(context, mapped) if format is None else _opened(format, context, mapped)
 
 
-def _opened(format: str, context: "_Context", mapped: MappedStream | None) -> Reader:
+def _opened(format: str, context: "_Context", mapped: MappedStream) -> Reader:
+    if format == "csv":
+        return MappedCsvReader(mapped, FactRows(*context))
     reader = _READERS[format](*context)
-    if mapped is None:
+    # A document of JSON is not made of lines, so it is read as messages are, mapped or not.
+    needed = mapped.kind == "background" or mapped.name.removesuffix(".gz").endswith(".json")
+    if not (mapped.mappings or needed):
         return reader
     match reader:
-        case CsvReader():
-            return MappedCsvReader(mapped, reader)
         case ArrowReader():
             return MappedArrowReader(mapped, reader)
         case JsonLinesReader():
@@ -256,7 +247,12 @@ def _opened(format: str, context: "_Context", mapped: MappedStream | None) -> Re
 
 
 def _format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
-    """The format of what mappings serve: JSON also where it begins as JSON-LD does, and a table by its header."""
+    """The format of what mappings serve: JSON also where it begins as JSON-LD does, and a table by its header.
+
+    What is said of how a table is written says that it is one.
+    """
+    if mapped.stated != UNSTATED:
+        return "csv"
     format = format_by_content(begun)
     if format == "jsonld" and b'"@' not in begun:
         return "json"

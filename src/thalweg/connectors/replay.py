@@ -25,6 +25,10 @@ class ReplayTransport:
     def stream(self) -> str:
         return self.inner.stream
 
+    @stream.setter
+    def stream(self, name: str) -> None:
+        self.inner.stream = name
+
     @property
     def live(self) -> bool:
         return False

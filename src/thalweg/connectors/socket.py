@@ -17,14 +17,12 @@ class SocketTransport:
 
     name: str
     live: bool = True
+    stream: str = field(init=False)
     _socket: socket.socket = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._socket = connect(self.name)
-
-    @property
-    def stream(self) -> str:
-        return urlsplit(self.name).hostname or ""
+        self.stream = urlsplit(self.name).hostname or ""
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         with self._socket:

@@ -6,7 +6,7 @@
 
 Columns come in any order, `stream` may be one of them, and others are passed over. A cell holds a term as facts or
 N-Triples write it; any other text is a string. One line of CSV is one row: what would break the line inside a cell is
-written as in every string, `\\n`.
+written as in every string, `\\n`. Other separators than the comma are found out, as with mappings (`mapped_csv`).
 
 A Parquet file says at its end what is in it, so it cannot be read as blocks of its own bytes. Its transport hands over
 blocks of rows instead, each in Arrow's format for streams.
@@ -22,8 +22,9 @@ from typing import Any, Final, NamedTuple
 from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
 from thalweg.connectors.files import PathTransport, shortened, unreadable
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
-from thalweg.connectors.mapping.propose import is_divided, proposal, proposal_for_text
+from thalweg.connectors.lines import LineError, State, lines_of, wrong_line
+from thalweg.connectors.mapping.dialect import Dialect, cells_of, with_point
+from thalweg.connectors.mapping.propose import proposal, proposal_for_text
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -39,8 +40,10 @@ _KEPT: Final = 65_536
 _RDF: Final = re.compile(rf"(?:{IRI}|{BLANK}|{LITERAL})\Z")
 _UNITS: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SHAPE: Final = "a table has the columns s, p, o and t, or fact and t"
-_NO_TIME: Final = LineError("the table has no column `t`", 0)
-_COMMAS: Final = "put a cell with a comma or a quote in quotes, and double the quotes inside it"
+_SIGNS: Final = "put a cell with a separator or a quote in quotes, and double the quotes inside it"
+
+STATING: Final = (frozenset({"fact", "t"}), frozenset({"s", "p", "o", "t"}))
+"""The columns of tables that need no mapping."""
 
 
 def has_times(names: Sequence[str]) -> bool:
@@ -49,7 +52,7 @@ def has_times(names: Sequence[str]) -> bool:
     >>> has_times(["t", "fact"]), has_times(["t", "temp"])
     (True, False)
     """
-    return "t" in names and ("fact" in names or {"s", "p", "o"} <= set(names))
+    return any(some <= {*names} for some in STATING)
 
 
 class Layout:
@@ -59,7 +62,10 @@ class Layout:
     (36, 'in', 'speed/2', ('road1', '12'))
     """
 
-    def __init__(self, names: Sequence[str], stream: str | None, clock: Clock) -> None:
+    def __init__(self, names: Sequence[str], stream: str | None, clock: Clock, comma: bool = False) -> None:
+        def thing(cell: object) -> str:
+            return cell_term(with_point(cell) if comma and isinstance(cell, str) else cell, stream or "")
+
         wanted = ("t", "fact") if "fact" in names else ("t", "s", "p", "o")
         if missing := [f"no column `{name}`" for name in wanted if name not in names][
             : 1 if "t" not in names else None
@@ -67,9 +73,9 @@ class Layout:
             raise ShapeError(f"the table has {' and '.join(missing)}", 0)
         readers: dict[str, Callable[[object], Any]] = {
             "t": lambda cell: cell.tick if isinstance(cell, _Stamp) else moment(str(cell).strip(), clock),
-            "s": lambda cell: cell_term(cell, stream or ""),
+            "s": thing,
             "p": _predicate,
-            "o": lambda cell: cell_term(cell, stream or ""),
+            "o": thing,
             "fact": _fact,
         }
         self._columns = [(names.index(name), _Column(name, readers[name])) for name in wanted]
@@ -81,7 +87,7 @@ class Layout:
         """The statement of a row; `LineError` has the number of the cell that is wrong."""
         if len(row) != self._width:
             cells = f"the table has {self._width} columns, but this row has {len(row)}"
-            raise LineError(f"{cells}; put a cell with a comma in quotes", 0)
+            raise LineError(f"{cells}; put a cell with a separator in quotes", 0)
         try:
             tick, *rest = [column[row[at]] for at, column in self._columns]
         except (ValueError, TypeError):
@@ -172,75 +178,77 @@ def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
     return fact.signature, fact.terms
 
 
-class CsvReader(LineReader):
-    """Reads CSV.
+class FactRows:
+    """Rows of CSV that state facts by themselves.
 
-    >>> reader = CsvReader(Dictionary(), "in.csv", "in", Clock())
-    >>> [(tick, batch.order) for tick, batch in reader.feed(b"s,p,o,t\\nroad1,speed,12,36\\n")]
+    >>> rows = FactRows(Dictionary(), "in.csv", "in", Clock())
+    >>> rows.begin(Dialect(("s", "p", "o", "t")), "")
+    >>> [(tick, batch.order) for tick, batch in rows.items(b"road1,speed,12,36\\n", 1)]
     [(36, ['speed/2'])]
     """
 
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
-        super().__init__(words, name, stream, clock, scope)
-        self._header: list[str] = []
+        self._name = name
+        self._stream = stream
+        self._clock = clock
+        self._gatherer = Gatherer(words)
+        self._separator = ","
         self._layout: Layout | None = None
-        self.hopeless = False
 
-    def save(self) -> State:
-        return {**super().save(), "header": self._header, "hopeless": self.hopeless}
+    def begin(self, dialect: Dialect, text: str) -> Diagnostic | None:
+        """Reads the header of a table, which begins with this text; what is wrong with it."""
+        self._separator = dialect.separator
+        at = max(dialect.skipped, 1)
+        header = text.splitlines()[at - 1] if text else ""
+        # Without a header, what is missing is missing in the first line.
+        names = (
+            dialect.names if has_times(dialect.names) else [one.strip() for one in cells_of(header, self._separator)]
+        )
+        try:
+            self._layout = Layout(names, self._stream, self._clock, dialect.comma)
+        except ShapeError as wrong:
+            return wrong_line(self._name, at, header, wrong, proposal_for_text(text))
+        return None
 
-    def load(self, saved: State) -> None:
-        super().load(saved)
-        self._header, self.hopeless = saved["header"], saved["hopeless"]
-        if self._header and not self.hopeless:
-            self._layout = Layout(self._header, self._stream, self._clock)
+    def items(self, lines: bytes, before: int) -> Iterator[Item]:
+        """The items of lines, of which some are before them; none of them goes on in the next."""
+        return self._gatherer.gather(self._statements(lines_of(lines.decode(errors="replace")), before))
 
-    def _statements(self, lines: list[str]) -> Iterator[Stated | Diagnostic]:
-        for line, row in zip(lines, _rows(lines), strict=True):
-            self._line += 1
-            if self.hopeless:
-                return
-            if isinstance(row, LineError):
-                # Quoted names with semicolons between them are not wrong: they are columns to be mapped.
-                text = "\n".join(lines)
-                self.hopeless = self._layout is None and is_divided(text)
-                if self.hopeless:
-                    yield wrong_line(self._name, self._line, line, _NO_TIME, proposal_for_text(text))
-                else:
-                    yield wrong_line(self._name, self._line, line, row, _COMMAS)
-            elif row:
-                try:
-                    if self._layout is not None:
-                        yield self._layout.stated(row)
-                    else:
-                        self._header = [cell.strip() for cell in row]
-                        self._layout = Layout(self._header, self._stream, self._clock)
-                except LineError as wrong:
-                    # Without a header no line means anything, so one diagnostic is enough.
-                    self.hopeless = self._layout is None
-                    if isinstance(wrong, ShapeError):
-                        yield wrong_line(self._name, self._line, line, wrong, proposal_for_text("\n".join(lines)))
-                    else:
-                        yield wrong_cell(self._name, self._line, line, row, wrong)
+    def _statements(self, lines: list[str], before: int) -> Iterator[Stated | Diagnostic]:
+        assert self._layout is not None
+        for at, (line, row) in enumerate(zip(lines, self._rows(lines), strict=True), before + 1):
+            if not row:
+                continue
+            try:
+                if isinstance(row, LineError):
+                    raise row
+                yield self._layout.stated(row)
+            except LineError as wrong:
+                # A line that begins with `#` and is not a row is a comment.
+                if not line.lstrip().startswith("#"):
+                    yield self._wrong(at, line, row, wrong)
 
+    def _wrong(self, at: int, line: str, row: list[str] | LineError, wrong: LineError) -> Diagnostic:
+        if isinstance(row, LineError):
+            return wrong_line(self._name, at, line, wrong, _SIGNS)
+        return wrong_cell(self._name, at, line, row, wrong)
 
-def _rows(lines: list[str]) -> "list[list[str]] | Iterator[list[str] | LineError]":
-    """The cells of each line: all at once, unless one of them is not as it should be."""
-    try:
-        rows = list(csv.reader(lines, strict=True))
-        # A quote that is not closed runs on into the next line.
-        if len(rows) == len(lines):
-            return rows
-    except csv.Error:
-        pass
-    return map(_row, lines)
+    def _rows(self, lines: list[str]) -> "list[list[str]] | Iterator[list[str] | LineError]":
+        """The cells of each line: all at once, unless one of them is not as it should be."""
+        try:
+            rows = list(csv.reader(lines, delimiter=self._separator, strict=True))
+            # A quote that is not closed runs on into the next line.
+            if len(rows) == len(lines):
+                return rows
+        except csv.Error:
+            pass
+        return map(self._row, lines)
 
-
-def _row(line: str) -> list[str] | LineError:
-    try:
-        return next(csv.reader([line], strict=True))
-    except csv.Error as error:
-        return LineError(f"this is not valid CSV: {error}", 0)
+    def _row(self, line: str) -> list[str] | LineError:
+        try:
+            return next(csv.reader([line], delimiter=self._separator, strict=True))
+        except csv.Error as error:
+            return LineError(f"this is not valid CSV: {error}", 0)
 
 
 def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: LineError) -> Diagnostic:

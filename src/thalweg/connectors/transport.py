@@ -9,13 +9,12 @@ from thalweg.connectors.interrupt import Interrupt
 class Transport(Protocol):
     """Where a stream comes from. Opened when it is made, so that a missing file is known before anything runs."""
 
+    stream: str
+    """What rules call the stream: `from :readings`."""
+
     @property
     def name(self) -> str:
         """As the user wrote it."""
-
-    @property
-    def stream(self) -> str:
-        """What rules call the stream: `from :readings`."""
 
     @property
     def live(self) -> bool:

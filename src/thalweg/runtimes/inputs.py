@@ -22,6 +22,7 @@ from thalweg.connectors.held_tables import HeldTable, TableTransport
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import Ahead, Reader, open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
@@ -37,7 +38,10 @@ Position = dict[str, Any]
 """Where to go on reading, as JSON."""
 
 
-def open_all(streams: Iterable[str | Path | Source | HeldTable], tally: Tally | None = None) -> list[Transport]:
+Opening = str | Path | Source | HeldTable | NamedSource
+
+
+def open_all(streams: Iterable[Opening], tally: Tally | None = None) -> list[Transport]:
     """Opens files, texts, tables and the streams that URIs name; all that cannot be opened is reported at once."""
     wanted = tally.columns if tally is not None else ()
     transports: list[Transport] = []
@@ -54,8 +58,12 @@ def open_all(streams: Iterable[str | Path | Source | HeldTable], tally: Tally | 
     return transports
 
 
-def _opened(stream: str | Path | Source | HeldTable, wanted: Collection[str]) -> Transport:
+def _opened(stream: Opening, wanted: Collection[str]) -> Transport:
     match stream:
+        case NamedSource():
+            transport = _opened(stream.origin, wanted)
+            transport.stream = stream.name
+            return transport
         case Source():
             return text_stream(stream)
         case HeldTable():

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from thalweg.connectors.documents import JsonLdReader, TrigReader
 from thalweg.connectors.readers import (
     ArrowReader,
-    CsvReader,
     FactLinesReader,
     JsonLinesReader,
+    MappedCsvReader,
     QuadReader,
     SniffingReader,
     TripleReader,
@@ -49,7 +49,7 @@ def read(blocks, name="-"):
         ("a.nq.gz", QuadReader),
         ("a.trig", TrigReader),
         ("a.jsonld.gz", JsonLdReader),
-        ("a.csv", CsvReader),
+        ("a.csv", MappedCsvReader),
         ("a.parquet", ArrowReader),
         ("-", SniffingReader),
         ("tcp://localhost:9", SniffingReader),

@@ -1,4 +1,4 @@
-"""How a table in a text file is written: its separator, its encoding, its decimal comma, and where its header is.
+"""How a table in a text file is written: its separator, its decimal comma, and where its header is.
 
     device;temp;ts                      a header, semicolons
     d1;21,5;2026-11-15T08:00:00Z        decimal commas
@@ -9,11 +9,10 @@ the header is the first line with as many cells as most lines have.
 
 import csv
 import re
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from thalweg.connectors.mapping.cells import JSON_NUMBER
 
@@ -25,6 +24,23 @@ _COMMA: Final = re.compile(r"\s*-?(?:0|[1-9][0-9]*),[0-9]+\s*\Z")
 _POINT: Final = re.compile(r"\s*-?[0-9]+\.[0-9]+\s*\Z")
 _DATE: Final = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SAYS: Final = re.compile(r"sep=(.)\s*\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedDialect:
+    """What is said of how a table is written, and need not be found out: `[streams.north] separator = ";"`.
+
+    `columns` are the names of the columns, whatever a header calls them.
+    """
+
+    separator: str | None = None
+    decimal: Literal[".", ","] | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    columns: tuple[str, ...] = ()
+
+
+UNSTATED: Final = StatedDialect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,52 +72,57 @@ class Dialect:
         return tuple(name for name, count in Counter(self.names).items() if count > 1)
 
 
-def encoding_of(begun: bytes) -> str:
-    """The encoding of a file by how it begins: what its mark says, or UTF-8, or else that of Windows.
-
-    >>> encoding_of(b"temp"), encoding_of("Zürich".encode("cp1252")), encoding_of("a".encode("utf-16"))
-    ('utf-8', 'cp1252', 'utf-16-le')
-    """
-    if begun.startswith(BOM_UTF16_LE):
-        return "utf-16-le"
-    if begun.startswith(BOM_UTF16_BE):
-        return "utf-16-be"
-    try:
-        # The last character may be cut.
-        begun.removeprefix(BOM_UTF8).decode("utf-8")
-    except UnicodeDecodeError as error:
-        return "utf-8" if error.start >= len(begun) - 4 else "cp1252"
-    return "utf-8"
-
-
-def dialect_of(text: str, wanted: Iterable[frozenset[str]] = ()) -> Dialect | None:
+def dialect_of(text: str, wanted: Iterable[frozenset[str]] = (), stated: StatedDialect = UNSTATED) -> Dialect | None:
     """The dialect of a table that begins with this text; None where there is no line yet.
 
-    A row that has all names of one of the mappings (`wanted`) is a header, also where names are numbers or dates.
+    A row that has all names of one of the mappings (`wanted`) is a header, also where names are numbers or dates, or
+    where most rows have another number of cells. What is `stated` is not found out.
 
     >>> dialect_of("device;temp\\nd1;21,5\\n")
     Dialect(names=('device', 'temp'), separator=';', comma=True, skipped=1, has_header=True)
+    >>> dialect_of("d1;21,5\\n", stated=StatedDialect(columns=("device", "temp"))).names
+    ('device', 'temp')
     """
     lines = text.splitlines()[:_SAMPLE]
     if not any(map(str.strip, lines)):
         return None
+    sought = [some for some in wanted if some]
     said = _SAYS.match(lines[0].strip())
-    separator = said[1] if said else _separator(lines)
+    separator = stated.separator or (said[1] if said else None)
+    found = _header_of(lines, sought, separator) if stated.header is not False else None
+    separator = separator or (found[1] if found else _separator(lines))
     rows = [cells_of(line, separator) for line in lines]
-    usual = _usual_width(rows)
-    first = next(
-        (n for n, row in enumerate(rows) if len(row) == usual and not lines[n].lstrip().startswith("#")), len(rows) - 1
-    )
+    usual = len(rows[found[0]]) if found else len(stated.columns) or _usual_width(rows)
+    first = found[0] if found else _first_row(lines, rows, usual)
     body = [row for row in rows[first:] if len(row) == usual]
     names = tuple(cell.strip() for cell in rows[first])
-    has_header = not body or not any(map(_is_data, body[0])) or any(some and some <= {*names} for some in wanted)
-    if not has_header:
-        names = tuple(f"c{number}" for number in range(1, usual + 1))
+    has_header = not body or not any(map(_is_data, body[0])) or any(some <= {*names} for some in sought)
+    if stated.header is not None:
+        has_header = stated.header
+    if stated.columns or not has_header:
+        names = stated.columns or tuple(f"c{number}" for number in range(1, usual + 1))
     cells = [cell for row in body[has_header:] for cell in row]
     # Semicolons are written where the comma is the decimal sign, which may not occur among the first rows.
     comma = separator == ";" or (separator != "," and any(map(_COMMA.match, cells)))
     comma = comma and not any(map(_POINT.match, cells))
+    comma = comma if stated.decimal is None else stated.decimal == ","
     return Dialect(names, separator, comma, first + has_header, has_header)
+
+
+def _header_of(lines: list[str], wanted: Iterable[frozenset[str]], separator: str | None) -> tuple[int, str] | None:
+    """The line that has all the names of a mapping, and its separator; one name may stand anywhere."""
+    for some in (one for one in wanted if len(one) > 1):
+        for number, line in enumerate(lines):
+            for sign in (separator,) if separator else _SEPARATORS:
+                if some <= {cell.strip() for cell in cells_of(line, sign)} and not line.lstrip().startswith("#"):
+                    return number, sign
+    return None
+
+
+def _first_row(lines: list[str], rows: list[list[str]], usual: int) -> int:
+    """The first line with as many cells as most lines have; one that begins with `#` is about the table."""
+    fitting = (n for n, row in enumerate(rows) if len(row) == usual and not lines[n].lstrip().startswith("#"))
+    return next(fitting, len(rows) - 1)
 
 
 def _separator(lines: list[str]) -> str:
@@ -122,6 +143,15 @@ def cells_of(line: str, separator: str) -> list[str]:
         return next(csv.reader([line], delimiter=separator), [])
     except csv.Error:
         return line.split(separator)
+
+
+def with_point(cell: str) -> str:
+    """A cell with a decimal point, if it is a number with a decimal comma.
+
+    >>> with_point("21,5"), with_point("a, b")
+    ('21.5', 'a, b')
+    """
+    return cell.replace(",", ".") if _COMMA.match(cell) else cell
 
 
 def _usual_width(rows: list[list[str]]) -> int:

@@ -1,8 +1,7 @@
-"""Tables of text as streams: CSV of any dialect, whose rows mappings make facts of."""
+"""Tables of text as streams: CSV of any dialect, whose rows mappings make facts of, or are facts by themselves."""
 
 import csv
-from codecs import BOM_UTF8, getincrementaldecoder
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -10,12 +9,13 @@ import numpy as np
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, State, wrong_line
-from thalweg.connectors.mapping.dialect import Dialect, dialect_of, encoding_of
+from thalweg.connectors.mapping.dialect import Dialect, dialect_of
 from thalweg.connectors.mapping.mapped_facts import Columns, Said
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
-from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.mapping.mapping import Mapping, Path
 from thalweg.connectors.mapping.propose import first_row
-from thalweg.connectors.tabular import CsvReader, has_times
+from thalweg.connectors.mapping.table_text import TableText
+from thalweg.connectors.tabular import STATING, FactRows, has_times
 from thalweg.diagnostics import Diagnostic
 
 EMPTY: Final = ["", "null", "NULL", "NaN", "nan"]
@@ -33,19 +33,19 @@ class MappedCsvReader(MappedRows):
     >>> from thalweg.model.time import Clock
     >>> tally, words = Tally(read_mappings("temp(device, temp) at ts")), Dictionary()
     >>> source = MappedStream(words, "in.csv", "in", Clock(), tally)
-    >>> reader = MappedCsvReader(source, CsvReader(words, "in.csv", "in", Clock()))
+    >>> reader = MappedCsvReader(source, FactRows(words, "in.csv", "in", Clock()))
     >>> items = [*reader.feed(b"device;temp;ts\\nd1;21,5;36\\nd2;;36\\nd3;22;37\\n"), *reader.finish()]
     >>> [(tick, [str(fact) for fact in batch.facts(words)]) for tick, batch in items]
     [(36, ['temp(d1,21.5)']), (37, ['temp(d3,22)'])]
     """
 
-    def __init__(self, source: MappedStream, unmapped: CsvReader) -> None:
+    def __init__(self, source: MappedStream, unmapped: FactRows) -> None:
         super().__init__(source)
         self._unmapped = unmapped
         self._is_mapped = True
         self._dialect: Dialect | None = None
         self._served: tuple[Mapping, ...] = ()
-        self._encoding = ""
+        self._text = TableText(source.stated.encoding)
         self._rest = b""
         self._line = 0
         self.hopeless = False
@@ -53,92 +53,58 @@ class MappedCsvReader(MappedRows):
     # Blocks ---------------------------------------------------------------------------------------------------------
 
     def feed(self, block: bytes) -> Iterator[Item]:
-        if not self._is_mapped:
-            return self._unmapped.feed(block)
         lines = self._rest + block
         if self._dialect is None and len(lines) < _HEADER_NEEDS and self._source.kind != "live":
             # A few lines do not say how a table is written; the first of a live one must do.
             self._rest = lines
             return iter(())
-        end = self._complete(lines)
+        # Without a mapping one line is one row.
+        end = self._text.complete(lines, quoted=bool(self._source.mappings) and self._is_mapped)
         self._rest = lines[end:]
         return self._read(lines[:end])
 
     def finish(self) -> Iterator[Item]:
         rest, self._rest = self._rest, b""
-        yield from self._read(rest)
-        if not self._is_mapped:
-            yield from self._unmapped.finish()
+        return self._read(rest)
 
     def save(self) -> State:
-        if not self._is_mapped:
-            return {"unmapped": self._unmapped.save()}
         dialect = None if self._dialect is None else self._dialect.as_data()
         rest = self._rest.decode("latin-1")
-        return {"rest": rest, "line": self._line, "encoding": self._encoding, "dialect": dialect, "no": self.hopeless}
+        return {
+            "rest": rest,
+            "line": self._line,
+            "text": self._text.save(),
+            "dialect": dialect,
+            "no": self.hopeless,
+            "mapped": self._is_mapped,
+        }
 
     def load(self, saved: State) -> None:
-        if "unmapped" in saved:
-            self._is_mapped = False
-            self._unmapped.load(saved["unmapped"])
-            return
         self._rest, self._line = saved["rest"].encode("latin-1"), saved["line"]
-        self._encoding, self.hopeless = saved["encoding"], saved["no"]
+        self.hopeless = saved["no"]
+        self._text.load(saved["text"])
         if saved["dialect"] is not None:
             self._dialect = Dialect.of_data(saved["dialect"])
             self._served = self._serving(self._dialect)
-
-    def _complete(self, lines: bytes) -> int:
-        """How much of it is whole rows: a line break in quotes is none."""
-        self._encoding = self._encoding or (encoding_of(lines) if lines else "")
-        if self._encoding.startswith("utf-16"):
-            # The two bytes of a line break stand at an even place.
-            sign = "\n".encode(self._encoding)
-            end = lines.rfind(sign)
-            while end % 2 and end >= 0:
-                end = lines.rfind(sign, 0, end)
-            return end + 2 if end >= 0 else 0
-        end = lines.rfind(b"\n") + 1
-        if _QUOTE in lines and lines.count(_QUOTE, 0, end) % 2:
-            end = lines.rfind(b"\n", 0, lines.rfind(_QUOTE, 0, end)) + 1
-        return end
-
-    def _text(self, data: bytes) -> bytes:
-        """The bytes as UTF-8, without a mark; a file that is not UTF-8 in one place is as Windows writes it."""
-        self._encoding = self._encoding or encoding_of(data)
-        if self._encoding.startswith("utf-16"):
-            text = getincrementaldecoder(self._encoding)("replace").decode(data, True)
-            return text.removeprefix("\ufeff").encode()
-        data = data.removeprefix(BOM_UTF8) if self._line == 0 else data
-        if data.isascii():
-            return data
-        if self._encoding == "utf-8":
-            try:
-                data.decode()
-                return data
-            except UnicodeDecodeError:
-                pass
-        return data.decode("cp1252", errors="replace").encode()
+        self._is_mapped = saved["mapped"]
+        if not self._is_mapped and self._dialect is not None and not self.hopeless:
+            self._unmapped.begin(self._dialect, "")
 
     # Rows -----------------------------------------------------------------------------------------------------------
 
     def _read(self, data: bytes) -> Iterator[Item]:
         if not data or self.hopeless:
             return
-        data = self._text(data)
+        data, undecoded = self._text.as_utf8(data)
         if b"\n" not in data:
             # Lines may end as they once did on a Macintosh.
             data = data.replace(b"\r", b"\n")
         if self._dialect is None:
             wanted = (frozenset(path.whole for path in one.paths) for one in self._source.mappings)
-            dialect = dialect_of(data.decode(errors="replace"), wanted)
+            dialect = dialect_of(data.decode(errors="replace"), (*wanted, *STATING), self._source.stated)
             if dialect is None:
                 return
-            if has_times(dialect.names) and not self._serving(dialect):
-                self._is_mapped = False
-                yield from self._unmapped.feed(data + self._rest)
-                self._rest = b""
-                return
+            self._dialect = dialect
             wrong = self._begin(dialect, data)
             if wrong is not None:
                 self.hopeless = True
@@ -147,26 +113,40 @@ class MappedCsvReader(MappedRows):
             lines = data.split(b"\n", dialect.skipped)
             self._line += dialect.skipped
             data = lines[-1] if len(lines) > dialect.skipped else b""
-        yield from self._rows(data)
-        # Faster than `count`, where there are many.
-        self._line += int(np.count_nonzero(np.frombuffer(data, dtype=np.uint8) == _BREAK))
+            undecoded = [number - dialect.skipped for number in undecoded if number >= dialect.skipped]
+        for rows, line in _pieces(data, undecoded):
+            yield from self._rows(rows) if self._is_mapped else self._unmapped.items(rows, self._line)
+            # Faster than `count`, where there are many.
+            self._line += int(np.count_nonzero(np.frombuffer(rows, dtype=np.uint8) == _BREAK))
+            if line is not None:
+                self._line += 1
+                yield self._not_decoded(line)
+
+    def _not_decoded(self, line: bytes) -> Diagnostic:
+        text = line.decode(errors="replace")
+        name = self._text.encoding.upper()
+        wrong = LineError(f"this is not {name}", max(text.find("\ufffd"), 0))
+        return wrong_line(self._source.name, self._line, text, wrong, _ENCODING.format(name))
 
     def _begin(self, dialect: Dialect, data: bytes) -> Diagnostic | None:
-        """Which mappings fit the header; what is wrong where none does."""
-        self._dialect = dialect
+        """Which mappings fit the header, or that none is needed; what is wrong where neither is the case."""
         source = self._source
-        source.tally.met(dialect.names)
         self._served = self._serving(dialect)
+        has_mappings = bool(source.mappings) or source.kind == "background"
+        self._is_mapped = bool(self._served) or (has_mappings and not has_times(dialect.names))
+        line, header = max(dialect.skipped, 1), dialect.separator.join(dialect.names)
+        if not self._is_mapped:
+            return self._unmapped.begin(dialect, data.decode(errors="replace"))
+        source.tally.met(dialect.names)
         for one in self._served:
             # Also where no row follows.
             source.tally.fitted(one, 0)
-        header = dialect.separator.join(dialect.names)
         used = {name for mapping in self._served for path in mapping.paths for name in (path.column, path.whole)}
         if doubled := [name for name in dialect.doubled if name in used]:
-            return source.doubled(doubled[0], max(dialect.skipped, 1), header)
+            return source.doubled(doubled[0], line, header)
         if not self._served:
             row = first_row(data.decode(errors="replace"), dialect)
-            return source.misfit(row, max(dialect.skipped, 1), header, dialect.has_header)
+            return source.misfit(row, line, header, dialect.has_header)
         return source.untimed(self._served)
 
     def _serving(self, dialect: Dialect) -> tuple[Mapping, ...]:
@@ -189,8 +169,9 @@ class MappedCsvReader(MappedRows):
             table, invalid = records.parsed(self._wanted())
         said: Said = {}
         for before, (number, reason) in enumerate(invalid):
-            # Rows that were left out come before the row that has their place now.
-            said.setdefault(number - before, []).append(partial(self._invalid, records, number, reason))
+            # Rows that were left out come before the row that has their place now; comments are only left out.
+            if reason:
+                said.setdefault(number - before, []).append(partial(self._invalid, records, number, reason))
         gone = [number for number, _ in invalid]
         place = partial(records.place, gone)
         found: list[tuple[Mapping, Columns]] = []
@@ -203,11 +184,33 @@ class MappedCsvReader(MappedRows):
     def _wanted(self) -> list[str]:
         return list(dict.fromkeys(path.whole for mapping in self._served for path in mapping.paths))
 
+    def _wrong(
+        self, row: int, path: Path | None, reason: str, place: Callable[[int], tuple[int, str]]
+    ) -> Iterator[Diagnostic]:
+        """What is wrong with a row; a line that begins with `#` and is not a row is a comment."""
+        return iter(()) if _is_comment(place(row)[1]) else super()._wrong(row, path, reason, place)
+
     def _invalid(self, records: "_Records", number: int, reason: str) -> Iterator[Diagnostic]:
         line, text = records.place((), number)
         yield wrong_line(self._source.name, line, text, LineError(reason, 0), _IN_QUOTES)
 
 
+def _pieces(data: bytes, undecoded: Sequence[int]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Lines, and after them one that is not in the encoding of the file."""
+    if not undecoded:
+        yield data, None
+        return
+    lines, start = data.split(b"\n"), 0
+    for number in undecoded:
+        yield b"".join(line + b"\n" for line in lines[start:number]), lines[number]
+        start = number + 1
+    yield b"\n".join(lines[start:]), None
+
+
+_ENCODING: Final = (
+    'other lines of it are {}; say how the table is written in a deployment, such as `encoding = "cp1252"`, '
+    "or leave such lines out with `--on-error skip`"
+)
 _IN_QUOTES: Final = "put a cell with a separator or a line break in quotes, and double the quotes inside it"
 
 
@@ -224,7 +227,8 @@ def _parsed(data: bytes, dialect: Dialect, wanted: list[str]) -> tuple[Any, list
     names = [str(place) for place in range(len(dialect.names))]
 
     def leave_out(row: Any) -> str:
-        invalid.append((row.number - 1, _width(row.expected_columns, row.actual_columns)))
+        comment = _is_comment(row.text or "")
+        invalid.append((row.number - 1, "" if comment else _width(row.expected_columns, row.actual_columns)))
         return "skip"
 
     quoted = _QUOTE in data
@@ -251,6 +255,10 @@ def _parsed(data: bytes, dialect: Dialect, wanted: list[str]) -> tuple[Any, list
         return _Empty(table.num_rows), invalid
     arrays = [_trimmed(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)) for column in table]
     return pa.RecordBatch.from_arrays(arrays, names=wanted), invalid
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
 
 
 class _Empty:
@@ -326,10 +334,10 @@ class _Records:
             try:
                 row = next(csv.reader([line], delimiter=self._dialect.separator, strict=True), [])
             except csv.Error as error:
-                invalid.append((number, f"this is not valid CSV: {error}"))
+                invalid.append((number, "" if _is_comment(line) else f"this is not valid CSV: {error}"))
                 continue
             if len(row) != width:
-                invalid.append((number, _width(width, len(row))))
+                invalid.append((number, "" if _is_comment(line) else _width(width, len(row))))
                 continue
             rows += 1
             for column, place in zip(cells, places, strict=True):

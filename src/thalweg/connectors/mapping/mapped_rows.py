@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from time import time
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, wrong_line
+from thalweg.connectors.mapping.dialect import UNSTATED, StatedDialect
 from thalweg.connectors.mapping.mapped_facts import Columns, Facts, Runs, Said, facts_of
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal
@@ -39,9 +41,23 @@ class MappedStream:
     @property
     def mappings(self) -> tuple[Mapping, ...]:
         timeless = self.kind == "background"
-        return tuple(
-            one for one in self.tally.mappings if one.serves(self.stream) and not (timeless and one.time is not None)
-        )
+        mine = (one for one in self.tally.mappings if one.serves(self.stream, self.topic))
+        return tuple(one for one in mine if not (timeless and one.time is not None))
+
+    @property
+    def topic(self) -> str | None:
+        """The whole topic of a broker, of which the stream's name is only the last level: `north/readings`."""
+        return urlsplit(self.name).path.strip("/") if "://" in self.name else None
+
+    @property
+    def stated(self) -> StatedDialect:
+        """What is said of how its table is written."""
+        return self.tally.stated.get(self.stream or "", UNSTATED)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it may be a table or have messages: mappings serve it, or its table is described."""
+        return bool(self.mappings) or self.kind == "background" or self.stated != UNSTATED
 
     @property
     def arrival(self) -> int | None:

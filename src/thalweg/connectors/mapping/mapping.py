@@ -119,9 +119,9 @@ class Mapping:
         """The way to the array whose elements are the facts; empty where each row is one fact."""
         return max((path.array for path in self.paths), key=len, default=())
 
-    def serves(self, stream: str | None) -> bool:
-        """Whether a source of this name may be what it is for."""
-        return self.stream is None or self.stream == stream
+    def serves(self, *names: str | None) -> bool:
+        """Whether a source with one of these names may be what it is for."""
+        return self.stream is None or self.stream in names
 
 
 def spelled(name: str) -> str:

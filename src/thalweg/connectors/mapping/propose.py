@@ -52,16 +52,6 @@ def proposal_for_text(text: str, timed: bool = True) -> str:
     return proposal(first_row(text, dialect), dialect.has_header, timed)
 
 
-def is_divided(text: str) -> bool:
-    """Whether a table of text has columns that another sign than the comma divides.
-
-    >>> is_divided('"a";"b"\\n1;2\\n'), is_divided('"a"b,c\\n')
-    (True, False)
-    """
-    dialect = dialect_of(text)
-    return dialect is not None and dialect.separator != "," and len(dialect.names) > 1
-
-
 def first_row(text: str, dialect: Dialect) -> dict[str, Any]:
     """The first row of a table of text."""
     lines = text.splitlines()[dialect.skipped :]

@@ -2,7 +2,7 @@
 
     [time] tick = "1s"        is   --tick 1s
     [output] to = "a.csv"     is   --out a.csv       beside the deployment, not where the command is typed
-    [streams.north] from, map is   --stream, --map
+    [streams.north] from, map is   --stream, --map   for a stream that rules call `north`
 
 What the command line says as well counts there.
 """
@@ -12,10 +12,17 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
+from thalweg.languages.deployment.deployed_sources import (
+    IS_URI,
+    WRITTEN,
+    DeployedSource,
+    tied_mappings,
+    wrong_text_keys,
+)
 
 TEXT, PATH, LIST, PATHS, FLAG, TABLE = (
     "a text",
@@ -27,7 +34,7 @@ TEXT, PATH, LIST, PATHS, FLAG, TABLE = (
 )
 
 _ROOT: Final = {"program": ("programs", PATHS), "background": ("background", PATHS)}
-_STREAM: Final = ("from", "map")
+_SOURCE: Final = ("from", "map", *WRITTEN)
 SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "time": {
         **{key: (key, TEXT) for key in ("tick", "delay", "clock", "idle", "to", "zone")},
@@ -60,9 +67,6 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
 }
 
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_TIMED: Final = re.compile(r"\)\s*at\s|^[^(]*\sat\s")
-_TIED: Final = re.compile(r"\s*(?:[^\s:`()<>,]+|`[^`]+`):\s")
 _HEADER: Final = re.compile(r"\s*\[([^\[\]]+)\]")
 _KEY: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*[=.]""")
 _PLACE: Final = re.compile(r"\(at line ([0-9]+), column ([0-9]+)\)")
@@ -72,11 +76,16 @@ Value = str | bool | list[str]
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The options that a deployment says, by the parameter that each is of the verbs; and where it says them."""
+    """The options that a deployment says, by the parameter that each is of the verbs; and where it says them.
+
+    Streams and tables of the background that have names are there besides, with what is said of each.
+    """
 
     source: Source
     options: Mapping[str, Value] = field(default_factory=dict)
     places: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
+    streams: tuple[DeployedSource, ...] = ()
+    background: tuple[DeployedSource, ...] = ()
 
 
 def read_deployment(source: Source) -> Deployment:
@@ -89,7 +98,7 @@ def read_deployment(source: Source) -> Deployment:
     reading.root(_parsed(source))
     if reading.found:
         raise RejectedError(reading.found)
-    return Deployment(source, reading.options, reading.used)
+    return Deployment(source, reading.options, reading.used, tuple(reading.streams), tuple(reading.background))
 
 
 def _parsed(source: Source) -> dict[str, Any]:
@@ -113,22 +122,25 @@ class _Reading:
         self.options: dict[str, Value] = {}
         self.used: dict[str, tuple[str, Span]] = {}
         self.found: list[Diagnostic] = []
+        self.streams: list[DeployedSource] = []
+        self.background: list[DeployedSource] = []
         self._source = source
         self._folder = Path(source.name).parent
         self._places = dict(_places(source))
 
     def root(self, data: Mapping[str, Any]) -> None:
         for key, value in data.items():
-            if key in _ROOT:
+            if key == "streams" or (key == "background" and isinstance(value, dict)):
+                self._sources(key, value)
+            elif key in _ROOT:
                 self._take("", key, value, *_ROOT[key])
-            elif key == "streams":
-                self._streams(value)
             elif key in SECTIONS and isinstance(value, dict):
                 self._section(key, value)
             elif key in SECTIONS:
                 self._wrong("", key, f"`{key}` is a table: write `[{key}]` on a line of its own")
             else:
                 self._unknown("", key, [*_ROOT, "streams", *SECTIONS])
+        self._name_sources()
         if "programs" not in self.options and not self.found:
             message = "the deployment does not name a program"
             self.found.append(
@@ -143,28 +155,37 @@ class _Reading:
             else:
                 self._unknown(section, key, list(known))
 
-    def _streams(self, data: object) -> None:
+    def _sources(self, kind: str, data: object) -> None:
+        """The streams, or the tables of the background, that have names."""
         if not isinstance(data, dict) or not all(isinstance(one, dict) for one in data.values()):
-            self._wrong("", "streams", "each stream is a table: write `[streams.readings]`, and in it `from` and `map`")
+            example = "[streams.readings]" if kind == "streams" else "[background.roads]"
+            what = "stream" if kind == "streams" else "table of the background"
+            self._wrong("", kind, f"each {what} is a table: write `{example}`, and in it `from` and `map`")
             return
-        streams, maps, served = list[str](), list[str](), dict[str, list[str]]()
         for name, about in data.items():
-            section = f"streams.{name}"
+            section = f"{kind}.{name}"
             for key in about:
-                if key not in _STREAM:
-                    self._unknown(section, key, list(_STREAM))
+                if key not in _SOURCE:
+                    self._unknown(section, key, list(_SOURCE))
             origin = self._value(section, "from", about.get("from"), PATH)
-            if isinstance(origin, str):
-                streams.append(origin)
-                own = self._value(section, "map", about.get("map", []), LIST)
-                if isinstance(own, list):
-                    called = _stream_name(origin) if len(data) > 1 else ""
-                    maps += [_tied(one, called) for one in own]
-                    if called and served.setdefault(called, own) != own and not _URI.match(origin):
-                        message = f"two streams are called `{called}`, and their mappings are not the same"
-                        self._wrong(section, "from", message, "a stream is called as its file is: rename one of them")
-        self.options["stream"] = streams
-        if maps:
+            own = self._value(section, "map", about.get("map", []), LIST)
+            for key, message, way_out in wrong_text_keys(str(about.get("from")), about):
+                self._wrong(section, key, message, way_out)
+            if isinstance(origin, str) and isinstance(own, list):
+                written = {key: about[key] for key in WRITTEN if key in about}
+                source = DeployedSource(name, origin, tuple(own), written)
+                (self.streams if kind == "streams" else self.background).append(source)
+
+    def _name_sources(self) -> None:
+        """Their options, as the command line has them; names are unique, because mappings are tied to them."""
+        for one in self.background:
+            if any(one.name == other.name for other in self.streams):
+                self._wrong(f"background.{one.name}", "", f"a stream is called `{one.name}`, too", "rename one of them")
+        if self.streams:
+            self.options["stream"] = [one.origin for one in self.streams]
+        if self.background:
+            self.options["background"] = [one.origin for one in self.background]
+        if maps := list(tied_mappings(self.streams, self.background)):
             self.options["map_"] = maps
 
     def _take(self, section: str, key: str, value: object, option: str, kind: str) -> None:
@@ -198,7 +219,7 @@ class _Reading:
 
     def _beside(self, name: str) -> str:
         """A file's name seen from where the command is typed; URIs and `-` are what they are."""
-        return name if name == "-" or _URI.match(name) else str(self._folder / name)
+        return name if name == "-" or IS_URI.match(name) else str(self._folder / name)
 
     def _unknown(self, section: str, key: str, known: list[str]) -> None:
         where = f"`[{section}]`" if section else "a deployment"
@@ -212,32 +233,6 @@ class _Reading:
     def _span(self, section: str, key: str) -> Span:
         place = self._places.get((section, key)) or self._places.get(("", section)) or (0, 0)
         return Span(self._source, *place)
-
-
-def _tied(mapping: str, stream: str) -> str:
-    """A mapping that is for one stream; one that says no time may be for a background, and serves all that fit.
-
-    >>> _tied("temp(d, v) at ts", "north-1"), _tied("site(d, s)", "north-1"), _tied("south: temp(d, v) at ts", "north")
-    ('`north-1`: temp(d, v) at ts', 'site(d, s)', 'south: temp(d, v) at ts')
-    """
-    return f"`{stream}`: {mapping}" if stream and _TIMED.search(mapping) and not _TIED.match(mapping) else mapping
-
-
-def _stream_name(origin: str) -> str:
-    """What a stream is called, by which a mapping is tied to it; empty where only the connection can say.
-
-    >>> _stream_name("city/north-1.csv.gz"), _stream_name("mqtt://broker/city/+/speed"), _stream_name("kafka://b/a.b?x=1")
-    ('north-1', 'speed', 'a.b')
-    """
-    scheme, is_uri, rest = origin.partition("://")
-    levels = PurePosixPath(rest.partition("?")[0] if is_uri else origin).parts
-    if origin == "-" or not levels or "%" in origin:
-        return ""
-    if scheme in ("mqtt", "mqtts", "kafka"):
-        return next((level for level in reversed(levels[1:]) if level not in ("+", "#")), "")
-    if scheme in ("tcp", "http", "https", "ws", "wss") and len(levels) == 1:
-        return levels[0].rpartition("@")[2].partition(":")[0]
-    return levels[-1].partition(".")[0]
 
 
 def _places(source: Source) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:

@@ -1,0 +1,16 @@
+"""A stream or a background under a name of its own, as deployments and Python give it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.connectors.mapping.dialect import UNSTATED, StatedDialect
+from thalweg.diagnostics import Source
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSource:
+    """What rules and mappings call `name` (`from north`, `north: temp(…)`); `stated` is how a table is written."""
+
+    name: str
+    origin: str | Path | Source
+    stated: StatedDialect = UNSTATED
