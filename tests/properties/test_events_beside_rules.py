@@ -17,7 +17,6 @@ from thalweg.languages.cascade.read_events import read_events
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
-from thalweg.parts.patterns.event_facts import facts_of
 from thalweg.parts.patterns.restrictions import holds
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventLine
@@ -139,7 +138,7 @@ def expected(case: Case) -> tuple[list[str], dict[int, tuple[frozenset[str], fro
         set(semantics.output(below, 0, tick, [one for one in arrivals if one[1] <= tick])) for tick in range(LAST + 1)
     ]
     said = lines(case, instances(case, snapshots))
-    arrivals += [(fact, line.t, None) for line in said for fact in facts_of(line)]
+    arrivals += [(fact, line.t, None) for line in said for fact in line.facts()]
     shown = [
         (tick, frozenset(map(str, semantics.output(above, 0, tick, [one for one in arrivals if one[1] <= tick]))))
         for tick in range(LAST + 1)

@@ -198,14 +198,42 @@ def test_a_run_with_a_checkpoint_gives_the_same() -> None:
         (("--emit", "snapshot"), 2, "`--emit` cannot be used with events"),
         (("--profile", "pd"), 2, "OWL 2 DL"),
         (("--window", "5s"), 2, "`--window` cannot be used with events"),
-        (("--event", ":Warm"), 1, "`<http://ex.org/Warm>` is not defined"),
+        (("--event", ":Warm"), 1, "the events are `:Hot`, `:Cold`, `:Cooling` and `:Stays`"),
+        (("--event", ":Colling"), 1, "did you mean `:Cooling`?"),
         (("--event", "Hot"), 2, "`Hot` is not the name of an event: write it as in `:Jam`"),
-        (("--format", "nquads", "--to", "28"), 2, "complex events can only be written as"),
     ],
 )
 def test_what_is_refused(arguments: tuple[str, ...], code: int, said: str) -> None:
     result = run(*arguments)
     assert (result.exit_code, said in result.output) == (code, True), result.output
+
+
+def test_complex_events_are_written_as_the_facts_that_rules_read() -> None:
+    written = run("--event", ":Cooling", "--format", "atoms", "--quiet").stdout
+    double = "^^<http://www.w3.org/2001/XMLSchema#double>"
+    first = written.replace("http://ex.org/", ":").replace(double, "").splitlines()[:6]
+    (id_,) = {line.partition("(")[2].partition(">")[0] for line in first}
+    assert id_.startswith("<urn:thalweg:event:")
+    assert [line.replace(f"{id_}>", "E") for line in first] == [
+        "<:Cooling>(E) at 3.",
+        "<:Cooling_c>(E,<:o3>) at 3.",
+        "<:Cooling_floor>(E,<:ground>) at 3.",
+        "<:Cooling_h>(E,<:o1>) at 3.",
+        "<:Cooling_room>(E,<:room1>) at 3.",
+        '<:Cooling_v>(E,"20.0") at 3.',
+    ]
+
+
+def test_complex_events_are_a_stream_of_rdf_for_others() -> None:
+    Path("cooling.nq").write_text(run("--event", ":Cooling", "--format", "nquads").stdout)
+    lines = run("--event", ":Cooling", "--format", "jsonld").stdout.splitlines()
+    assert [json.loads(line)["urn:thalweg:tick"][0]["@value"] for line in lines] == ["3", "9"]
+    Path("next.lars").write_text("@prefix : <http://ex.org/> . :cooled(R) :- :Cooling(E), :Cooling_room(E,R).")
+    result = invoke("run", "next.lars", "--stream", "cooling.nq", "--times", "ticks", "--emit", "intervals")
+    assert [(one["fact"], one["from"]) for one in answers(result)] == [
+        ("<:cooled>(<:room1>)", 3),
+        ("<:cooled>(<:room1>)", 9),
+    ]
 
 
 def test_what_cannot_stand_beside_events_is_refused() -> None:
@@ -482,6 +510,16 @@ def test_a_name_that_does_not_fit_is_shown_at_its_place(written: str, column: in
     assert help_ in result.stderr
 
 
+def test_a_contradiction_of_the_background_is_written_with_prefixes() -> None:
+    Path("site.ttl").write_text(KNOWN + " :room1 a :Reading .")
+    given = ("--background", "site.ttl", "--stream", "events.trig")
+    for verb in (("run", "rules.tw", "site.ofn"), ("why", "rules.tw", "site.ofn", ":Hot", "--at", "3")):
+        result = invoke(*verb, *given)
+        assert (result.exit_code, "error[E701]" in result.stderr) == (1, True), verb
+        assert "ClassAssertion(:Reading :room1)" in result.stderr
+        assert "http://ex.org/" not in result.stderr
+
+
 def test_an_unknown_prefix_is_one_error_wherever_it_is_used() -> None:
     Path("rules.tw").write_text(
         "PREFIX : <http://ex.org/> NAMED EVENT :A AS ex:Reading and (ex:in some :Room) "
@@ -516,3 +554,30 @@ def test_a_bound_may_be_in_milliseconds_where_ticks_are_short_enough() -> None:
     result = invoke("check", "rules.tw", "site.ofn")
     assert (result.exit_code, "`2500 ms` is not a whole number of ticks of 1s" in result.stderr) == (1, True)
     assert "`--tick 500ms`" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("directive", "options", "shown"),
+    [
+        ("", (), {"<:Stays>", "<:cooled>", "<:seen>"}),
+        ("#show :cooled/1.", (), {"<:Stays>", "<:cooled>"}),
+        ("#show :Cooling/1.", (), {"<:Cooling>", "<:cooled>", "<:seen>"}),
+        ("#show :Cooling/1, :cooled/1.", (), {"<:Cooling>", "<:cooled>"}),
+        ("#show :Cooling/1, :cooled/1.", ("--show", ":seen/1"), {"<:Cooling>", "<:seen>"}),
+        ("#show :Cooling/1, :cooled/1.", ("--show", ":Hot/1"), {"<:Hot>", "<:cooled>"}),
+        ("#show :Cooling/1, :cooled/1.", ("--event", ":Hot"), {"<:Hot>", "<:cooled>"}),
+        ("#show :Cooling/1, :cooled/1.", ("--event", ":Hot", "--show", ":seen/1"), {"<:Hot>", "<:seen>"}),
+        ("#show :Cooling/1, :cooled/1.", ("--show", ":Hot/1,:seen/1"), {"<:Hot>", "<:seen>"}),
+    ],
+)
+def test_what_is_shown_of_facts_and_events(directive: str, options: tuple[str, ...], shown: set[str]) -> None:
+    rules = "@prefix : <http://ex.org/> . :cooled(R) :- :Cooling_room(E,R). :seen(X) :- :Hot(X)."
+    Path("rules.lars").write_text(f"{rules} {directive}")
+    lines = answers(run("--to", "28", *options, programs=("rules.tw", "site.ofn", "rules.lars")))
+    facts = {fact.partition("(")[0] for line in lines for fact in line.get("begin", ())}
+    assert facts | {line["event"] for line in lines if "event" in line} == shown
+
+
+def test_events_alone_can_be_chosen_by_show() -> None:
+    assert run("--show", ":Hot/1").stdout == run("--event", ":Hot").stdout
+    assert "did you mean `:Hot`?" in run("--show", ":hot/1").stderr

@@ -287,8 +287,8 @@ def _refuse_misfits(known: Collection[str], given: Mapping[str, object], beside_
     flags.pop("--prefix", None)
     if "--event" in known:
         # What shapes the answers of rules and answer sets has a meaning where they stand beside events.
-        beside = {"--emit", "--show", "--window", *_OF_ANSWER_SETS} if beside_events else set()
-        known_here = {"--reasoner", "--event", *beside}
+        beside = {"--emit", "--window", *_OF_ANSWER_SETS} if beside_events else set()
+        known_here = {"--reasoner", "--event", "--show", *beside}
         foreign = [name for name in flags if name not in known_here]
         _refuse(foreign, "cannot be used with", _title("--event"))
     elif "--slide" in known:

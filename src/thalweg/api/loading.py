@@ -92,7 +92,7 @@ def analyse(
     chosen = None if show is None or show == EVERYTHING else _chosen(show, [*given, *facts])
     compiled, shown = _compile(read, options, found, chosen)
     if show is not None:
-        shown = chosen
+        shown = chosen and _overriding(shown, chosen, compiled)
     if show == EVERYTHING:
         compiled = [one if isinstance(one, Program) and _is_compiled(one) else _showing_all(one) for one in compiled]
     part, wrong = compose(compiled, everything, solving, shown)
@@ -110,6 +110,15 @@ def examine(part: Part, found: Sequence[Diagnostic]) -> list[Diagnostic]:
 
 def _chosen(show: str | Iterable[str], texts: Sequence[Any]) -> Shown:
     return Shown(frozenset(predicates_of(show, prefixes_of(texts))), by_option=True)
+
+
+def _overriding(said: Shown | None, chosen: Shown, compiled: Sequence[Any]) -> Shown:
+    """What options choose in place of what programs show; what names facts only leaves the events, and vice versa."""
+    events = {event.name for one in compiled if hasattr(one, "asking") for event in one.events}
+    about_events = {one.name in events for one in chosen.predicates}
+    kept = () if said is None or not events else said.predicates
+    others = {one for one in kept if (one.name in events) not in about_events}
+    return replace(chosen, predicates=chosen.predicates | others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,14 +16,26 @@ if TYPE_CHECKING:
     from thalweg.model.prefixes import Prefixes
 
 
+@dataclass(slots=True)
+class Ending:
+    """With which prefixes names are written in what is wrong, once they are known."""
+
+    prefixes: "Prefixes | None" = None
+
+    def complain(self, *found: "Diagnostic") -> None:
+        for one in found:
+            complain(one if self.prefixes is None else shortened(one, self.prefixes))
+
+
 @contextmanager
-def outcome() -> Iterator[None]:
+def outcome() -> Iterator[Ending]:
     """Turns how a verb ended into an exit code, and what is wrong into sentences."""
     from thalweg.connectors.interrupt import StoppedError
     from thalweg.diagnostics import FailedError, RejectedError
 
+    ending = Ending()
     try:
-        yield
+        yield ending
         sys.stdout.flush()
     except StoppedError:
         print(
@@ -34,10 +46,10 @@ def outcome() -> Iterator[None]:
         # The interpreter would take its time to give back a large arena, and might wait for a reader that has gone.
         os._exit(0)
     except RejectedError as error:
-        complain(*error.diagnostics)
+        ending.complain(*error.diagnostics)
         raise typer.Exit(2 if all(one.code in ("E306", "E403") for one in error.diagnostics) else 1) from None
     except FailedError as error:
-        complain(error.diagnostic)
+        ending.complain(error.diagnostic)
         raise typer.Exit(3) from None
     except BrokenPipeError:
         forget_stdout()
@@ -93,12 +105,16 @@ def complaining(prefixes: "Prefixes", verbose: bool = False) -> "Callable[[Diagn
 
     def complain_shortly(found: "Diagnostic") -> None:
         sys.stdout.flush()
-        notes, listed = (tuple(map(prefixes.shorten, texts)) for texts in (found.notes, found.listed))
-        message, help_ = prefixes.shorten(found.message), prefixes.shorten(found.help)
-        one = replace(found, message=message, help=help_, notes=notes, listed=listed)
-        print(one.render(verbose), file=sys.stderr)
+        print(shortened(found, prefixes).render(verbose), file=sys.stderr)
 
     return complain_shortly
+
+
+def shortened(found: "Diagnostic", prefixes: "Prefixes") -> "Diagnostic":
+    """The same with names as the user writes them."""
+    notes, listed = (tuple(map(prefixes.shorten, texts)) for texts in (found.notes, found.listed))
+    message, help_ = prefixes.shorten(found.message), prefixes.shorten(found.help)
+    return replace(found, message=message, help=help_, notes=notes, listed=listed)
 
 
 def announce_compilation() -> None:

@@ -49,11 +49,11 @@ def explain(
     """Show the plan: strata, windows, shared memories, join orders, and how it is split over partitions."""
     from thalweg import api
 
-    with outcome():
+    with outcome() as ending:
         sources = GivenSources.of(context, None, background, map_)
         with usage():
             given = api.given_prefixes(prefix or ())
-            prefixes = api.prefixes_of([*programs, *sources.background], given)
+            ending.prefixes = prefixes = api.prefixes_of([*programs, *sources.background], given)
         if decomposition == "paper" and "--decomposition" not in api.understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
         plan = api.explain(

@@ -96,7 +96,7 @@ def run(
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.picture_files import check_picture
 
-    with outcome(), stoppable():
+    with outcome() as ending, stoppable():
         target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
         timing = api.Timing(tick, from_, to, delay, zone, times, clock, idle)
         given_sources = GivenSources.of(context, stream, background, map_)
@@ -142,6 +142,7 @@ def run(
             mappings=given_sources.mappings,
             on_spark=target.on_spark,
         )
+        ending.prefixes = asked.prefixes
         complain(*asked.warnings)
         first, last, _ = asked.timing.ticks()
         need_something(streams, first, last)

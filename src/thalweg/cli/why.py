@@ -60,7 +60,7 @@ def why(
     """Show the derivation of a fact, and until when each step of it holds; or why the fact does not hold."""
     from thalweg import api
 
-    with outcome():
+    with outcome() as ending:
         *names, fact = arguments
         programs, sources = [Path(name) for name in names], GivenSources.of(context, stream, background, map_)
         streams, facts = sources.streams, sources.background
@@ -90,6 +90,7 @@ def why(
         timing = api.Timing(tick, from_, at, delay, zone, times)
         wanted = api.ask(programs, streams, facts, timing, kinds, mappings=sources.mappings)
         timing, prefixes, written = wanted.timing, wanted.prefixes, wanted.timing.format
+        ending.prefixes = prefixes
         tell = complaining(prefixes, verbose)
         given = programs, facts, tick, wanted.ontology
         part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=wanted.mapped)

@@ -4,19 +4,49 @@
     {"t":12,"event":"<Jam>","from":5,"to":12,"bindings":{"loc":"<loc1>"},"events":[…]}
     {"t":7,"inconsistent":[{"graph":"<g3>"}]}
 
-Classes can be written in every format, because they are facts; complex events are lines of JSON only.
+In formats of facts and of RDF an event is the facts that rules read: `<High>(<obs1>)` of a class, and of a complex
+event `<Jam>(<id>)` and `<Jam_loc>(<id>,<loc1>)`. The id is made of its name, its ticks and its events, so it is the
+same in every run.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from json.encoder import encode_basestring as quoted
-from typing import NoReturn
+from typing import Final
 
 from thalweg.connectors.publish import Graph
-from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.pattern_semantics import Instance, Solution
+from thalweg.model.fact import Fact
 from thalweg.model.rdf import GENERATED_AT, OWN
 from thalweg.model.time import AS_TICKS, TimeFormat
+
+_DIGITS: Final = 24
+
+
+def event_id(event: Instance) -> str:
+    """The id of a complex event, an IRI.
+
+    >>> high = Instance("<High>", 5, 5, "<obs1>", "<g1>")
+    >>> event_id(Instance("<Jam>", 5, 12, events=(high,)))
+    '<urn:thalweg:event:1ddf61cfb93ef690e6523cfb>'
+    """
+    return f"{OWN}event:{sha256(_described(event).encode()).hexdigest()[:_DIGITS]}>"
+
+
+def _described(event: Instance) -> str:
+    """All that tells an event from others; matches of the same events are one, whatever places these fill."""
+    inside = sorted({_described(one) for one in event.events})
+    return repr((event.event, event.start, event.end, event.individual, event.graph, inside))
+
+
+def binding_name(event: str, variable: str) -> str:
+    """The name of the predicate that has what an event binds a variable to.
+
+    >>> binding_name("<http://ex.org/Jam>", "loc")
+    '<http://ex.org/Jam_loc>'
+    """
+    return f"{event[:-1]}_{variable}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +74,9 @@ class AbstractEvent:
         about = f'"from":{tick},"to":{tick},"individual":{quoted(self.individual)}{graph}'
         return f'{{"t":{times.json(self.t)},"event":{quoted(self.event)},{about}}}'
 
-    def atom(self, times: TimeFormat = AS_TICKS) -> str:
-        return f"{self.event}({self.individual}) at {times.atom(self.t)}.\n"
+    def facts(self) -> Iterator[Fact]:
+        """What rules read of it."""
+        yield Fact(self.event, (self.individual,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +106,12 @@ class ComplexEvent:
         about = f'{_ticks(one, times)},"bindings":{{{bound}}},"events":[{events}]'
         return f'{{"t":{times.json(self.t)},"event":{quoted(one.event)},{about}}}'
 
-    def atom(self, times: TimeFormat = AS_TICKS) -> NoReturn:
-        raise _only_json()
+    def facts(self) -> Iterator[Fact]:
+        """What rules read of it."""
+        id_ = event_id(self.instance)
+        yield Fact(self.event, (id_,))
+        for name, term in self.bindings:
+            yield Fact(binding_name(self.event, name), (id_, term))
 
 
 def _ticks(one: Instance, times: TimeFormat) -> str:
@@ -112,7 +147,11 @@ class RejectedEvents:
         listed = ",".join(f'{{"graph":{quoted(graph)}}}' if graph else "{}" for graph in self.graphs)
         return f'{{"t":{times.json(self.t)},"{self.why}":[{listed}]}}'
 
-    def atom(self, times: TimeFormat = AS_TICKS) -> str:
+    def facts(self) -> Iterator[Fact]:
+        """Nothing."""
+        return iter(())
+
+    def comments(self, times: TimeFormat = AS_TICKS) -> str:
         return "".join(f"% {self.why}: {graph or 'an event'} at {times.atom(self.t)}\n" for graph in self.graphs)
 
 
@@ -132,25 +171,23 @@ class EventAnswers:
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
         return "".join(f"{line.json(times)}\n" for line in self.lines)
 
+    def facts(self) -> tuple[str, ...]:
+        """What rules read of the events, each fact once: events that differ in bindings only are one."""
+        return tuple(dict.fromkeys(str(fact) for line in self.lines for fact in line.facts()))
+
     def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`<High>(<obs1>) at 5.`, one a line; what has no classes is a comment."""
-        return "".join(line.atom(times) for line in self.lines)
+        facts = "".join(f"{fact} at {times.atom(self.t)}.\n" for fact in self.facts())
+        return facts + "".join(line.comments(times) for line in self.lines if isinstance(line, RejectedEvents))
 
     def graphs(self, times: TimeFormat) -> Iterator[Graph]:
-        """One with the classes of a tick."""
+        """One with the facts of a tick."""
         from thalweg.runtimes.emit import time_statements
 
-        if any(isinstance(line, ComplexEvent) for line in self.lines):
-            raise _only_json()
-        facts = tuple(f"{line.event}({line.individual})" for line in self.lines if isinstance(line, AbstractEvent))
+        facts = self.facts()
         if facts:
             tick = self.lines[0].t
             yield Graph(f"{OWN}events:{tick}>", facts, time_statements(GENERATED_AT, "tick", tick, times))
 
 
 EventLine = AbstractEvent | ComplexEvent | RejectedEvents
-
-
-def _only_json() -> RejectedError:
-    message = "complex events can only be written as `--format jsonl`: leave `--format` out"
-    return RejectedError([Diagnostic("E403", message)])

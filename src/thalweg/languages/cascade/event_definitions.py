@@ -103,8 +103,10 @@ class CascadeProgram:
         )
 
     def needed(self, names: Collection[str]) -> "CascadeProgram":
-        """The program with what some events are made of, and nothing else."""
+        """The program with what some events are made of, and nothing else; all of it where one of them is unknown."""
         wanted = set(names)
+        if not wanted <= {one.name for one in self.events}:
+            return self
         for one in reversed(self.events):
             if one.name in wanted:
                 wanted |= one.uses

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
@@ -16,6 +16,7 @@ from thalweg.languages.rspql.names import means_stream
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.similar import nearest
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.member import Beside
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from thalweg.parts.patterns.event_run import EventRun
     from thalweg.parts.patterns.event_stream import EventStream
     from thalweg.runtimes.answer_columns import AnswerColumns
+
+
+_MOST_NAMED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +266,19 @@ def undefined(program: CascadeProgram, concluded: Collection[Predicate] = ()) ->
 
 def unknown(program: CascadeProgram, names: Iterable[str]) -> list[Diagnostic]:
     """What is wrong with names of events that are asked for."""
-    known = {one.name for one in program.events}
+    known = [one.name for one in program.events]
     return [
-        Diagnostic("E801", f"the event `{name}` is not defined", help="write the name of a `NAMED EVENT`")
+        Diagnostic("E801", f"the event `{name}` is not defined", help=_meant(name, known))
         for name in sorted(names)
         if name not in known
     ]
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """A way out for a name that is not one of the known ones."""
+    close = nearest(Predicate(name, 1), (Predicate(one, 1) for one in known))
+    if close is not None:
+        return f"did you mean `{close.name}`?"
+    *others, last = (f"`{one}`" for one in known[:_MOST_NAMED])
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"the events are {listed}" if len(known) <= _MOST_NAMED else f"some of the events are {listed}"

@@ -14,7 +14,7 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.parts.member import Output
 from thalweg.parts.patterns.concluded_events import ConcludedEvents
-from thalweg.parts.patterns.event_facts import batch_of, facts_of
+from thalweg.parts.patterns.event_facts import batch_of
 from thalweg.parts.patterns.event_run import EventRun
 from thalweg.parts.patterns.why_event import EventExplanation
 from thalweg.runtimes.event_answers import EventAnswers, EventLine, RejectedEvents
@@ -56,7 +56,7 @@ class EventStream:
 
     def _outputs(self, tick: int, lines: Sequence[EventLine]) -> Output:
         shown = tuple(one for one in lines if isinstance(one, RejectedEvents) or one.event in self._output)
-        facts = dict.fromkeys(fact for line in lines for fact in facts_of(line))
+        facts = dict.fromkeys(fact for line in lines for fact in line.facts())
         self._last = tick, frozenset(facts)
         events = (batch_of(facts, self._run.dictionary, self._name),) if facts else ()
         return Output(tick, EventAnswers(shown) if shown else None, events=events)

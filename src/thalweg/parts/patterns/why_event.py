@@ -16,10 +16,9 @@ from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.abstraction.why_class import ClassProof, why_class
 from thalweg.parts.patterns.begun_matches import Begun, bound_text, event_summary, short
-from thalweg.parts.patterns.event_facts import event_id
 from thalweg.parts.patterns.restrictions import TripleIndex, holds
 from thalweg.parts.patterns.subscriptions import Subscriptions
-from thalweg.runtimes.event_answers import RejectedEvents
+from thalweg.runtimes.event_answers import RejectedEvents, event_id
 
 MOST_SHOWN: Final = 5
 """How many matches that have begun are shown, and how many events besides the one that is explained."""
