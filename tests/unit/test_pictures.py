@@ -14,7 +14,7 @@ from thalweg.cli import app
 from thalweg.explain.timeline_chart import Span, chart_of
 from thalweg.explain.timeline_page import timeline_page
 from thalweg.explain.timeline_svg import MOST_ROWS, draw_timeline
-from thalweg.runtimes.recorded_answers import chart_of_lines
+from thalweg.runtimes.recorded_answers import read_answers
 
 RULES = "hot(D) :- temp(D,V) in [60 sec], V > 26.  mean(D,A) :- temp(D,_), A = avg{V : temp(D,V) in [5 min]}."
 READINGS = "".join(
@@ -74,10 +74,89 @@ def test_answers_that_were_written_are_drawn_again(folder: Path) -> None:
 def test_every_way_to_emit_gives_the_same_bands(emit: str, folder: Path) -> None:
     run("run.svg", "--emit", emit)
     drawn = [title for title in titles((folder / "run.svg").read_text()) if title.startswith("hot")]
-    lines = chart_of_lines((folder / "a.jsonl").read_text().splitlines())
+    lines = read_answers(folder / "a.jsonl", 1_000)
     (hot,) = (group for group in lines.groups if group.predicate == "hot")
     assert len(drawn) == 3, "two bands, and what the second is guaranteed for"
     assert [(span.end - span.start) // 1_000 for span in hot.rows[0][1]] == [61, 1]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("show", ["hot/1,mean/2", "hot/1"])
+@pytest.mark.parametrize("emit", ["changes", "snapshot", "intervals"])
+def test_tables_of_answers_are_drawn_like_lines(emit: str, show: str, ending: str, folder: Path) -> None:
+    """Ticks of a minute are found out from the times; in a snapshot nobody says that what holds last goes on."""
+    readings = READINGS.replace(":30Z", ":00Z").replace(":20Z", ":00Z").replace(":50Z", ":00Z")
+    (folder / "in.jsonl").write_text(readings)
+    out = f"a.{ending}"
+    more = "--emit", emit, "--show", show, "--tick", "1min", "--quiet", "--out", out
+    assert thalweg("run", "hot.lars", "--stream", "in.jsonl", *more).exit_code == 0
+    chart = read_answers(folder / out)
+    assert chart.unit == 60_000
+    (hot,) = (group for group in chart.groups if group.predicate == "hot")
+    is_open = emit != "snapshot" or ending == "jsonl"
+    bands = [((span.end - span.start) // 60_000, span.is_open) for span in hot.rows[0][1]]
+    assert bands == [(2, False), (1, is_open)]
+    assert any(group.curves for group in chart.groups) == ("mean" in show)
+    assert read_answers(folder / out, 30_000).unit == 30_000
+
+
+KINDS = {
+    "a.lp": "pick(X) :- p(X), not q(X).",
+    "q.rspql": "SELECT ?s (MAX(?v) AS ?m) FROM NAMED WINDOW <w> ON <in> [RANGE 4, SLIDE 2] "
+    "{ WINDOW <w> { ?s <urn:thalweg:v> ?v } } GROUP BY ?s",
+    "ask.rspql": "ASK FROM NAMED WINDOW <w> ON <in> [RANGE 4, SLIDE 2] { WINDOW <w> { ?s <urn:thalweg:v> 7 } }",
+    "con.rspql": "CONSTRUCT { ?s <http://ex.org/is> ?v } FROM NAMED WINDOW <w> ON <in> [RANGE 4, SLIDE 2] "
+    "{ WINDOW <w> { ?s <urn:thalweg:v> ?v } }",
+    "e.tw": "PREFIX : <http://ex.org/> NAMED EVENT :Both { MATCH EVERY :p SEQ :q WITHIN (3 s) }",
+}
+
+
+EVENTS = """
+p(a) at 1. v(<http://ex.org/a>,9) at 1.
+p(b) at 3. v(<http://ex.org/a>,7) at 3.
+p(b) at 6.
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("a.lp", ["pick(a) 2-4 False", "pick(b) 4-7 True"]),
+        ("q.rspql", ["row <http://ex.org/a> ((4, 9.0), (6, 7.0))"]),
+        ("ask.rspql", ["ask 4-5 False", "ask 6-7 False"]),
+        ("con.rspql", ["<http://ex.org/is> <http://ex.org/a> ((4, 9.0), (6, 7.0))"]),
+        (
+            "e.tw",
+            ["<http://ex.org/Both> 1-4 False", "<http://ex.org/p>(a) 1-2 False", "<http://ex.org/q>(b) 3-4 False"],
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_every_kind_of_answers_is_drawn(name: str, drawn: list[str], folder: Path) -> None:
+    (folder / name).write_text(KINDS[name])
+    (folder / "in.facts").write_text(EVENTS)
+    (folder / "r.lars").write_text("@prefix : <http://ex.org/> . :p(a) :- p(a). :q(b) :- p(b), v(X,Y).")
+    more = ["r.lars"] if name == "e.tw" else ["--window", "2"] if name == "a.lp" else []
+    charts = []
+    for ending in ("jsonl", "csv", "parquet"):
+        run = thalweg(
+            "run", name, *more, "--stream", "in.facts", "--out", f"a.{ending}", "--picture", "run.svg", "--quiet"
+        )
+        assert run.exit_code == 0, run.output
+        charts.append(read_answers(folder / f"a.{ending}"))
+    assert charts[0] == charts[1] == charts[2]
+    found = [
+        f"{fact} {span.start}-{span.end} {span.is_open}"
+        for group in charts[0].groups
+        for fact, spans in group.rows
+        for span in spans
+    ]
+    found += [f"{group.predicate} {curve.name} {curve.points}" for group in charts[0].groups for curve in group.curves]
+    assert found == drawn
+    # The picture of the run itself shows the same, and what came.
+    shown = {text.text for text in ElementTree.fromstring((folder / "run.svg").read_text()).iter(f"{SVG}text")}
+    for group in charts[0].groups:
+        assert {group.predicate, f":{group.predicate.rpartition('/')[2].rstrip('>')}"} & shown
 
 
 def test_png_is_an_image(folder: Path) -> None:
@@ -108,11 +187,20 @@ def test_what_is_written_in_a_picture_cannot_become_part_of_it() -> None:
         (("timeline", "a.jsonl", "--out", "x.gif"), 2, "it ends in .svg .html .png"),
         (("timeline", "nowhere.jsonl"), 1, "cannot read"),
         (("timeline", "hot.lars"), 1, "hot.lars:1: not an answer"),
+        (("timeline", "other.csv"), 1, "does not have the columns of answers"),
+        (("timeline", "broken.csv"), 1, "has a row that is not an answer"),
+        (("timeline", "broken.parquet"), 1, "cannot read `broken.parquet`"),
+        (("timeline", "ticks.csv", "--tick", "1s"), 2, "these have bare ticks"),
+        (("timeline", "ticks.csv", "--tick", "1x"), 2, "is not a duration"),
         (("run", "hot.lars", "--stream", "in.jsonl", "--picture", "x.bmp"), 2, "it ends in .svg .html .png"),
         (("run", "hot.lars", "--stream", "in.jsonl", "--picture", "no/x.svg"), 1, "is not a folder"),
     ],
 )
-def test_what_is_refused(arguments: tuple[str, ...], code: int, sentence: str) -> None:
+def test_what_is_refused(arguments: tuple[str, ...], code: int, sentence: str, folder: Path) -> None:
+    (folder / "other.csv").write_text("device,temp\na,1\n")
+    (folder / "broken.csv").write_text('t,op,predicate,args\nnoon,+,p,"[1]"\n')
+    (folder / "broken.parquet").write_text("no")
+    (folder / "ticks.csv").write_text('t,op,predicate,args\n3,+,p,"[1]"\n')
     result = thalweg(*arguments)
     assert (result.exit_code, sentence in result.stderr) == (code, True), result.output
 

@@ -14,13 +14,24 @@ from thalweg.cli.errors import outcome, usage
 
 def timeline(
     answers: Annotated[
-        Path, typer.Argument(metavar="ANSWERS", help="Answers that a run wrote: `answers.jsonl`, also `.gz`.")
+        Path,
+        typer.Argument(
+            metavar="ANSWERS",
+            help="Answers that a run wrote: `.jsonl`, `.csv` (also `.gz`) or `.parquet`, as it emits them.",
+        ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Where to draw: `.svg`, `.html` or `.png`; by default in the terminal."),
     ] = None,
     width: Annotated[int, typer.Option(metavar="N", min=320, max=8_000, help="Width of a `.svg` or `.png`.")] = 960,
+    tick: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="How long a tick of the run lasted; by default the longest that fits all timestamps.",
+        ),
+    ] = None,
     prefix: options.Prefix = None,
 ) -> None:
     """Draw answers as a timeline: facts as bands, the values of numeric facts as curves."""
@@ -32,9 +43,10 @@ def timeline(
     with outcome():
         with usage():
             prefixes = api.prefixes_of([], api.given_prefixes(prefix or ()))
+            length = None if tick is None else api.Timing(tick).clock.tick_length
             if out is not None:
                 check_picture(out)
-        chart = read_answers(answers)
+        chart = read_answers(answers, length)
         if out is not None:
             write_picture(chart, out, width, prefixes.shorten)
             return

@@ -49,6 +49,34 @@ def row_label(fact: str, predicate: str) -> str:
     return fact[len(predicate) + 1 : -1] if fact.startswith(f"{predicate}(") else fact
 
 
+def row_as_fact(row: Mapping[str, str]) -> str:
+    """A row of a query as a fact that can be drawn.
+
+    >>> row_as_fact({"road": "<a>", "mean": "12.5"})
+    'row(<a>,12.5)'
+    """
+    return f"row({','.join(row.values())})" if row else "row"
+
+
+def event_as_fact(event: str, bound: Iterable[str]) -> str:
+    """A complex event as a fact that can be drawn, with what its pattern binds.
+
+    >>> event_as_fact("<Jam>", ["<road1>"]), event_as_fact("<Jam>", [])
+    ('<Jam>(<road1>)', '<Jam>')
+    """
+    arguments = ",".join(bound)
+    return f"{event}({arguments})" if arguments else event
+
+
+def clash_as_fact(individual: str, axiom: str) -> str:
+    """A contradiction with an ontology as a fact that can be drawn.
+
+    >>> clash_as_fact("<bob>", "DisjointClasses(<Man> <Work>)")
+    'inconsistent(<bob>,DisjointClasses)'
+    """
+    return f"inconsistent({individual},{axiom.partition('(')[0]})"
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """A predicate with the rows of its facts, or with curves."""

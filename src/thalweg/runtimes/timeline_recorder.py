@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from thalweg.explain.timeline_chart import Chart, Span, chart_of
+from thalweg.explain.timeline_chart import Chart, Span, chart_of, clash_as_fact, event_as_fact, row_as_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.term import NUMERIC
@@ -11,7 +11,7 @@ from thalweg.model.time import FOREVER, TimeFormat
 from thalweg.runtimes.consistency.clashes import Clash, ClashChange, Clashing, ClashInterval
 from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers
-from thalweg.runtimes.query_answers import ConstructedGraph
+from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
 
 MOST_SPANS: Final = 200_000
 MOST_POINTS: Final = 100_000
@@ -33,6 +33,7 @@ class TimelineRecorder:
     def __init__(self, times: TimeFormat) -> None:
         self._times = times
         self._open: dict[str, int] = {}
+        self._solved: set[str] = set()
         self._spans: list[Span] = []
         self._points: list[tuple[int, str]] = []
         self._proofs: dict[str, str] = {}
@@ -60,17 +61,24 @@ class TimelineRecorder:
                 self._end(block.first, [fact for fact in self._open if fact not in held])
                 self._begin(block.first, [fact for fact in held if fact not in self._open])
                 self._last = max(self._last, block.last)
-            case Solution() if block.sets:
-                self._at(block.t, block.sets[0])
+            case Solution():
+                held = set(block.sets[0]) if block.sets else set()
+                self._end(block.t, self._solved - held)
+                self._begin(block.t, held - self._solved)
+                self._solved = held
             case ConstructedGraph():
                 self._at(block.t, block.facts)
+            case Bindings():
+                self._at(block.t, map(row_as_fact, block.rows))
+            case Truth():
+                self._at(block.t, ["ask"] if block.answer else [])
             case EventAnswers():
                 for line in block.lines:
                     if isinstance(line, AbstractEvent):
                         self._at(line.t, [f"{line.event}({line.individual})"])
                     elif isinstance(line, ComplexEvent):
-                        bound = ",".join(term for _, term in line.bindings)
-                        self._add(f"{line.event}({bound})", line.instance.start, line.instance.end)
+                        drawn = event_as_fact(line.event, (term for _, term in line.bindings))
+                        self._add(drawn, line.instance.start, line.instance.end)
 
     def _begin(self, tick: int, facts: Iterable[str]) -> None:
         self._last = max(self._last, tick)
@@ -142,7 +150,7 @@ def _name_in(block: AnswerBlock) -> Callable[[str], str]:
     """What a fact of a block is called in a picture."""
     if not isinstance(block, ClashChange | ClashInterval | Clashing):
         return str
-    return lambda text: f"inconsistent({(clash := Clash.read(text)).individual},{clash.axiom.partition('(')[0]})"
+    return lambda text: clash_as_fact((clash := Clash.read(text)).individual, clash.axiom)
 
 
 def explaining(engine: Any, times: TimeFormat) -> Callable[[str], str | None] | None:
