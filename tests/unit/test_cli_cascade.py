@@ -581,3 +581,35 @@ def test_what_is_shown_of_facts_and_events(directive: str, options: tuple[str, .
 def test_events_alone_can_be_chosen_by_show() -> None:
     assert run("--show", ":Hot/1").stdout == run("--event", ":Hot").stdout
     assert "did you mean `:Hot`?" in run("--show", ":hot/1").stderr
+
+
+SELECTED = """
+FROM NAMED WINDOW :w ON STREAM :events [RANGE 4s, SLIDE 2s]
+WHERE { WINDOW :w { ?o a :Reading ; :in ?room ; :celsius ?value } }
+"""
+
+
+@pytest.mark.parametrize("selection", ["", SELECTED])
+def test_why_shows_what_events_in_the_windows_of_rules_consist_of(selection: str) -> None:
+    Path("rules.tw").write_text(RULES + selection)
+    Path("rules.lars").write_text(
+        "@prefix : <http://ex.org/> . :cooled(R) :- :Cooling(E) in [5], :Cooling_room(E,R) in [5]."
+    )
+    given = ("rules.tw", "site.ofn", "rules.lars", "--background", "site.ttl", "--stream", "events.trig")
+    result = invoke("why", *given, ":cooled(:room1)", "--at", "7")
+    assert result.exit_code == 0, result.output
+    shown = re.sub(r"<urn:thalweg:event:\w+>", "E", result.stdout).splitlines()
+    closing = 4 if selection else 3
+    assert shown[2:5] == [
+        f"    :Cooling(E) in [5] at {closing}   [event] until {closing + 5}",
+        "      by EVERY :Hot SEQ :Cold WITHIN (10 ticks)",
+        "        :Hot(:o1) at 1   [event]",
+    ]
+    assert "          by :HotReading, graph :g1" in shown
+    assert '            :o1 :celsius "20.0"^^xsd:double   [triple]' in shown
+    assert shown[-1] == f"    :Cooling_room(E,:room1) in [5] at {closing}   [event] until {closing + 5}"
+
+
+def test_without_a_stream_there_are_no_events() -> None:
+    assert "no event of this tick" in invoke("why", "rules.tw", "site.ofn", ":Hot", "--at", "3").stderr
+    assert answers(invoke("run", "rules.tw", "site.ofn", "--from", "0", "--to", "3")) == []

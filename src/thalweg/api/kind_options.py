@@ -226,7 +226,8 @@ def default_timing(
         return timing, ontology
     first = 0 if timing.first is None else timing.first
     timing = replace(timing, first=first, last=first if timing.last is None else timing.last)
-    return timing, replace(ontology, schema=ontology.profile not in ("ql", "dl") and not ontology.checks)
+    about_schema = ontology.profile not in ("ql", "dl") and not ontology.checks and ontology.events_by is None
+    return timing, replace(ontology, schema=about_schema)
 
 
 def with_frequencies(ontology: OntologyOptions, streams: On | None, timing: Timing) -> OntologyOptions:

@@ -90,12 +90,14 @@ class Proof:
 
     def _claimed(self, times: TimeFormat) -> str:
         """The claim; behind what came or was recorded stands the tick of it."""
-        return times.at_end(self.claim) if self.kind in ("stream", "counted", "recorded") else self.claim
+        return times.at_end(self.claim) if self.kind in ("stream", "counted", "recorded", "event") else self.claim
 
     def _when(self, times: TimeFormat) -> str:
         until = "for ever" if self.until is None else f"until {times.text(self.until)}"
         match self.kind:
-            case "stream" | "background" | "every tick":
+            case "event" | "triple" if self.until is None:
+                return f"[{self.kind}]"
+            case "stream" | "background" | "every tick" | "event":
                 return f"[{self.kind}] {until}"
             case "recorded":
                 return f"[recorded] until {self.unless[0]}" if self.unless else f"[recorded] {until}"

@@ -333,8 +333,15 @@ class WiredRun(Emitter):
         for number, engine in self._engines(before):
             found = engine.why(fact, partial(self._imported, before=number))
             if found is not None:
-                return _as_written(found)
+                return self._with_events(_as_written(found))
         return None
+
+    def _with_events(self, proof: Proof) -> Proof:
+        """A derivation in which facts that are events say of what these consist."""
+        if proof.kind != "stream":
+            return replace(proof, because=tuple(map(self._with_events, proof.because)))
+        asking = [place.worker.event_behind for place in self.places if hasattr(place.worker, "event_behind")]
+        return next((found for ask in asking if (found := ask(proof)) is not None), proof)
 
     def _given(self, fact: Fact, before: int) -> Proof | None:
         """Why a member gives a fact, with what it read of the conclusions of rules that still hold."""

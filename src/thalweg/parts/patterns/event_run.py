@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.dictionary import Dictionary
@@ -105,6 +106,21 @@ class EventRun:
     def _spelling(self) -> Dictionary | None:
         """What spells the triples of events, where something looks at them."""
         return self.dictionary if self._layers.looks or self._reasons is not None else None
+
+    @property
+    def explains(self) -> bool:
+        """Whether it can be asked why."""
+        return self._reasons is not None
+
+    @property
+    def found(self) -> Sequence[tuple[Instance, Solution]]:
+        """The events of its last tick, where it can be asked why."""
+        return self._found
+
+    def steps(self, event: Instance) -> Proof:
+        """An event as a step of a derivation."""
+        assert self._reasons is not None
+        return self._reasons.steps(event)
 
     def why_event(self, asked: Fact) -> EventExplanation | None:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""

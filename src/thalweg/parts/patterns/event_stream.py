@@ -1,7 +1,10 @@
 """Events beside other parts of a plan: what rules conclude comes in as events, and events go out as facts."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +12,7 @@ from numpy.typing import NDArray
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
 from thalweg.engine.proof import Proof
+from thalweg.ir.pattern_semantics import Instance
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -17,7 +21,11 @@ from thalweg.parts.patterns.concluded_events import ConcludedEvents
 from thalweg.parts.patterns.event_facts import batch_of
 from thalweg.parts.patterns.event_run import EventRun
 from thalweg.parts.patterns.why_event import EventExplanation
-from thalweg.runtimes.event_answers import EventAnswers, EventLine, RejectedEvents
+from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
+
+# So many facts are kept for derivations that rest on events of earlier ticks.
+_MOST_KEPT: Final = 100_000
+_WINDOW: Final = re.compile(r" (?:in|always|before) \[[^\]]*\]\Z")
 
 
 class EventStream:
@@ -39,6 +47,7 @@ class EventStream:
         self._concluded = concluded
         self._report = report
         self._last: tuple[int, frozenset[Fact]] = (-1, frozenset())
+        self._instances: dict[str, Instance | None] = {}
 
     @property
     def first(self) -> int | None:
@@ -58,8 +67,24 @@ class EventStream:
         shown = tuple(one for one in lines if isinstance(one, RejectedEvents) or one.event in self._output)
         facts = dict.fromkeys(fact for line in lines for fact in line.facts())
         self._last = tick, frozenset(facts)
+        self._remember(lines)
         events = (batch_of(facts, self._run.dictionary, self._name),) if facts else ()
         return Output(tick, EventAnswers(shown) if shown else None, events=events)
+
+    def _remember(self, lines: Sequence[EventLine]) -> None:
+        """Keeps the latest events by the facts that they are, where it will be asked why."""
+        if not self._run.explains:
+            return
+        found = {(one.event, one.individual, one.graph): one for one, _ in self._run.found}
+        for line in lines:
+            instance = line.instance if isinstance(line, ComplexEvent) else None
+            if isinstance(line, AbstractEvent):
+                instance = found.get((line.event, line.individual, line.graph))
+            # What an event binds stands beside the event itself, which is explained.
+            facts = {f"{fact} at {line.t}": instance if len(fact.terms) == 1 else None for fact in line.facts()}
+            self._instances |= facts
+        while len(self._instances) > _MOST_KEPT:
+            del self._instances[next(iter(self._instances))]
 
     def finish(self) -> Iterator[Output]:
         """What could not be decided is reported; every event was answered at its tick."""
@@ -80,6 +105,16 @@ class EventStream:
         if tick != self._run.now or fact not in facts:
             return None
         return Proof(str(fact), tick, "event", rule=f"an event of `{self._name}`")
+
+    def event_behind(self, leaf: Proof) -> Proof | None:
+        """A fact of a derivation with the events, and the triples of graphs, that it is as an event."""
+        written, _, tick = leaf.claim.rpartition(" at ")
+        fact = f"{_WINDOW.sub('', written)} at {tick}"
+        if fact not in self._instances:
+            return None
+        instance = self._instances[fact]
+        steps = Proof("", None, "event") if instance is None else self._run.steps(instance)
+        return replace(steps, claim=leaf.claim, until=leaf.until)
 
     def why_event(self, asked: Fact) -> EventExplanation | None:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""

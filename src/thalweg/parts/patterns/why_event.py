@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance, Pair, Solution, bindings_of, joint_bindings, rank
 from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Clause, Pattern
@@ -180,6 +181,16 @@ class EventReasons:
             return EventProof(event, "concluded by rules", found=found, filters=filters)
         membership = why_class(self._ladder, event.triples, event.individual, event.event)
         return EventProof(event, _text(definition), found=found, filters=filters, membership=membership)
+
+    def steps(self, event: Instance) -> Proof:
+        """An event as a step of a derivation: by its definition, because of its events or the triples of its graph."""
+        definition = self._definitions.get(event.event)
+        rule = "what rules conclude" if definition is None else _text(definition)
+        rule += f", graph {event.graph}" if event.graph else ""
+        about = event_id(event) if event.events else event.individual
+        because = [self.steps(one) for one in event.events]
+        because += [Proof(" ".join(one), None, "triple") for one in sorted(event.triples)] if not because else []
+        return Proof(f"{event.event}({about}) at {event.end}", None, "event", rule, because=tuple(because))
 
     def _pairs(self, event: Instance, pattern: Pattern, bindings: Solution) -> list[Pair]:
         """The events of a match with what was found at each: the first that agree, with what it binds as well."""
