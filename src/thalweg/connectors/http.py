@@ -9,16 +9,16 @@ import socket
 from base64 import b64encode
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
 from thalweg.connectors import broker
 from thalweg.connectors.broker import as_lines
-from thalweg.connectors.files import LIVE_BLOCK, stream_of
+from thalweg.connectors.files import LIVE_BLOCK
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.connectors.web_address import read_web_address
+from thalweg.diagnostics import FailedError
 
 EVENTS: Final = "text/event-stream"
 _ACCEPT: Final = f"{EVENTS}, application/x-ndjson, application/json;q=0.9, */*;q=0.8"
@@ -35,13 +35,8 @@ class HttpTransport:
     repeats = False
 
     def __init__(self, uri: str) -> None:
-        parts = urlsplit(uri)
-        if not parts.hostname:
-            message = f"`{uri}` does not name a host"
-            raise RejectedError([Diagnostic("E402", message, help=f"write `{parts.scheme}://localhost/readings`")])
-        self.name = without_password(parts)
-        self.stream = stream_of(Path(parts.path)) or parts.hostname
-        self._uri = uri
+        self._address = read_web_address(uri)
+        self.name, self.stream = self._address.name, self._address.stream
         self._events = Events()
         self._socket: socket.socket | None = None
         self._closed = False
@@ -54,7 +49,7 @@ class HttpTransport:
                     yield from self._body(self._response, interrupt)
                 except (OSError, HTTPException) as error:
                     if not self._is_events():
-                        raise self._failed(str(error) or type(error).__name__) from error
+                        raise self._address.failed(error) from error
                 # What sends events goes on until it says that there is nothing more; a body just ends.
                 over = interrupt.asked or self._closed or not self._is_events()
                 self._response = None if over else self._again(interrupt)
@@ -106,7 +101,7 @@ class HttpTransport:
 
     def _request(self) -> HTTPResponse | None:
         """The answer of the server; None where it says that there is nothing more."""
-        uri = self._uri
+        uri = self._address.uri
         for _ in range(_MOST_MOVES):
             response = self._ask(urlsplit(uri))
             if response.status in _MOVED and (place := response.headers.get("Location")):
@@ -115,9 +110,9 @@ class HttpTransport:
             if response.status == 204:
                 return None
             if response.status >= 300:
-                raise self._failed(f"the server says: {response.status} {response.reason}")
+                raise self._address.failed(f"the server says: {response.status} {response.reason}")
             return response
-        raise self._failed("the server sends us from place to place")
+        raise self._address.failed("the server sends us from place to place")
 
     def _ask(self, parts: SplitResult) -> HTTPResponse:
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
@@ -131,7 +126,7 @@ class HttpTransport:
             # Silence is not a failure.
             self._socket.settimeout(None)
         except (OSError, HTTPException, ValueError) as error:
-            raise self._failed(getattr(error, "strerror", None) or str(error) or type(error).__name__) from error
+            raise self._address.failed(error) from error
         return response
 
     def _headers(self, parts: SplitResult) -> dict[str, str]:
@@ -142,9 +137,6 @@ class HttpTransport:
         if self._events.last:
             headers["Last-Event-ID"] = self._events.last
         return headers
-
-    def _failed(self, reason: str) -> FailedError:
-        return FailedError(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
 
 
 class Events:
@@ -188,13 +180,3 @@ class Events:
                 self._name = value.decode(errors="replace")
             case b"retry" if value.isdigit():
                 self.retry = int(value) / 1_000
-
-
-def without_password(parts: SplitResult) -> str:
-    """An address as it may be shown.
-
-    >>> without_password(urlsplit("https://me:secret@host/a?b=c"))
-    'https://me@host/a?b=c'
-    """
-    login, at, place = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{login.partition(':')[0]}{at}{place}"))

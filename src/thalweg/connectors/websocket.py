@@ -5,17 +5,14 @@ A connection that is lost is restored; one that the server closes in order is th
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from thalweg.connectors import broker
 from thalweg.connectors.broker import as_lines, not_installed
-from thalweg.connectors.files import stream_of
-from thalweg.connectors.http import without_password
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.connectors.web_address import read_web_address
+from thalweg.diagnostics import FailedError
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
@@ -32,13 +29,8 @@ class WebSocketTransport:
     live = True
 
     def __init__(self, uri: str) -> None:
-        parts = urlsplit(uri)
-        if not parts.hostname:
-            message = f"`{uri}` does not name a host"
-            raise RejectedError([Diagnostic("E402", message, help=f"write `{parts.scheme}://localhost/readings`")])
-        self.name = without_password(parts)
-        self.stream = stream_of(Path(parts.path)) or parts.hostname
-        self._uri = uri
+        self._address = read_web_address(uri)
+        self.name, self.stream = self._address.name, self._address.stream
         self._closed = False
         self._opened = ExitStack()
         self._connection = self._connect()
@@ -94,8 +86,7 @@ class WebSocketTransport:
             raise not_installed("ws", "web") from None
         try:
             self._opened.close()
-            connection = connect(self._uri, open_timeout=broker.OPENING, close_timeout=BEAT, max_size=_LARGEST)
+            connection = connect(self._address.uri, open_timeout=broker.OPENING, close_timeout=BEAT, max_size=_LARGEST)
             return self._opened.enter_context(connection)
         except (OSError, WebSocketException, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise FailedError(Diagnostic("E404", f"no connection to `{self.name}`: {reason}")) from error
+            raise self._address.failed(error) from error
