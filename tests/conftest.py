@@ -4,9 +4,12 @@ thousands of new ones.
 `pytest -m slow` runs the property tests too, at length. A failure prints the line that repeats it.
 """
 
+import gc
 import os
+from functools import cache
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, Phase, settings
 
 from thalweg.solvers.dl import hermit
@@ -25,14 +28,25 @@ _LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py
 # For every Java that a test starts: it does not run for long enough to be worth optimising.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# The command is built once, and not again for every test that runs it.
+typer.testing._get_command = cache(typer.testing._get_command)
+
 settings.register_profile("quick", settings(max_examples=8, derandomize=True, **_PATIENT))
 settings.register_profile("usual", settings(max_examples=60, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What is imported and collected stays: to search it for garbage again and again takes a sixth of a run.
+    gc.disable()
     if not config.getoption("--hypothesis-profile"):
         settings.load_profile("slow" if config.getoption("markexpr") == "slow" else "usual")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(10_000)
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -82,5 +82,4 @@ def _timed(way: str, count: int, ticks: Mapping[int, T], matched: Callable[[int,
     before = time.process_time()
     matches = sum(matched(tick, some) for tick, some in ticks.items())
     seconds = time.process_time() - before
-    gc.unfreeze()
     return Matched(way, count, matches, count / seconds)
