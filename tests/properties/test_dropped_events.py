@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import api
@@ -71,7 +71,6 @@ NAMES = [f"<{SPACE}{name}>/1" for name in ("Above", "Side", "Pair", "Either")]
 
 
 @given(streams())
-@settings(max_examples=60, deadline=None)
 def test_dropping_events_changes_no_answer(events: list[Event]) -> None:
     found = list(answers(events))
     with patch.object(event_selection.EventSelection, "drops", lambda *_: False):

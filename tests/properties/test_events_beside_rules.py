@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cells import LOSSES, in_buckets, stopped
@@ -158,7 +158,6 @@ def sources(case: Case) -> list[Source]:
 
 
 @given(cases())
-@settings(max_examples=100, deadline=None)
 def test_events_beside_rules_are_their_semantics(case: Case) -> None:
     said, changes = [], {}
     for one in api.run(sources(case), stream=list(case.events), start=0, end=LAST, report=lambda _: None):
@@ -170,7 +169,6 @@ def test_events_beside_rules_are_their_semantics(case: Case) -> None:
 
 
 @given(cases(), st.sets(st.integers(0, LAST), min_size=1, max_size=2))
-@settings(max_examples=50, deadline=None)
 def test_a_plan_with_events_can_be_stopped_and_resumed(case: Case, breaks: set[int]) -> None:
     part = api.load_part(sources(case), report=lambda _: None)
     asked = Settings(first=0, last=LAST, emit="changes")
@@ -178,7 +176,6 @@ def test_a_plan_with_events_can_be_stopped_and_resumed(case: Case, breaks: set[i
 
 
 @given(cases(), st.integers(1, 3), st.sampled_from(LOSSES))
-@settings(max_examples=30, deadline=None)
 def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, loss: str) -> None:
     part = api.load_part(sources(case), report=lambda _: None)
     asked = Settings(first=0, last=LAST, emit="changes")

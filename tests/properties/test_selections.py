@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
@@ -170,14 +170,12 @@ def _handed(closing: int, event: SelectedEvent) -> Handed:
 
 
 @given(cases().filter(different))
-@settings(max_examples=200, deadline=None)
 def test_what_is_selected_is_what_new_solutions_rest_on(case: Case) -> None:
     query = query_of(case)
     assert set(handed_on(case, query)) == meant(case, query)
 
 
 @given(cases(), st.integers(0, LAST))
-@settings(max_examples=50, deadline=None)
 def test_a_selection_can_be_stopped_and_resumed(case: Case, stop: int) -> None:
     query = query_of(case)
     assert list(handed_on(case, query, stop)) == list(handed_on(case, query))

@@ -318,11 +318,11 @@ def size(name: str) -> int:
 
 
 # A quick run tries fewer of everything: it is asked to end once, and killed once.
-KILLS = 5 if settings().max_examples >= 60 else 1
+TICKS, KILLS = (5_000, 5) if settings().max_examples >= 60 else (2_000, 1)
 
 
 @pytest.mark.parametrize(
-    ("ticks", "kills"), [(5_000, KILLS), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["some", "100"]
+    ("ticks", "kills"), [(TICKS, KILLS), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["some", "100"]
 )
 def test_killed_and_resumed_is_never_stopped(ticks: int, kills: int) -> None:
     """Now and then it is asked to end instead."""

@@ -6,7 +6,11 @@ from pathlib import Path
 
 RUN = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (750_000_000, 750_000_000))
+from pathlib import Path
+import thalweg.parts.answer_sets.windowed
+pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 150_000
+limit = pages * resource.getpagesize() + 100_000_000
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 sys.argv = ["thalweg", "run", "count.lp", "--stream", "in.facts"]
 from thalweg.cli import main
 main()
