@@ -3,21 +3,38 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, Literal
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
-from thalweg.api import Background, Part, Text, Timing, load_part, predicates_of, prefixes_of
+from thalweg.api import (
+    Background,
+    KindKeywords,
+    Moment,
+    Part,
+    Text,
+    Timing,
+    ask,
+    load_part,
+    predicates_of,
+    understood,
+)
+from thalweg.api.kind_options import check_keywords, need_choice
+from thalweg.api.sources import as_list
+from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapping import Cell, Constant, Path, Template, spelled
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import TimeFormat
+from thalweg.parts.part import Context, SparkWork
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from thalweg.planning.argument_types import Types
+    from thalweg.runtimes.answer_columns import Column
+    from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
 
 __all__ = ["reason", "register"]
@@ -34,33 +51,36 @@ def reason(
     map: str | Iterable[str] = (),
     background: "Background | DataFrame | Mapping[str, DataFrame]" = (),
     of: str | None = None,
-    emit: Literal["intervals", "changes", "snapshot"] = "intervals",
-    first: int | str | None = None,
-    last: int | str | None = None,
+    show: str | Iterable[str] | None = None,
+    emit: Literal["intervals", "changes", "snapshot"] | None = None,
+    start: Moment | None = None,
+    end: Moment | None = None,
     delay: int | str = 0,
     tick: str = "1s",
+    zone: str = "UTC",
     partitions: int | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",
+    **kinds: Unpack[KindKeywords],
 ) -> "DataFrame":
     """The answers of programs over tables of facts, streaming or not.
 
     With `map`, as in `"speed(sensor, v) at ts"`, tables may have any columns; a table in a dictionary is the stream of
     its name. Without, `{"speed": table}` has the arguments of `speed` and their time, `t`; a table alone has `fact` and
     `t`, or `s`, `p`, `o` and `t`, or messages in `value`. `t` is a tick or a timestamp. A background may be a table,
-    too: mapped, or under the name of its predicate. The answers have the columns
+    too: mapped, or under the name of its predicate. The answers of rules and ontologies have the columns
 
         intervals    predicate, args, from, until (null while it holds at the end)
         changes      t, op (`+` or `-`), predicate, args
         snapshot     t, predicate, args
 
-    `args` are as rules write them. With `of="jam/1"`, in place of `predicate` and `args` there is a column for each
-    argument, with the name of the rule's variable, of numbers where these can be told from the rules and tables. Ticks
-    are timestamps where times came as such. Programs that are more than rules and ontologies give `t` and `answer`, a
-    line of JSON as `thalweg run` prints it.
+    With `of="jam/1"`, in place of `predicate` and `args` there is a column for each argument, with the name of the
+    rule's variable, of numbers where these can be told from the rules and tables. Other kinds of programs have the
+    columns of their tables: `t`, `window` and one for each variable of a SELECT, for example. Ticks are timestamps
+    where times came as such. Options of kinds, such as `window` and `models`, are those of `thalweg.run`.
 
-    A row that holds no fact is passed over, or fails the job with `on_error="stop"`. With `late=True`, changes also
-    have rows whose `op` is `late`, facts that came behind the `watermark`, and rows whose `op` is `malformed`, with the
+    A row that holds no fact is passed over, or fails the job with `on_error="stop"`. With `late=True` there are also
+    rows whose `op` is `late`, facts that came behind the `watermark`, and rows whose `op` is `malformed`, with the
     reason and the row in `message`. A table that does not stream is taken as a whole, so nothing in it is late.
 
     Where a program cannot go on, for want of memory for example, the job fails with the diagnostic as its message.
@@ -68,25 +88,30 @@ def reason(
         >>> from thalweg.spark import reason
         >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
     """
-    from thalweg.model.time import milliseconds
-
     tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
     if not tables:
         raise RejectedError([Diagnostic("E402", "there is no table of facts", help="give at least one DataFrame")])
-    programs = [program] if isinstance(program, Program | str) or not isinstance(program, Iterable) else [*program]
-    texts = [map] if isinstance(map, str) else [*map]
-    mappings = read_mappings(texts, prefixes_of(programs)) if texts else ()
-    known, mapped = _background(background, Tally(mappings) if mappings else None)
-    part = load_part(programs, known, tick, mapped=mapped)
-    shapes = {name: _shape(name, table, mapped, milliseconds(tick)) for name, table in tables.items()}
-    timing = Timing(tick, first, last, delay)
-    asked = _Asked(part, tables, shapes, timing, emit, on_error, partitions)
-    if _rules(part) is None:
-        if of is not None or late:
-            message = "`of` and `late` are for rules and ontologies, and there is more here"
-            raise RejectedError([Diagnostic("E403", message, help="leave them out: the answers are lines of JSON")])
-        return asked.lines()
-    return asked.answers(late, of)
+    check_keywords(kinds)
+    need_choice("on_error", on_error, "skip", "stop")
+    programs = as_list(program)
+    emit = emit or _usual_emit(programs, kinds)
+    timing = Timing(tick, start, end, delay, zone)
+    asked = ask(programs, iter(()), (), timing, kinds, emit=emit, show=show, mappings=map, on_spark=True)
+    known, mapped = _background(background, asked.mapped)
+    about = tick, asked.ontology, asked.solving, asked.inputs
+    part = load_part(programs, known, *about, show=asked.shown, mapped=mapped)
+    shapes = {name: _shape(name, table, mapped, asked.timing.clock.tick_length) for name, table in tables.items()}
+    chosen = None if of is None else predicates_of(of, asked.prefixes)[0]
+    return _Asked(part, tables, shapes, asked.timing, emit, on_error, partitions).answers(late, chosen)
+
+
+def _usual_emit(
+    programs: Iterable[Program | Text], kinds: Mapping[str, object]
+) -> Literal["intervals", "changes", "snapshot"]:
+    """Intervals, where programs know of such."""
+    known = understood([*programs])
+    events = "--event" in known or kinds.get("as_") == "abstraction"
+    return "intervals" if "--emit" in known and not events else "changes"
 
 
 class _Asked:
@@ -111,56 +136,66 @@ class _Asked:
         self._session = next(iter(tables.values())).sparkSession
         self._streams = any(table.isStreaming for table in tables.values())
         self._width = partitions or int(self._session.conf.get("spark.sql.shuffle.partitions") or 2)
+        self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
         if self._streams:
             # Only this store keeps what a query with many kinds of state needs.
             self._session.conf.set(STORE, ROCKS_DB)
 
-    def answers(self, late: bool, of: str | None) -> "DataFrame":
-        """Rows of facts."""
-        from pyspark.sql import functions as F  # noqa: N812
+    def answers(self, late: bool, of: Predicate | None) -> "DataFrame":
+        """The rows of answers, and with `late` those of facts that came too late or could not be read."""
+        from thalweg.runtimes.spark.dataframe import chain
 
-        from thalweg.planning.route_justifications import route_justifications
-        from thalweg.runtimes.embedded import Settings
-        from thalweg.runtimes.spark.dataframe import BEGIN, END, INTERVAL, LATE_FACT, SNAPSHOT, chain
-        from thalweg.runtimes.spark.job import Job
-        from thalweg.runtimes.spark.worker import Worker
-
-        program = self._part.rules
-        settings = Settings(*self._timing.ticks(), self._emit)
-        bounded = not self._streams
-        job = Job(route_justifications(program), settings, self._width, bounded=bounded, name=uuid4().hex)
-        changes = [BEGIN, END, *([LATE_FACT] if late else [])]
-        kinds = {"changes": changes, "intervals": [INTERVAL], "snapshot": [SNAPSHOT]}[self._emit]
-        rows = self._checked(chain(job, self._parcels(job), Worker), kinds)
-        chosen = None if of is None else predicates_of(of)[0]
-        columns = {"predicate": "string", "args": "array<string>"} if chosen is None else self._columns(chosen, program)
-        found, names, time = _split(rows, chosen, columns), [f"`{name}`" for name in columns], self._time
-        if self._emit == "intervals":
-            until = F.when(F.col("until") >= 0, F.col("until"))
-            return found.select(*names, time(F.col("t")).alias("from"), time(until).alias("until"))
-        if self._emit == "snapshot":
-            return found.select(time(F.col("t")).alias("t"), *names)
-        op = F.when(F.col("kind") == BEGIN, "+").when(F.col("kind") == END, "-").otherwise(F.col("kind"))
-        extra = [time(F.col("until")).alias("watermark"), F.lit(None).cast("string").alias("message")] if late else []
-        shown = found.select(time(F.col("t")).alias("t"), op.alias("op"), *names, *extra)
+        frame = self._frame(late, of)
+        work = self._work(frame)
+        job = replace(work.job, bounded=not self._streams)
+        rows = self._checked(chain(job, self._parcels(job), work.start), frame.kinds).mapInArrow(frame, frame.schema)
+        shown = rows.select(*(self._column(one) for one in frame.columns))
         return shown.unionByName(self._malformed(), allowMissingColumns=True) if late else shown
 
-    def lines(self) -> "DataFrame":
-        """Answers as lines of JSON, of parts that are more than rules."""
-        from thalweg.connectors.interrupt import Interrupt
-        from thalweg.parts.part import Context
-        from thalweg.parts.spark_plan import in_one_bucket
-        from thalweg.runtimes.embedded import Settings
-        from thalweg.runtimes.spark.dataframe import WINDOW, chain
+    def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
+        from thalweg.parts.spark_plan import unpacked
+        from thalweg.runtimes.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
+        from thalweg.runtimes.spark.answer_frame import AnswerFrame
 
-        emit = "changes" if self._emit == "intervals" else self._emit
-        settings = Settings(*self._timing.ticks(), emit)
+        kind = self._part.answer_columns(self._emit)
+        types: dict[str, str] = {}
+        if of is not None:
+            if isinstance(kind, AnswerSetColumns):
+                kind = AnswerSetColumns(tuple(f"arg{place + 1}" for place in range(of.arity)), of)
+            elif isinstance(kind, FactColumns) and not isinstance(kind, ClashColumns):
+                types = self._types(of, self._part.rules)
+                kind = FactColumns(self._emit, tuple(types))
+            else:
+                message = "`of` is for rules, ontologies and answer sets alone"
+                raise RejectedError([Diagnostic("E403", message, help="leave it out, and filter by `predicate`")])
+        elif isinstance(kind, FactColumns) and kind.names is not None:
+            kind = FactColumns(self._emit)
+        times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")
+        return AnswerFrame(kind, times, of, types, late, unpacked)
+
+    def _work(self, frame: "AnswerFrame") -> SparkWork:
+        """Rules are split over the buckets; all other kinds are in one."""
+        from thalweg.parts.spark_plan import in_one_bucket
+        from thalweg.runtimes.answer_columns import FactColumns
+        from thalweg.runtimes.embedded import Settings
+
+        settings = Settings(*self._timing.ticks(), self._emit, calendar=self._timing.calendar)
         names = tuple(name for name in self._tables if name)
         context = Context(settings, self._timing.clock, lambda found: None, Interrupt(), streams=names)
-        work = in_one_bucket(self._part, context, self._width)
-        job = replace(work.job, bounded=not self._streams)
-        rows = self._checked(chain(job, self._parcels(job), work.start), [WINDOW])
-        return rows.mapInArrow(_printed, "t long, answer string")
+        if isinstance(frame.kind, FactColumns):
+            return self._part.spread(context, self._width)
+        return in_one_bucket(self._part, context, self._width)
+
+    def _column(self, column: "Column") -> Any:
+        """A column with times as what they came as."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        found = F.col(f"`{column.name}`")
+        if column.type == "time":
+            found = self._time(found)
+        elif column.type == "window":
+            found = F.transform(found, self._time)
+        return found.alias(column.name)
 
     def _parcels(self, job: Any) -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_table
@@ -204,27 +239,18 @@ class _Asked:
         from pyspark.sql import functions as F  # noqa: N812
 
         length = self._timing.clock.tick_length
-        stamped = any(_is_stamped(self._shapes[name], table) for name, table in self._tables.items())
-        return F.timestamp_millis(ticks * F.lit(length).cast("long")) if stamped else ticks
+        return F.timestamp_millis(ticks * F.lit(length).cast("long")) if self._stamped else ticks
 
-    def _columns(self, predicate: Predicate, program: Program) -> dict[str, str]:
+    def _types(self, predicate: Predicate, program: Program) -> dict[str, str]:
         """The columns of a predicate's arguments, and their types."""
-        from thalweg.planning.argument_types import argument_names, argument_types
+        from thalweg.ir.head_names import head_names
+        from thalweg.planning.argument_types import argument_types
 
         inputs: dict[Predicate, Types] = {}
         for name, table in self._tables.items():
             inputs |= _inputs(self._shapes[name], table)
-        names = argument_names(program, predicate)
         types = argument_types(program, predicate, inputs)
-        return {name: _SQL_TYPES[kind] for name, kind in zip(names, types, strict=True)}
-
-
-def _rules(part: Part) -> Program | None:
-    """The rules that a part is; None where it is more."""
-    try:
-        return part.rules
-    except RejectedError:
-        return None
+        return {name: _SQL_TYPES[kind] for name, kind in zip(head_names(program, predicate), types, strict=True)}
 
 
 def _background(given: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:
@@ -286,41 +312,6 @@ def _kind(table: "DataFrame", path: Path) -> Any:
     return {"long": "integer", "integer": "integer", "short": "integer", "byte": "integer"}.get(
         name, "number" if name in ("double", "float") or name.startswith("decimal") else "text"
     )
-
-
-def _split(rows: "DataFrame", of: Predicate | None, columns: Mapping[str, str]) -> "DataFrame":
-    """Rows whose facts are taken apart: into predicate and arguments, or the arguments of one predicate."""
-    names, types = list(columns), list(columns.values())
-
-    def split(batches: Iterable[Any]) -> Any:
-        import pyarrow as pa
-
-        from thalweg.runtimes.spark.fact_columns import fact_columns
-
-        for batch in batches:
-            kept, arrays = fact_columns(batch.column("fact"), of, types)
-            rest = batch.select(["kind", "t", "until"]).take(kept)
-            yield pa.RecordBatch.from_arrays([*rest.columns, *arrays], names=["kind", "t", "until", *names])
-
-    typed = [f"`{name}` {kind}" for name, kind in columns.items()]
-    return rows.mapInArrow(split, ", ".join(["kind string", "t long", "until long", *typed]))
-
-
-def _printed(batches: Iterable[Any]) -> Any:
-    """Blocks of answers as lines."""
-    import pyarrow as pa
-
-    from thalweg.parts.spark_plan import unpacked
-    from thalweg.runtimes.emit import AnswerBlock
-
-    for batch in batches:
-        found = []
-        for row in sorted(batch.to_pylist(), key=lambda row: int(row["until"])):
-            block = unpacked(row["fact"])
-            if isinstance(block, AnswerBlock):
-                found += [(getattr(answer, "t", row["t"]), str(answer)) for answer in block.answers()]
-        ticks, lines = [tick for tick, _ in found], [line for _, line in found]
-        yield pa.RecordBatch.from_arrays([pa.array(ticks, pa.int64()), pa.array(lines, pa.string())], ["t", "answer"])
 
 
 def register(session: "SparkSession") -> None:

@@ -31,7 +31,7 @@ try:
         session.readStream.format("kafka").option("kafka.bootstrap.servers", address)
         .option("subscribe", source).option("startingOffsets", "earliest").load()
     )
-    answers = reason(rules, messages, last=20, emit="changes").select(F.to_json(F.struct("*")).alias("value"))
+    answers = reason(rules, messages, end=20, emit="changes").select(F.to_json(F.struct("*")).alias("value"))
     for _ in range(2):
         (
             answers.writeStream.format("kafka").option("kafka.bootstrap.servers", address).option("topic", sink)

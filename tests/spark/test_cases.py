@@ -17,8 +17,9 @@ from hypothesis import Phase, given, settings
 
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
-from thalweg.model.fact import Fact
+from thalweg.model.fact import Fact, fact_of_text
 from thalweg.planning.partition import partition
+from thalweg.runtimes.answer_columns import cell
 from thalweg.spark import reason
 from thalweg.testing import Case, Changes, Difference, by_semantics, check, read_page
 from thalweg.testing.evaluators import Evaluator
@@ -65,7 +66,8 @@ def check_cases(session: "SparkSession", cases: Sequence[Case], partitions: int)
     facts = pa.concat_tables(table(number, case.events) for number, case in enumerate(cases))
     rows = ask(cases, session.createDataFrame(facts).coalesce(1), partitions).collect()
     for number, case in enumerate(cases):
-        check(case, answering(told(rows, number)))
+        meant = by_semantics(case.program, case.events, case.first, case.last)
+        check(case, answering(told(rows, number, meant)))
 
 
 def check_streaming(session: "SparkSession", asked: Sequence[Scenario], folder: Path) -> None:
@@ -81,7 +83,7 @@ def check_streaming(session: "SparkSession", asked: Sequence[Scenario], folder: 
     assert query.lastProgress["batchId"] == BATCHES
     for number, one in enumerate(asked):
         meant = by_semantics(one.program, one.events, one.first, one.last)
-        assert told(rows, number) == meant, repr(one)
+        assert told(rows, number, meant) == meant, repr(one)
 
 
 def ask(asked: Sequence[Case | Scenario], facts: "DataFrame", partitions: int) -> "DataFrame":
@@ -91,7 +93,7 @@ def ask(asked: Sequence[Case | Scenario], facts: "DataFrame", partitions: int) -
     answers = []
     for number, one in enumerate(asked):
         own = facts.where(F.col("number") == number).drop("number")
-        found = reason(one.program, own, first=one.first, last=one.last, partitions=partitions, emit="changes")
+        found = reason(one.program, own, start=one.first, end=one.last, partitions=partitions, emit="changes")
         args = F.concat(F.lit("("), F.array_join("args", ","), F.lit(")"))
         fact = F.concat("predicate", F.when(F.size("args") > 0, args).otherwise(F.lit("")))
         answers.append(found.select(F.lit(number).alias("number"), "t", "op", fact.alias("fact")))
@@ -102,14 +104,22 @@ def answering(found: Changes) -> Evaluator:
     return lambda *asked: found
 
 
-def told(rows: "Sequence[Row]", number: int) -> Changes:
+def told(rows: "Sequence[Row]", number: int, meant: Changes) -> Changes:
+    """The changes of a program; a table has texts without their quotes, which those that are meant have."""
+    spelled = {plain(fact): fact for one in meant.values() for fact in one.begin | one.end}
     found: dict[int, tuple[set[str], set[str]]] = {}
     for row in rows:
         if row.number == number:
             known = found.setdefault(row.t, (set(), set()))[row.op == "-"]
-            assert row.fact not in known, f"{row} came twice"
-            known.add(row.fact)
+            fact = spelled.get(row.fact, row.fact)
+            assert fact not in known, f"{row} came twice"
+            known.add(fact)
     return {tick: Difference(frozenset(begin), frozenset(end)) for tick, (begin, end) in found.items()}
+
+
+def plain(text: str) -> str:
+    fact = fact_of_text(text)
+    return f"{fact.predicate}({','.join(str(cell(term)) for term in fact.terms)})" if fact.terms else fact.predicate
 
 
 def table(number: int, events: Sequence[Event]) -> pa.Table:

@@ -103,7 +103,7 @@ def events() -> list[Event]:
 def told(program: Program, emit: Emit, facts: "DataFrame", number: int) -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
-    answers = reason(program, facts, emit=emit, last=LAST, partitions=2)
+    answers = reason(program, facts, emit=emit, end=LAST, partitions=2)
     fact = F.concat("predicate", F.lit("("), F.array_join("args", ","), F.lit(")"))
     when = [name for name in answers.columns if name not in ("predicate", "args")]
     return answers.select(F.lit(number), F.concat_ws(" ", *when, fact))

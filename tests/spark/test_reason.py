@@ -1,5 +1,6 @@
 """`thalweg.spark.reason` inside somebody's own job: any table of facts in, a table of answers out."""
 
+import json
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -34,7 +35,7 @@ def rows(answers: "DataFrame") -> list[tuple[Any, ...]]:
 
 def test_the_columns_are_the_arguments_of_a_predicate(session: "SparkSession") -> None:
     facts = session.createDataFrame([(1, 2, 1), (2, 3, 2)], "one int, other long, t int")
-    found = rows(reason(MEET, {"p": facts}, last=9, emit="changes"))
+    found = rows(reason(MEET, {"p": facts}, end=9, emit="changes"))
     assert found == [(2, "+", "meet(1,3)"), (7, "-", "meet(1,3)")]
 
 
@@ -42,7 +43,7 @@ def test_facts_are_text_and_streams_have_names(session: "SparkSession") -> None:
     values = [("p(a,b)", 1, "x"), ("p(b,c)", 2, "y"), ('p(b,"d e")', 2, "x"), ("q", 3, None)]
     facts = session.createDataFrame(values, "fact string, t long, stream string")
     program = "meet(A,C) :- p(A,B) from x in [5], p(B,C) from x in [5]."
-    assert rows(reason(program, facts, emit="changes")) == [(2, "+", 'meet(a,"d e")')]
+    assert rows(reason(program, facts, emit="changes")) == [(2, "+", "meet(a,d e)")]
 
 
 def test_triples_and_timestamps(session: "SparkSession") -> None:
@@ -52,7 +53,7 @@ def test_triples_and_timestamps(session: "SparkSession") -> None:
         (city("main"), "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", city("closed"), datetime(1970, 1, 1, 0, 9))
     ]
     facts = session.createDataFrame(values, "s string, p string, o string, t timestamp")
-    found = rows(reason(CITY, facts, tick="1 min", last=12, emit="changes"))
+    found = rows(reason(CITY, facts, tick="1 min", end=12, emit="changes"))
     jam = f"{city('jam')}({city('main')})"
     minute = [datetime(1970, 1, 1, 0, minute) for minute in range(12)]
     assert found == [(minute[7], "+", jam), (minute[9], "-", jam), (minute[10], "+", jam), (minute[11], "-", jam)]
@@ -62,7 +63,7 @@ def test_the_three_ways_to_see_the_output(session: "SparkSession") -> None:
     facts = session.createDataFrame([("a", 1), ("b", 2)], "x string, t long")
     program = "q(X) :- p(X) in [1]."
     intervals = reason(program, {"p": facts})
-    snapshots = reason(program, {"p": facts}, emit="snapshot", last=3)
+    snapshots = reason(program, {"p": facts}, emit="snapshot", end=3)
     assert (intervals.columns, snapshots.columns) == (
         ["predicate", "args", "from", "until"],
         ["t", "predicate", "args"],
@@ -165,13 +166,119 @@ def test_messages_are_mapped_and_tables_are_streams_by_their_names(session: "Spa
 
 def test_programs_of_every_kind_are_answered(session: "SparkSession") -> None:
     pytest.importorskip("clingo")
+    from pyspark.sql import functions as F  # noqa: N812
+
     facts = session.createDataFrame([("a", 1, 1), ("b", 3, 3)], "x string, y int, t long")
     sets = Source("choice.lp", "1 { go(R) : slow(R) } 1 :- slow(_).\n#show go/1.\n")
     found = reason([sets, "slow(X) :- p(X,Y), Y > 1."], {"p": facts})
-    assert found.dtypes == [("t", "bigint"), ("answer", "string")]
-    assert (3, '{"t":3,"begin":["slow(b)"],"end":[]}') in rows(found)
-    with pytest.raises(RejectedError, match="`of` and `late` are for rules"):
+    assert [name for name, _ in found.dtypes] == [
+        *("kind", "predicate", "args", "from", "until", "t", "window", "answer_set", "incomplete")
+    ]
+    answers = {tuple(row) for row in found.select("kind", "predicate", F.col("args")[0], "from", "t").collect()}
+    assert answers == {
+        ("fact", "slow", "b", 3, None),
+        ("answer set", "go", "b", None, 3),
+        ("answer set", *[None] * 3, 1),
+    }
+    with pytest.raises(RejectedError, match="`of` is for rules, ontologies and answer sets alone"):
         reason([sets, "slow(X) :- p(X,Y), Y > 1."], {"p": facts}, of="go/1")
+
+
+def test_answer_sets_have_rows_of_facts(session: "SparkSession") -> None:
+    pytest.importorskip("clingo")
+    facts = session.createDataFrame([("a", 1), ("b", 1), ("a", 2)], "x string, t long")
+    sets = Source("choice.lp", "1 { go(R) : slow(R) } 1 :- slow(_).\n#show go/1.\n")
+    found = reason(sets, {"slow": facts}, models="all", window=1, of="go/1")
+    assert found.dtypes == [
+        *(("t", "bigint"), ("window", "array<bigint>"), ("answer_set", "bigint"), ("arg1", "string")),
+        ("incomplete", "boolean"),
+    ]
+    assert rows(found) == [
+        *((1, [1, 1], 1, "a", False), (1, [1, 1], 2, "b", False), (2, [2, 2], 1, "a", False)),
+    ]
+
+
+QUERY = (
+    "{form} FROM NAMED WINDOW <w> ON <in> [RANGE 2 s, SLIDE 2 s] WHERE {{ WINDOW <w> {{ ?s <http://ex.org/p> ?v }} }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "columns", "expected"),
+    [
+        ("SELECT ?s ?v", {"s": "string", "v": "string"}, [("<http://ex.org/a>", "3")]),
+        ("CONSTRUCT { ?s <http://ex.org/q> ?v }", {"predicate": "string", "args": "array<string>"}, None),
+        ("ASK", {"answer": "boolean"}, [(True,)]),
+    ],
+)
+def test_queries_have_their_columns(
+    session: "SparkSession", form: str, columns: dict[str, str], expected: list[tuple[Any, ...]] | None
+) -> None:
+    pytest.importorskip("rdflib")
+    values = [("<http://ex.org/a>", "<http://ex.org/p>", "3", datetime(2026, 11, 15, 8))]
+    facts = session.createDataFrame(values, "s string, p string, o string, t timestamp")
+    found = reason(Source("q.rspql", QUERY.format(form=form)), facts, end="2026-11-15T08:00:02Z")
+    assert found.dtypes == [("t", "timestamp"), ("window", "array<timestamp>"), *columns.items()]
+    (row,) = found.collect()
+    assert row.window == [datetime(2026, 11, 15, 8), datetime(2026, 11, 15, 8, 0, 1)]
+    assert [tuple(row)[2:]] == (expected or [("<http://ex.org/q>", ["<http://ex.org/a>", "3"])])
+
+
+ONTOLOGY = """Prefix(:=<http://ex.org/>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>)
+Ontology(<http://ex.org/o> Declaration(Class(:Hot)) Declaration(Class(:Cold)) Declaration(Class(:Warm))
+SubClassOf(:Hot :Warm) DisjointClasses(:Hot :Cold))"""
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+
+def test_clashes_and_classes_of_events_have_their_columns(session: "SparkSession", tmp_path: Path) -> None:
+    pytest.importorskip("pyhornedowl")
+    (tmp_path / "o.ofn").write_text(ONTOLOGY)
+    ex = "<http://ex.org/{}>".format
+    facts = session.createDataFrame(
+        [(ex("x"), TYPE, ex("Hot"), 5), (ex("x"), TYPE, ex("Cold"), 5), (ex("y"), TYPE, ex("Hot"), 6)],
+        "s string, p string, o string, t long",
+    )
+    clashes = reason(tmp_path / "o.ofn", facts, as_="consistency", window=0)
+    assert clashes.columns == ["individual", "other", "axiom", "because", "from", "until"]
+    (clash,) = clashes.collect()
+    assert (clash.individual, clash["from"], clash.until) == (ex("x"), 5, 5)
+    assert clash.because == [f"{ex('Cold')}({ex('x')}) at 5", f"{ex('Hot')}({ex('x')}) at 5"]
+    classes = reason(
+        tmp_path / "o.ofn", facts.where("t = 6"), as_="abstraction", profile="dl", classes=":Warm", prefix=PREFIX
+    )
+    (row,) = classes.collect()
+    assert (row.t, row.event, row.individual, row.bindings) == (6, ex("Warm"), ex("y"), None)
+
+
+PREFIX = {"": "http://ex.org/"}
+EVENTS = """PREFIX : <http://ex.org/>
+NAMED EVENT :Heat AS :Hot
+NAMED EVENT :Chill AS :Cold
+NAMED EVENT :Change { MATCH EVERY :Heat SEQ :Chill WITHIN (10 s) }
+"""
+
+
+def test_complex_events_have_their_columns(session: "SparkSession", tmp_path: Path) -> None:
+    pytest.importorskip("pyhornedowl")
+    (tmp_path / "o.ofn").write_text(ONTOLOGY)
+    (tmp_path / "e.tw").write_text(EVENTS)
+    ex = "<http://ex.org/{}>".format
+    values = [(ex("x"), TYPE, ex("Hot"), 5), (ex("y"), TYPE, ex("Cold"), 7)]
+    facts = session.createDataFrame(values, "s string, p string, o string, t long")
+    found = reason([tmp_path / "e.tw", tmp_path / "o.ofn"], facts, event=[":Change"], late=True)
+    (row,) = found.where("op is null").collect()
+    assert (row.t, row.event, row["from"], row.to, row.bindings) == (7, ex("Change"), 5, 7, {})
+    assert [json.loads(one)["individual"] for one in row.events] == [ex("x"), ex("y")]
+
+
+def test_what_is_not_read_is_seen_whatever_is_output(session: "SparkSession") -> None:
+    facts = session.createDataFrame([("a", 5), (None, 6)], "x string, t long")
+    found = reason("q(X) :- p(X).", {"p": facts}, late=True)
+    assert found.columns == ["predicate", "args", "from", "until", "op", "watermark", "message"]
+    assert sorted((row.op or "", row.message or "") for row in found.collect()) == [
+        ("", ""),
+        ("malformed", 'a fact has an empty cell: {"x": null, "t": 6}'),
+    ]
 
 
 def test_a_table_that_no_mapping_fits_is_refused_at_once(session: "SparkSession") -> None:

@@ -55,9 +55,10 @@ class Mixed:
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
         """Those of its rules, if there are some, and of its members."""
-        from thalweg.runtimes.answer_columns import several
+        from thalweg.runtimes.answer_columns import FactColumns, several
 
-        own = [self.around.answer_columns(emit)] if self.around.rules.rules else []
+        # Beside answers of other kinds all arguments are in one column.
+        own = [FactColumns(emit)] if self.around.rules.rules else []
         return several([*own, *(member.answer_columns(emit) for member in self.members)])
 
     def start(self, context: Context) -> Evaluation:

@@ -1,8 +1,8 @@
-"""What the arguments of a predicate are called and what they hold: columns of a table that are made of its facts.
+"""What the arguments of a predicate hold: the types of the columns of a table that is made of its facts.
 
-    hot(D,V) :- temp(D,V), V > 25.       hot/2: D, a text, and V, a number, if temp's are
+    hot(D,V) :- temp(D,V), V > 25.       hot/2: a text and a number, if temp's are
 
-Names are those of the variables in the first rule. What an argument holds follows from the inputs, from arithmetic and
+What an argument holds follows from the inputs, from arithmetic and
 from aggregates; where rules differ, or nothing is known, it is a text, which everything can be.
 """
 
@@ -15,23 +15,6 @@ from thalweg.model.term import is_number
 
 Type = Literal["integer", "number", "text"]
 Types = tuple[Type | None, ...]
-
-
-def argument_names(program: Program, predicate: Predicate) -> tuple[str, ...]:
-    """What the arguments of a predicate are called.
-
-    >>> from thalweg.languages.lars.program import read
-    >>> from thalweg.diagnostics import Source
-    >>> argument_names(read(Source("r", "hot(D,V+1) :- temp(D,V).")), Predicate("hot", 2))
-    ('D', 'arg2')
-    """
-    heads = [rule.head for rule in program.rules if rule.head.signature == predicate]
-    names: list[str] = []
-    for place in range(predicate.arity):
-        argument = heads[0].args[place] if heads else None
-        name = argument.name if isinstance(argument, Variable) and argument.name[0].isalpha() else f"arg{place + 1}"
-        names.append(name if name not in names else f"arg{place + 1}")
-    return tuple(names)
 
 
 def argument_types(program: Program, predicate: Predicate, inputs: Mapping[Predicate, Types]) -> tuple[Type, ...]:

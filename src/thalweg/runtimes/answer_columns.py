@@ -24,7 +24,8 @@ from datetime import date, datetime
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final, Literal, Protocol
 
-from thalweg.model.fact import fact_of_text
+from thalweg.model.fact import Fact, fact_of_text
+from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import IRI, Term, value_of
 from thalweg.model.time import TimeFormat
 from thalweg.runtimes.consistency.clashes import Clash, ClashChange, Clashing, ClashInterval
@@ -78,7 +79,10 @@ def _fact_columns(names: Sequence[str] | None) -> tuple[Column, ...]:
 
 
 def _fact(text: str, names: Sequence[str] | None) -> Row:
-    fact = fact_of_text(text)
+    return _cells(fact_of_text(text), names)
+
+
+def _cells(fact: Fact, names: Sequence[str] | None) -> Row:
     cells = tuple(map(cell, fact.terms))
     return fact.predicate, *((list(cells),) if names is None else cells)
 
@@ -101,10 +105,11 @@ class FactColumns:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        return (*_BEFORE.get(self.emit, ()), *self._inner, *_AFTER.get(self.emit, ()))
+        return (*_BEFORE.get(self.emit, ()), *self.inner, *_AFTER.get(self.emit, ()))
 
     @property
-    def _inner(self) -> tuple[Column, ...]:
+    def inner(self) -> tuple[Column, ...]:
+        """The columns of what begins, holds or ends."""
         return _fact_columns(self.names)
 
     def fits(self, block: AnswerBlock) -> bool:
@@ -115,15 +120,16 @@ class FactColumns:
             case Change():
                 for op, facts in (("-", block.end), ("?", block.unknown), ("+", block.begin)):
                     for fact in facts:
-                        yield block.t, op, *self._cells(fact, times)
+                        yield block.t, op, *self.cells(fact, times)
             case SnapshotRun():
-                held = [self._cells(fact, times) for fact in block.facts]
+                held = [self.cells(fact, times) for fact in block.facts]
                 for tick in range(block.first, block.last + 1):
                     yield from ((tick, *fact) for fact in held)
             case Interval():
-                yield *self._cells(block.fact, times), block.start, block.until
+                yield *self.cells(block.fact, times), block.start, block.until
 
-    def _cells(self, text: str, times: TimeFormat) -> Row:
+    def cells(self, text: str, times: TimeFormat) -> Row:
+        """The cells of one of them."""
         return _fact(text, self.names)
 
 
@@ -138,14 +144,14 @@ class ClashColumns(FactColumns):
     kind: ClassVar[str] = "clash"
 
     @property
-    def _inner(self) -> tuple[Column, ...]:
+    def inner(self) -> tuple[Column, ...]:
         texts = (Column(name, "text") for name in ("individual", "other", "axiom"))
         return *texts, Column("because", "list")
 
     def fits(self, block: AnswerBlock) -> bool:
         return isinstance(block, ClashChange | Clashing | ClashInterval)
 
-    def _cells(self, text: str, times: TimeFormat) -> Row:
+    def cells(self, text: str, times: TimeFormat) -> Row:
         clash = Clash.read(text).at(times)
         because = None if clash.because is None else list(clash.because)
         return clash.individual, clash.other, clash.axiom, because
@@ -163,6 +169,8 @@ class AnswerSetColumns:
     """
 
     names: tuple[str, ...] | None = None
+    of: Predicate | None = None
+    """The only predicate of which there are rows, whose arguments have the names."""
 
     kind: ClassVar[str] = "answer set"
 
@@ -177,10 +185,15 @@ class AnswerSetColumns:
     def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
         assert isinstance(block, Solution)
         about, nothing = (block.t, (block.start, block.t)), (None,) * len(_fact_columns(self.names))
+        if self.of is not None:
+            facts = ((number, fact_of_text(one)) for number, some in enumerate(block.sets, 1) for one in some)
+            chosen = ((number, fact) for number, fact in facts if fact.signature == self.of)
+            yield from ((*about, number, *_cells(fact, self.names), block.incomplete) for number, fact in chosen)
+            return
         if not block.sets:
             yield *about, None, *nothing, block.incomplete
-        for number, facts in enumerate(block.sets, 1):
-            for found in (_fact(fact, self.names) for fact in facts) if facts else (nothing,):
+        for number, texts in enumerate(block.sets, 1):
+            for found in (_fact(text, self.names) for text in texts) if texts else (nothing,):
                 yield *about, number, *found, block.incomplete
 
 

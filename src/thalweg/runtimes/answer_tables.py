@@ -10,7 +10,7 @@ from io import StringIO
 from typing import Any
 
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.model.time import TimeFormat
+from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.runtimes.answer_columns import AnswerColumns, Column, Row, as_json
 from thalweg.runtimes.emit import AnswerBlock
 
@@ -76,46 +76,54 @@ class AnswerTable:
         import pyarrow as pa
 
         columns = zip(*rows, strict=True) if rows else ((),) * len(self._columns)
-        made = [self._column(one, list(cells)) for one, cells in zip(self._columns, columns, strict=True)]
+        made = [arrow_column(one, cells, self._times) for one, cells in zip(self._columns, columns, strict=True)]
         return pa.table(made, names=[one.name for one in self._columns])
 
-    def _column(self, column: Column, cells: list[Any]) -> Any:
-        import pyarrow as pa
 
-        match column.type:
-            case "time":
-                return pa.array(self._moments(cells), self._time_type)
-            case "window":
-                spans = (None if span is None else self._moments(span) for span in cells)
-                return pa.array(spans, pa.list_(self._time_type))
-            case "list":
-                lists = (None if some is None else [str(cell) for cell in some] for some in cells)
-                return pa.array(lists, pa.list_(pa.string()))
-            case "pairs":
-                pairs = (None if some is None else [*some.items()] for some in cells)
-                return pa.array(pairs, pa.map_(pa.string(), pa.string()))
-            case "integer":
-                return pa.array(cells, pa.int64())
-            case "truth":
-                return pa.array(cells, pa.bool_())
-            case "text":
-                return pa.array(cells, pa.string())
-        return _values(cells)
+def arrow_column(column: Column, cells: Sequence[Any], times: TimeFormat = AS_TICKS) -> Any:
+    """The cells of a column as an array of Arrow, with ticks as `times` has them.
 
-    @property
-    def _time_type(self) -> Any:
-        import pyarrow as pa
+    >>> arrow_column(Column("window", "window"), [(38, 40), None]).to_pylist()
+    [[38, 40], None]
+    """
+    import pyarrow as pa
 
-        return pa.timestamp("ms", str(self._times.calendar.zone)) if self._times.iso else pa.int64()
-
-    def _moments(self, ticks: Sequence[int | None]) -> list[Any]:
-        """Ticks as what times are in the table."""
-        if not self._times.iso:
-            return list(ticks)
-        return [None if tick is None else self._times.calendar.moment(tick) for tick in ticks]
+    match column.type:
+        case "time":
+            return pa.array(_moments(cells, times), _time_type(times))
+        case "window":
+            spans = (None if span is None else _moments(span, times) for span in cells)
+            return pa.array(spans, pa.list_(_time_type(times)))
+        case "list":
+            lists = (None if some is None else [str(cell) for cell in some] for some in cells)
+            return pa.array(lists, pa.list_(pa.string()))
+        case "pairs":
+            pairs = (None if some is None else [*some.items()] for some in cells)
+            return pa.array(pairs, pa.map_(pa.string(), pa.string()))
+        case "integer":
+            return pa.array(cells, pa.int64())
+        case "truth":
+            return pa.array(cells, pa.bool_())
+        case "text":
+            return pa.array(cells, pa.string())
+        case "value":
+            return _values(cells)
 
 
-def _values(cells: list[Any]) -> Any:
+def _time_type(times: TimeFormat) -> Any:
+    import pyarrow as pa
+
+    return pa.timestamp("ms", str(times.calendar.zone)) if times.iso else pa.int64()
+
+
+def _moments(ticks: Sequence[int | None], times: TimeFormat) -> list[Any]:
+    """Ticks as what times are in a table."""
+    if not times.iso:
+        return list(ticks)
+    return [None if tick is None else times.calendar.moment(tick) for tick in ticks]
+
+
+def _values(cells: Sequence[Any]) -> Any:
     """A column of numbers, or of texts where not all are numbers."""
     import pyarrow as pa
 

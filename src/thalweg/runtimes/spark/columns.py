@@ -80,7 +80,8 @@ def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> S
     if TIME not in names and VALUE in names and predicate is None:
         return Shape(None, (VALUE,), False, tick_length)
     if TIME not in names:
-        raise RejectedError([Diagnostic("E402", f"the column `{TIME}` is missing", help=_SHAPES)])
+        help = f"{_SHAPES}; {proposal(dict.fromkeys(names))}"
+        raise RejectedError([Diagnostic("E402", f"the column `{TIME}` is missing", help=help)])
     rest = tuple(name for name in names if name not in (TIME, STREAM))
     for columns in (("fact",), ("s", "p", "o")):
         if predicate is None and set(columns) <= set(rest):

@@ -1,0 +1,167 @@
+"""The rows that buckets send become a DataFrame of answers, with the columns that tables have elsewhere.
+
+    begin, end, unknown, interval, snapshot    one fact, or one clash
+    window                                     a block of answers of any kind
+    late                                       a fact that came behind the watermark
+
+What a DataFrame holds must be known before the first row: what rules or tables do not say to be a number is a text.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from thalweg.model.predicate import Predicate
+from thalweg.model.time import TimeFormat
+from thalweg.runtimes.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
+from thalweg.runtimes.answer_tables import arrow_column
+from thalweg.runtimes.emit import AnswerBlock
+from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, END, INTERVAL, LATE_FACT, SNAPSHOT, WINDOW
+from thalweg.runtimes.spark.fact_columns import fact_columns
+
+_SQL: Final = {
+    "time": "long",
+    "window": "array<long>",
+    "text": "string",
+    "list": "array<string>",
+    "value": "string",
+    "integer": "long",
+    "truth": "boolean",
+    "pairs": "map<string,string>",
+}
+_LATE: Final = (Column("op", "text"), Column("watermark", "time"), Column("message", "text"))
+_KINDS: Final = {"changes": (BEGIN, END, BECAME_UNKNOWN), "intervals": (INTERVAL,), "snapshot": (SNAPSHOT,)}
+
+Arrays = dict[str, Any]
+"""Columns by their names."""
+
+
+@dataclass(frozen=True)
+class AnswerFrame:
+    """The columns of a DataFrame of answers, and how rows of buckets become rows of it.
+
+    `of` chooses one predicate, whose arguments are columns of the `types` of SQL; with `late`, late facts are rows.
+    Columns of times hold ticks; in texts they are written as `times` writes them. `unpack` reads a block of answers.
+
+    >>> frame = AnswerFrame(FactColumns("intervals", ("R",)), TimeFormat(), Predicate("jam", 1), {"R": "long"})
+    >>> frame.schema
+    '`R` long, `from` long, `until` long'
+    """
+
+    kind: AnswerColumns
+    times: TimeFormat
+    of: Predicate | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+    late: bool = False
+    unpack: Callable[[str], object] = lambda text: text
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Without the predicate where it is chosen; with those of late facts where they are wanted."""
+        own = [column for column in self.kind.columns if self.of is None or column.name != "predicate"]
+        return tuple(dict.fromkeys([*own, *(_LATE if self.late else ())]))
+
+    @property
+    def schema(self) -> str:
+        """The columns as SQL writes them."""
+        return ", ".join(f"`{one.name}` {self._type(one)}" for one in self.columns)
+
+    def _type(self, column: Column) -> str:
+        return self.types.get(column.name, _SQL[column.type])
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of rows of buckets that it takes."""
+        own = _KINDS[self.kind.emit] if isinstance(self.kind, FactColumns) else (WINDOW,)
+        return [*own, *([LATE_FACT] if self.late else [])]
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Batches of rows of buckets as batches of rows of answers."""
+        import pyarrow.compute as pc
+
+        read = self._facts if isinstance(self.kind, FactColumns) else self._blocks
+        for batch in batches:
+            is_late = pc.equal(batch.column("kind"), LATE_FACT)
+            for part, made in ((batch.filter(pc.invert(is_late)), read), (batch.filter(is_late), self._late_facts)):
+                if part.num_rows:
+                    yield self._batch(made(part))
+
+    def _batch(self, known: Arrays) -> Any:
+        import pyarrow as pa
+
+        count = len(next(iter(known.values())))
+        arrays = []
+        for column in self.columns:
+            type_ = _arrow_type(self._type(column))
+            arrays.append(known[column.name].cast(type_) if column.name in known else pa.nulls(count, type_))
+        return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
+
+    def _facts(self, batch: Any) -> Arrays:
+        """What an emitter's rows are as columns of facts, or of clashes."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        assert isinstance(self.kind, FactColumns)
+        if isinstance(self.kind, ClashColumns):
+            kept, own = pa.array(range(batch.num_rows)), self._clashes(batch.column("fact"))
+        else:
+            names = self.kind.names or ()
+            types = [self.types.get(name, "string") for name in names]
+            kept, arrays = fact_columns(batch.column("fact"), self.of, types)
+            own = dict(zip(names if self.of else ("predicate", "args"), arrays, strict=True))
+        rest = batch.take(kept)
+        ticks, until = rest.column("t"), rest.column("until")
+        if self.kind.emit == "intervals":
+            return {**own, "from": ticks, "until": pc.if_else(pc.greater_equal(until, 0), until, None)}
+        signs = pc.index_in(rest.column("kind"), value_set=pa.array(_KINDS["changes"]))
+        return {**own, "t": ticks, "op": pa.array(["+", "-", "?"]).take(signs)}
+
+    def _clashes(self, texts: Any) -> Arrays:
+        assert isinstance(self.kind, ClashColumns)
+        rows = [self.kind.cells(text, self.times) for text in texts.to_pylist()]
+        return _arrays(self.kind.inner, rows)
+
+    def _blocks(self, batch: Any) -> Arrays:
+        """What blocks of answers are in the columns of their kind."""
+        rows: list[Row] = []
+        for row in sorted(batch.select(["until", "fact"]).to_pylist(), key=lambda row: int(row["until"])):
+            block = self.unpack(row["fact"])
+            # Others deserve a warning, or say what windows took.
+            if isinstance(block, AnswerBlock):
+                rows += self.kind.rows(block, self.times)
+        return _arrays(self.kind.columns, rows)
+
+    def _late_facts(self, batch: Any) -> Arrays:
+        import pyarrow as pa
+
+        ticks, facts = batch.column("t"), batch.column("fact")
+        _, (predicates, arguments) = fact_columns(facts, None, [])
+        op = pa.array(["late"] * batch.num_rows)
+        own = {"predicate": predicates, "args": arguments, "from": ticks, "t": ticks, "kind": op}
+        return {**own, "op": op, "watermark": batch.column("until"), "message": facts}
+
+
+def _arrays(columns: Sequence[Column], rows: Sequence[Row]) -> Arrays:
+    cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return {column.name: _array(column, some) for column, some in zip(columns, cells, strict=True)}
+
+
+def _array(column: Column, cells: Sequence[Any]) -> Any:
+    """A column whose type does not depend on what is in it."""
+    if column.type != "value":
+        return arrow_column(column, cells)
+    return arrow_column(Column(column.name, "text"), [None if one is None else str(one) for one in cells])
+
+
+def _arrow_type(sql: str) -> Any:
+    import pyarrow as pa
+
+    return {
+        "long": pa.int64(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "array<long>": pa.list_(pa.int64()),
+        "array<string>": pa.list_(pa.string()),
+        "map<string,string>": pa.map_(pa.string(), pa.string()),
+    }.get(sql, pa.string())
