@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, given, settings
 
+from spark.plain_facts import plain
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.planning.partition import partition
-from thalweg.runtimes.answer_columns import cell
 from thalweg.spark import reason
 from thalweg.testing import Case, Changes, Difference, by_semantics, check, read_page
 from thalweg.testing.evaluators import Evaluator
@@ -106,7 +106,7 @@ def answering(found: Changes) -> Evaluator:
 
 def told(rows: "Sequence[Row]", number: int, meant: Changes) -> Changes:
     """The changes of a program; a table has texts without their quotes, which those that are meant have."""
-    spelled = {plain(fact): fact for one in meant.values() for fact in one.begin | one.end}
+    spelled = {plain(fact_of_text(fact)): fact for one in meant.values() for fact in one.begin | one.end}
     found: dict[int, tuple[set[str], set[str]]] = {}
     for row in rows:
         if row.number == number:
@@ -115,11 +115,6 @@ def told(rows: "Sequence[Row]", number: int, meant: Changes) -> Changes:
             assert fact not in known, f"{row} came twice"
             known.add(fact)
     return {tick: Difference(frozenset(begin), frozenset(end)) for tick, (begin, end) in found.items()}
-
-
-def plain(text: str) -> str:
-    fact = fact_of_text(text)
-    return f"{fact.predicate}({','.join(str(cell(term)) for term in fact.terms)})" if fact.terms else fact.predicate
 
 
 def table(number: int, events: Sequence[Event]) -> pa.Table:

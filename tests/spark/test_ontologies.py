@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from spark.plain_facts import plain
 from spark.processes import run, thalweg
 from thalweg import api
 from thalweg.api.answer_values import Change, Snapshot
@@ -114,7 +115,7 @@ def embedded(program: Program, emit: Emit) -> list[str]:
     for each in api.run(program, stream=events(), emit=emit, end=LAST, report=lambda _: None):
         match each:
             case Snapshot(tick, facts):
-                found += [f"{tick} {fact}" for fact in facts]
+                found += [f"{tick} {plain(fact)}" for fact in facts]
             case Change(tick, begin, end):
-                found += [f"{tick} + {fact}" for fact in begin] + [f"{tick} - {fact}" for fact in end]
+                found += [f"{tick} {op} {plain(fact)}" for op, some in (("+", begin), ("-", end)) for fact in some]
     return sorted(found)

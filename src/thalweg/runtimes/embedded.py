@@ -217,9 +217,7 @@ class Embedded(Generic[R]):
             return
         if self._observe is not None:
             self._observe(tick, batch)
-        groups = range(self._watermark.groups) if group is None else (group,)
-        # What others have decided while a stream was silent stays decided.
-        watermark = max(min(self._watermark.meet(tick, each) for each in groups), self._watermark.reached + 1)
+        watermark = self._watermark.meet_in(group, tick)
         first, last = self._watermark.bounds
         if first <= tick <= last:
             if tick < watermark:

@@ -8,8 +8,9 @@ back, and what it brings is late where others have gone on.
     decided                 every tick before the watermarks of all groups that have not ended; in the end, every tick
 
 Where one process reads all events, each settles the watermark for those after it (`meet`): whether an event is late
-depends on the events before it and on nothing else, so a stream gives the same answers however it is cut. A bucket of
-Spark sees the ticks of a batch in any order and settles once a batch; all buckets see the same ticks, so all agree.
+depends on the events before it and on nothing else, so a stream gives the same answers however it is cut. On Spark one
+process reads the events, too, and buckets `follow` what it has decided. Where buckets read the parts of a table, each
+sees the ticks of a batch in any order and settles once a batch; all buckets see the same ticks, so all agree.
 """
 
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ class Watermark:
     _ended: set[int] = field(default_factory=set)
     _resting: frozenset[int] = frozenset()
     _cut_short: bool = False
+    _followed: int | None = None
 
     def __post_init__(self) -> None:
         self.bounds = self.first or 0, FOREVER if self.last is None else self.last
@@ -68,6 +70,11 @@ class Watermark:
     def highest(self) -> int:
         """The highest tick seen."""
         return max(self._highest)
+
+    @property
+    def highs(self) -> tuple[int, ...]:
+        """The highest tick of each group."""
+        return tuple(self._highest)
 
     @property
     def is_complete(self) -> bool:
@@ -93,9 +100,15 @@ class Watermark:
             self._lowest = tick
         return highest - self.delay
 
+    def meet_in(self, group: int | None, tick: int) -> int:
+        """The same in a group, or in all of them; what others have decided while it was silent stays decided."""
+        groups = range(self.groups) if group is None else (group,)
+        return max(min(self.meet(tick, each) for each in groups), self.reached + 1)
+
     def see(self, group: int, ticks: NDArray[np.int64]) -> None:
         """Sees the ticks of many events, in any order; they count once `settle` is called."""
-        ticks = ticks[ticks >= self.of(group)]
+        if self._followed is None:
+            ticks = ticks[ticks >= self.of(group)]
         if len(ticks):
             self._lowest = min(int(ticks.min()), self._lowest)
             self._fresh[group] = max(int(ticks.max()), self._fresh.get(group, NEVER))
@@ -112,6 +125,13 @@ class Watermark:
             self._highest += [NEVER] * (groups - len(self._highest))
             self.groups = groups
 
+    def resume(self, reached: int, highest: tuple[int, ...]) -> None:
+        """Goes on where every tick up to one was decided, and groups had come to their highest ticks."""
+        self.reached = max(self.reached, reached)
+        for group, tick in enumerate(highest[: self.groups]):
+            self._highest[group] = max(self._highest[group], tick)
+        self._decide()
+
     def rest(self, groups: frozenset[int]) -> None:
         """These groups rest from now on, and no others do."""
         if groups != self._resting:
@@ -123,6 +143,10 @@ class Watermark:
         self._ended.add(group)
         self._cut_short |= cut_short
 
+    def follow(self, reached: int) -> None:
+        """Another one has decided every tick up to this one, and no others until it says so, or all groups end."""
+        self._followed = max(reached, NEVER if self._followed is None else self._followed)
+
     def settle(self) -> None:
         """What has been seen moves the watermarks."""
         for group, high in self._fresh.items():
@@ -132,6 +156,9 @@ class Watermark:
 
     def _decide(self) -> None:
         first, last = self.bounds
+        if self._followed is not None and not self.is_over:
+            self.reached = min(self._followed, last)
+            return
         flowing = self._highest
         if self._ended or self._resting:
             flowing = [high for group, high in enumerate(flowing) if group not in self._ended]
@@ -149,15 +176,17 @@ class Watermark:
 
     def save(self) -> dict[str, Any]:
         """What must be remembered."""
-        return {
+        known = {
             "lowest": self._lowest,
             "highest": self._highest,
             "ended": sorted(self._ended),
             "cut_short": self._cut_short,
         }
+        return known if self._followed is None else known | {"followed": self._followed}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Goes on where another one was saved."""
         self._lowest, self._highest = saved["lowest"], list(saved["highest"])
         self._ended, self._cut_short = set(saved["ended"]), saved["cut_short"]
+        self._followed = saved.get("followed")
         self._decide()

@@ -1,10 +1,10 @@
-"""Time passes on live streams: by a clock that the test winds, and once by the real one."""
+"""Time passes on live streams, in one process and in buckets: by a clock that the test winds, once by the real one."""
 
 import json
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Queue
@@ -15,12 +15,22 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_output
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages import lars
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 from thalweg.runtimes.embedded import Embedded, Settings
-from thalweg.runtimes.emit import Change
+from thalweg.runtimes.emit import Change, Changes
 from thalweg.runtimes.inputs import Streams
 from thalweg.runtimes.passing_time import PassingTime
 from thalweg.runtimes.rule_engine import RuleEngine
+from thalweg.runtimes.spark.answers import deltas_of
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.spool import Feeder, Segment, Spool
+from thalweg.runtimes.spark.wire import ANSWERS, Parcel, unwrap
+from thalweg.runtimes.spark.worker import Worker
+
+Opening = Callable[[Dictionary], Streams]
+Runtime = Callable[[str, Opening, Callable[[Iterable[Change]], None]], None]
 
 SILENT = "silent(S) :- sensor(S), not seen(S) in [2].  sensor(a)."
 
@@ -56,8 +66,50 @@ class Hands:
         self.now = start
 
 
+class InBuckets(Spool):
+    """A spool whose segments go to the workers of a rule program as they are written."""
+
+    def __init__(self, folder: Path, job: Job, see: Callable[[Iterable[Change]], None]) -> None:
+        super().__init__(folder)
+        self._job, self._see = job, see
+        self._workers = [Worker(job, 0, bucket) for bucket in job.buckets(0)]
+
+    def write(self, segment: Segment, parcels: Iterable[Parcel]) -> None:
+        known = list(parcels)
+        super().write(segment, known)
+        for worker in self._workers:
+            label = self._job.labels[worker.bucket]
+            for sent in worker.process([one.payload for one in known if one.bucket == label]):
+                content = unwrap(sent.payload)
+                if content.kind == ANSWERS:
+                    self._see(Changes.arrange(deltas_of(**content.lists), ()))
+
+
+@pytest.fixture(params=["embedded", "buckets"])
+def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Runtime:
+    """Takes a program and what makes its input, and hands changes to a function."""
+
+    def embedded(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
+        engine = RuleEngine(lars.read(Source("program", program)))
+        for block in Embedded(engine, Settings()).answers(items(engine.dictionary)):
+            see([block] if isinstance(block, Change) else [])
+
+    def buckets(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
+        job = Job(lars.read(Source("program", program)), partitions=1, name=uuid.uuid4().hex)
+        packer = Packer(job, 0, 0)
+        feeder = Feeder(job, InBuckets(tmp_path, job, see), packer, items(packer.words), print)
+        feeder.run()
+        assert feeder.error is None, feeder.error
+
+    return embedded if request.param == "embedded" else buckets
+
+
 def answers(
-    program: str, streams: list[HandFed], script: "list[tuple[float, int | None, str]]", **how: object
+    runtime: Runtime,
+    program: str,
+    streams: list[HandFed],
+    script: "list[tuple[float, int | None, str]]",
+    **how: object,
 ) -> list[str]:
     """The changes of a run; the script says at which second which stream brings what, None that all have ended."""
     clock, hands = Clock(), Hands(script[0][0])
@@ -79,14 +131,19 @@ def answers(
         hands.now += seconds
         return 0.0
 
-    engine = RuleEngine(lars.read(Source("program", program)))
-    items = Streams(streams, engine.dictionary, clock, Interrupt(), passing=passing)  # type: ignore[arg-type]
-    items.pause = pause
-    found = []
-    for block in Embedded(engine, Settings()).answers(items):
-        if isinstance(block, Change):
-            found += [f"{hands.now:g}s {block.t} + {fact}" for fact in block.begin]
-            found += [f"{hands.now:g}s {block.t} - {fact}" for fact in block.end]
+    def opened(words: Dictionary) -> Streams:
+        items = Streams(streams, words, clock, Interrupt(), passing=passing)  # type: ignore[arg-type]
+        items.pause = pause
+        return items
+
+    found: list[str] = []
+
+    def see(changes: Iterable[Change]) -> None:
+        for block in changes:
+            found.extend(f"{hands.now:g}s {block.t} + {fact}" for fact in block.begin)
+            found.extend(f"{hands.now:g}s {block.t} - {fact}" for fact in block.end)
+
+    runtime(program, opened, see)
     return found
 
 
@@ -94,31 +151,31 @@ def stamp(second: int) -> str:
     return f"@{datetime.fromtimestamp(second, UTC).isoformat()}"
 
 
-def test_absence_is_noticed_in_silence_within_a_tick_of_its_time() -> None:
+def test_absence_is_noticed_in_silence_within_a_tick_of_its_time(runtime: Runtime) -> None:
     script = [(100.0, 0, f"seen(a) at {stamp(100)}."), (109.5, 0, f"seen(a) at {stamp(109)}."), (111.0, None, "")]
-    found = answers(SILENT, [HandFed("s")], script, by_wall=True)
+    found = answers(runtime, SILENT, [HandFed("s")], script, by_wall=True)
     # Tick 103 is the first without a reading in its window; it is over when the clock shows 104.
     assert found == ["104s 103 + silent(a)", "110s 109 - silent(a)"]
 
 
-def test_by_events_nothing_is_noticed_until_something_comes() -> None:
+def test_by_events_nothing_is_noticed_until_something_comes(runtime: Runtime) -> None:
     script = [(100.0, 0, f"seen(a) at {stamp(100)}."), (109.5, 0, f"seen(a) at {stamp(109)}."), (111.0, None, "")]
-    found = answers(SILENT, [HandFed("s")], script)
+    found = answers(runtime, SILENT, [HandFed("s")], script)
     assert found == ["109.5s 103 + silent(a)", "111s 109 - silent(a)"]
 
 
 TWO = "p(X) :- fast(X).  q(X) :- slow(X)."
 
 
-def test_a_stream_that_is_behind_holds_the_others_back_and_is_not_late() -> None:
+def test_a_stream_that_is_behind_holds_the_others_back_and_is_not_late(runtime: Runtime) -> None:
     streams = [HandFed("fast"), HandFed("slow")]
     script = [(0.0, 0, "fast(x) at 5."), (1.0, 0, "fast(y) at 9."), (2.0, 1, "slow(x) at 4."), (3.0, None, "")]
-    found = answers(TWO, streams, script)
+    found = answers(runtime, TWO, streams, script)
     assert [each.split(" ", 1)[1] for each in found if "+" in each] == ["4 + q(x)", "5 + p(x)", "9 + p(y)"]
     assert found[0].startswith("3s"), "tick 4 is decided when the slow stream has left it"
 
 
-def test_a_silent_stream_stops_holding_the_others_back() -> None:
+def test_a_silent_stream_stops_holding_the_others_back(runtime: Runtime) -> None:
     streams = [HandFed("fast"), HandFed("slow")]
     script = [
         (0.0, 0, "fast(x) at 5."),
@@ -127,7 +184,7 @@ def test_a_silent_stream_stops_holding_the_others_back() -> None:
         (42.0, 1, "slow(y) at 9."),
         (43.0, None, ""),
     ]
-    found = answers(TWO, streams, script, idle=30.0)
+    found = answers(runtime, TWO, streams, script, idle=30.0)
     assert "40s 5 + p(x)" in found
     assert not any("q(x)" in each for each in found), "what is decided stays decided: it is late"
     assert any("9 + q(y)" in each for each in found)

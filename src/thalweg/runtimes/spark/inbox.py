@@ -10,6 +10,7 @@ from thalweg.model.arrow import Lists, decode, encode, read_words, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, wrap
@@ -68,6 +69,8 @@ class Inbox:
             self._take(content, out)
         for content in arrived:
             header = content.header
+            if header["decided"] is not None:
+                self.watermark.follow(header["decided"])
             self.watermark.see(header["group"], content.lists["seen"])
             if header["ended"]:
                 self.watermark.end(header["group"], header["cut_short"])
@@ -87,7 +90,9 @@ class Inbox:
         if not len(ticks):
             return
         words = self.recoded(lists)
-        watermarks = np.full(len(ticks), self.watermark.of(header["group"]), dtype=np.int64)
+        # Where the driver has read the events in turn, it knows which are late.
+        met = NEVER if header["decided"] is not None else self.watermark.of(header["group"])
+        watermarks = np.full(len(ticks), met, dtype=np.int64)
         if len(lists["watermarks"]):
             watermarks = np.maximum(watermarks, lists["watermarks"])
         first, last = self.watermark.bounds

@@ -16,6 +16,8 @@ from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, wrap
 
 _EMPTY: Final = np.zeros(0, dtype=np.int64)
 
+_GOES_ON: Final[dict[str, object]] = {"ended": False, "cut_short": False, "decided": None}
+
 # Which ticks there were matters before the timeline has begun; then the least and the greatest are enough.
 _MOST_TICKS: Final = 10_000
 
@@ -66,8 +68,13 @@ class Packer:
         self._number = 0
         self._events = 0
 
-    def pack(self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False) -> Iterator[Parcel]:
-        """The parcels of events in the order of arrival; those without facts count, too, unless they are late."""
+    def pack(
+        self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False, decided: int | None = None
+    ) -> Iterator[Parcel]:
+        """The parcels of events in the order of arrival; those without facts count, too, unless they are late.
+
+        All ticks up to the one that is `decided` are; without one, the buckets find out by the ticks that they see.
+        """
         columns = [(tick, watermark, _size(batch)) for tick, batch, watermark in events]
         ticks, watermarks, sizes = np.array(columns, dtype=np.int64).reshape(-1, 3).T
         late = ticks < watermarks
@@ -77,7 +84,9 @@ class Packer:
         if self.job.keeps_events:
             origins = _Origins.of((batch for _, batch, _ in events), self._events)
             self._events += len(origins.graphs)
-        return self._pack(known, ticks[~late], met, ended, cut_short, origins)
+        return self._pack(
+            known, ticks[~late], met, {"ended": ended, "cut_short": cut_short, "decided": decided}, origins
+        )
 
     def pack_unordered(self, arrivals: Iterable[Arrivals]) -> Iterator[Parcel]:
         """The parcels of facts whose order of arrival is not known: none is late because of another."""
@@ -89,18 +98,17 @@ class Packer:
             count = int(places.max()) + 1 if len(places) else 0
             origins = _Origins(self._events + np.arange(count), [""] * count, self._events)
             self._events += count
-        return self._pack(known, _joined([each.ticks for each in known]), _EMPTY, origins=origins)
+        return self._pack(known, _joined([each.ticks for each in known]), _EMPTY, _GOES_ON, origins)
 
     def _pack(
         self,
         known: list[Arrivals],
         seen: Words,
         watermarks: Words,
-        ended: bool = False,
-        cut_short: bool = False,
-        origins: _Origins | None = None,
+        time: dict[str, object],
+        origins: _Origins | None,
     ) -> Iterator[Parcel]:
-        """One parcel for every bucket of every stage, if only with the ticks that were seen.
+        """One parcel for every bucket of every stage, if only with the ticks that were seen, and how far `time` is.
 
         `watermarks` has the one that each fact met, by its place; it is empty where no fact is late.
         """
@@ -120,8 +128,7 @@ class Packer:
             "group": self.group,
             "part": self.part,
             "number": self._number,
-            "ended": ended,
-            "cut_short": cut_short,
+            **time,
         }
         self._number += 1
         for stage in range(len(self.job.stages)):

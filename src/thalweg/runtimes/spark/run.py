@@ -184,7 +184,7 @@ def _stop(query: "StreamingQuery") -> None:
 def _beat(shown: Watch, feeder: Feeder) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
         last = delivery.done.tick
-        shown.beat(last, feeder.facts, max(0, feeder.watermark.of() - last))
+        shown.beat(last, feeder.facts, max(0, feeder.watermark.reached - last))
 
     return beat
 

@@ -2,7 +2,8 @@
 
 One process reads the streams, in the same order and with the same words as the embedded runtime; the numbered segments
 it writes are the files that Spark reads. A segment's name says how many events had been read with it, so a run that is
-resumed passes over what has been written; and the greatest tick so far, so that what is late stays late.
+resumed passes over what has been written; how far time was decided, and the greatest tick of each group of streams so
+far, so that what is late stays late.
 
 Which batch took which segments is in the logs of Spark's checkpoint (`Progress`), and nowhere else.
 """
@@ -20,7 +21,7 @@ import numpy as np
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.event import Batch
-from thalweg.model.time import TimeFormat
+from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.far_times import FarTimes
 from thalweg.runtimes.schema import SchemaWatch
@@ -45,15 +46,28 @@ _REMEMBERED: Final = 600
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A file of parcels: its number, the events read up to its end, and the greatest tick among them."""
+    """A file of parcels: its number, the events read up to its end, the last tick that was decided then, and the
+    greatest tick of each group of streams.
+    """
 
     number: int
     events: int
-    highest: int
+    decided: int
+    highest: tuple[int, ...]
 
     @property
     def name(self) -> str:
-        return f"{self.number:010}_{self.events}_{self.highest}.parquet"
+        return f"{self.number:010}_{self.events}_{self.decided}_{'x'.join(map(str, self.highest))}.parquet"
+
+    @classmethod
+    def read(cls, name: str) -> "Segment":
+        """The segment of a file, by its name without the ending.
+
+        >>> Segment.read("0000000041_900_6_7x-1")
+        Segment(number=41, events=900, decided=6, highest=(7, -1))
+        """
+        number, events, decided, highest = name.split("_")
+        return cls(int(number), int(events), int(decided), tuple(map(int, highest.split("x"))))
 
 
 class Spool:
@@ -62,9 +76,9 @@ class Spool:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     spool = Spool(Path(folder))
-    ...     spool.write(Segment(0, 3, 7), [Parcel(0, 1, b"ab")])
+    ...     spool.write(Segment(0, 3, 6, (7,)), [Parcel(0, 1, b"ab")])
     ...     spool.segments()
-    [Segment(number=0, events=3, highest=7)]
+    [Segment(number=0, events=3, decided=6, highest=(7,))]
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,8 +92,7 @@ class Spool:
 
     def segments(self) -> list[Segment]:
         """Those that are there, in order."""
-        names = (path.stem.split("_") for path in self._folder.glob("[0-9]*.parquet"))
-        return sorted(Segment(*map(int, parts)) for parts in names)
+        return sorted(Segment.read(path.stem) for path in self._folder.glob("[0-9]*.parquet"))
 
     def write(self, segment: Segment, parcels: Iterable[Parcel]) -> None:
         """Adds a segment, all of it or nothing."""
@@ -160,7 +173,7 @@ def _set_age(file: Path, segment: Segment) -> None:
 def _number(entry: str) -> int:
     """The number of the segment that an entry of the log names.
 
-    >>> _number('{"path":"file:///tmp/spool/0000000041_900_7.parquet","timestamp":41000,"batchId":9}')
+    >>> _number('{"path":"file:///tmp/spool/0000000041_900_6_7.parquet","timestamp":41000,"batchId":9}')
     41
     """
     return int(Path(json.loads(entry)["path"]).name.split("_")[0])
@@ -183,7 +196,7 @@ class Feeder(threading.Thread):
         self.error: BaseException | None = None
         self.read = 0
         self.facts = 0
-        self.watermark = Watermark(job.settings.delay, last=job.settings.last)
+        self.watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
         self._far = FarTimes(job.settings.calendar.clock)
         self._job = job
         self._spool = spool
@@ -199,7 +212,7 @@ class Feeder(threading.Thread):
         self._stopped = threading.Event()
         self._writing = threading.Lock()
         written = spool.segments()
-        self._last = written[-1] if written else Segment(-1, 0, -1)
+        self._last = written[-1] if written else Segment(-1, 0, NEVER, (NEVER,))
 
     def stop(self) -> None:
         """Ends without saying that the streams have ended: they may be read on."""
@@ -221,7 +234,8 @@ class Feeder(threading.Thread):
     def _feed(self) -> None:
         waiting: list[Arrived] = []
         facts, skipped = 0, self._last.events if self._items.repeats else 0
-        self.watermark.meet(self._last.highest)
+        self.watermark.widen(self._items.groups)
+        self.watermark.resume(self._last.decided, self._last.highest)
         for item in self._items:
             if self._stopped.is_set():
                 return
@@ -230,7 +244,9 @@ class Feeder(threading.Thread):
                     self.malformed = item
                     break
                 self._report(item)
-            elif item is not None:
+            elif item is None:
+                self._follow()
+            else:
                 self.read += 1
                 watermark = self._met(*item)
                 if self.read > skipped:
@@ -242,21 +258,29 @@ class Feeder(threading.Thread):
                     self.facts += size
                 if self.watermark.is_complete:
                     break
-            if (item is None and waiting) or facts >= SEGMENT:
+            if (item is None and (waiting or self.watermark.reached > self._last.decided)) or facts >= SEGMENT:
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
         if (found := self._far.summary()) is not None:
             self._report(found)
 
+    def _follow(self) -> None:
+        """Sees which groups of streams are silent, and which have ended; the last one ends with the input."""
+        self.watermark.rest(self._items.resting)
+        if len(self._items.ended) < self._items.groups:
+            for group in self._items.ended:
+                self.watermark.end(group)
+        self.watermark.settle()
+
     def _met(self, tick: int, batch: Batch) -> int:
         """The watermark that an event meets; one whose timestamp is far from all others is late, whatever it says."""
         if not self._far.meets(tick):
-            return self.watermark.meet(tick)
+            return self.watermark.meet_in(self._items.group, tick)
         self._far.add(
             tick, [str(fact) for fact in batch.facts(self._packer.words)], TimeFormat(self._job.settings.calendar)
         )
-        return max(tick + 1, self.watermark.of())
+        return max(tick + 1, self.watermark.reached + 1)
 
     def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
         self._spool.forget()
@@ -270,8 +294,9 @@ class Feeder(threading.Thread):
     def _add(self, items: list[Arrived], ended: bool, cut_short: bool) -> None:
         number = self._last.number + 1
         self._packer.part = number
-        parcels = list(self._packer.pack(items, ended, cut_short))
-        self._last = Segment(number, max(self.read, self._last.events), self.watermark.highest)
+        parcels = list(self._packer.pack(items, ended, cut_short, self.watermark.reached))
+        read = max(self.read, self._last.events)
+        self._last = Segment(number, read, self.watermark.reached, self.watermark.highs)
         self._spool.write(self._last, self._job.labelled(parcels))
         words = self._packer.words
         if words.wants_collection:

@@ -16,12 +16,12 @@ from thalweg.runtimes.spark.wire import Parcel
 def fill(folder: Path, segments: int) -> Spool:
     spool = Spool(folder)
     for number in range(segments):
-        spool.write(Segment(number, 10 * number, number), [Parcel(0, 1, b"ab"), Parcel(0, 2, b"c")])
+        spool.write(Segment(number, 10 * number, number, (number,)), [Parcel(0, 1, b"ab"), Parcel(0, 2, b"c")])
     return spool
 
 
 def entry(number: int, offset: int) -> str:
-    path = f"file:///tmp/a%20folder/spool/{Segment(number, 10 * number, number).name}"
+    path = f"file:///tmp/a%20folder/spool/{Segment(number, 10 * number, number, (number,)).name}"
     return json.dumps({"path": path, "timestamp": 1_000 * number, "batchId": offset})
 
 
@@ -45,7 +45,7 @@ def numbers(spool: Spool) -> list[int]:
 
 def test_a_segment_is_a_table_of_parcels_as_old_as_its_number_says(tmp_path: Path) -> None:
     fill(tmp_path, 2)
-    file = tmp_path / "spool" / "0000000001_10_1.parquet"
+    file = tmp_path / "spool" / "0000000001_10_1_1.parquet"
     assert file.stat().st_mtime == 1
     file.touch()
     Spool(tmp_path)
@@ -88,7 +88,7 @@ def test_the_last_stays_because_it_says_how_far_the_streams_have_been_read(tmp_p
     write_log(tmp_path, "sources/0/0", entry(0, 0), entry(1, 0))
     commit(tmp_path, 0, 0)
     spool.forget()
-    assert spool.segments() == [Segment(1, 10, 1)]
+    assert spool.segments() == [Segment(1, 10, 1, (1,))]
 
 
 def test_old_entries_leave_the_log_with_their_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
