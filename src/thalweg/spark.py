@@ -91,7 +91,7 @@ def reason(
     tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
     if not tables:
         raise RejectedError([Diagnostic("E402", "there is no table of facts", help="give at least one DataFrame")])
-    check_keywords(kinds)
+    check_keywords(kinds, KindKeywords.__annotations__)
     need_choice("on_error", on_error, "skip", "stop")
     programs = as_list(program)
     emit = emit or _usual_emit(programs, kinds)
