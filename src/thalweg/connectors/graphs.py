@@ -99,8 +99,8 @@ class Events:
             yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
 
     def save(self) -> State:
-        """What is not complete yet."""
-        events = [[graph, *event.place, event.triples] for graph, event in self._events.items()]
+        """What is not complete yet; what comes later does not change it."""
+        events = [[graph, *event.place, [*event.triples]] for graph, event in self._events.items()]
         known = {"times": list(self._times.items()), "events": events, "current": self.current}
         return {**known, "any": self._any_event, "stray": self._stray}
 

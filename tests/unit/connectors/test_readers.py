@@ -148,3 +148,18 @@ def test_a_line_that_is_no_text_costs_that_line_only():
     assert found[3].startswith("E301 4:")
     assert found[4:] == ["p(c) at 7"]
     assert read([b"p(\xff) at 4."], "in.facts") == ["E301 1:3"]
+
+
+def test_what_a_reader_saved_stays_as_it_was_while_it_reads_on():
+    time = b'<e1> <http://www.w3.org/ns/prov#generatedAtTime> "36"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    lines = [b"<a> <p> <b> <e1> .\n", b"<a> <p> <c> <e1> .\n"]
+    words = Dictionary()
+    reader = QuadReader(words, "in.nq", "in", Clock(), "in")
+    assert not list(reader.feed(time + lines[0]))
+    saved = reader.save()
+    assert not list(reader.feed(lines[1]))
+    again = QuadReader(words, "in.nq", "in", Clock(), "in")
+    again.load(saved)
+    (_, batch), *rest = [*again.feed(lines[1]), *again.finish()]
+    assert not rest
+    assert [str(fact) for fact in batch.facts(words)] == ["<p>(<a>,<b>)", "<p>(<a>,<c>)"]
