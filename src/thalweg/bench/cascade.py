@@ -1,39 +1,33 @@
 """The whole cascade: a million events of a city through classes and patterns, and what makes it slower.
 
-The experiments are those of Streaming MASSIF (Bonte et al., Sensors 2018): batches of events, layer by layer, a growing
-background, growing windows; and a growing number of subscriptions. All rates are per second of CPU time of one core.
-Beside stand the figures that were published, and Esper for patterns alone, where Java and Maven are there.
+The experiments are those of Streaming MASSIF (Bonte et al., Sensors 2018): batches of events, layer by layer, growing
+windows and rates; a growing background, and a growing number of subscriptions. All rates are per second of CPU time of
+one core. Beside stand the figures that were published, and Esper for patterns alone, where Java and Maven are there.
 """
 
-import resource
-import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from thalweg.api.loading import load_part
 from thalweg.bench.abstraction import ROADS
-from thalweg.bench.command import COMMAND
 from thalweg.bench.esper import by_esper
-from thalweg.bench.event_city import program, quads, subscriptions, write_city, write_stream
+from thalweg.bench.event_city import program, quads, subscriptions
 from thalweg.bench.keyed_events import Matched, by_graphs, by_pairs
+from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.report import Report, Target, at_least
+from thalweg.bench.running_city import CHUNK, City, EndToEnd, by_tick
+from thalweg.bench.selection_windows import WindowCost, by_window
 from thalweg.connectors.nquads import QuadReader
-from thalweg.diagnostics import Source
 from thalweg.ir.pattern_semantics import Instance
-from thalweg.model.event import Batch
 from thalweg.model.time import Clock
 from thalweg.parts.abstraction.abstract_events import Classifier
-from thalweg.parts.part import Context
-from thalweg.parts.patterns import EventCascade
 from thalweg.parts.patterns.event_layers import EventLayers
-from thalweg.parts.patterns.event_run import EventRun, instances
+from thalweg.parts.patterns.event_run import instances
 from thalweg.parts.patterns.restrictions import known_besides
-from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.event_answers import ComplexEvent
 
 EVENTS: Final = 1_000_000
@@ -41,19 +35,6 @@ _BATCHES: Final = (1, 10, 100, 1_000, 10_000, 25_000, 50_000, 80_000)
 # Table 1 of the paper: milliseconds for batches of these sizes, on a machine of 2009; HermiT had no memory for more.
 _PUBLISHED: Final = (74.2, 76.9, 74.4, 147.5, 443.3, 1040.0, 2303.9, 3754.4)
 _PUBLISHED_HERMIT: Final = (12_895.0, 12_972.0, 13_440.0, 27_885.0, 170_532.5, None, None, None)
-_CHUNK: Final = 20_000
-Ticks = list[tuple[int, list[Batch]]]
-
-
-@dataclass(frozen=True, slots=True)
-class EndToEnd:
-    """`thalweg run` from a file of N-Quads to a file of answers, loading included."""
-
-    events: int
-    lines: int
-    cpu_seconds: float
-    events_per_second: float
-    megabytes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,55 +67,6 @@ class Grown:
     microseconds_per_event: float
 
 
-class City:
-    """The files of a city, and its cascade at work."""
-
-    def __init__(self, folder: Path, roads: int) -> None:
-        self.roads = roads
-        self._folder = folder
-        self._ontology, self._background = write_city(folder, roads)
-
-    def command(self, count: int) -> EndToEnd:
-        """Runs the command."""
-        text, out = self._folder / "city.tw", self._folder / "out.jsonl"
-        text.write_text(program())
-        stream = write_stream(self._folder, count, self.roads)
-        command = [*COMMAND, str(text), str(self._ontology), "--background", str(self._background)]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*command, "--stream", str(stream), "--out", str(out)], check=True, stderr=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        stream.unlink()
-        seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-        with out.open() as file:
-            lines = sum(1 for _ in file)
-        return EndToEnd(count, lines, seconds, count / seconds, after.ru_maxrss / 1024)
-
-    def load(self, text: str) -> EventCascade:
-        """The cascade of a text."""
-        part = load_part([Source("city.tw", text), self._ontology], [self._background], report=lambda found: None)
-        assert isinstance(part, EventCascade)
-        return part
-
-    def start(self, text: str) -> EventRun:
-        """The same, ready for events."""
-        context = Context(Settings(emit="changes"), Clock(), lambda found: None)
-        run = self.load(text).start(context).reasoner
-        assert isinstance(run, EventRun)
-        return run
-
-    def ticks(self, run: EventRun, count: int, per_tick: int = 100, seed: int = 1) -> Iterator[Ticks]:
-        """Coded events of the stream, some thousand at a time."""
-        reader = QuadReader(run.dictionary, "city.nq", "city", Clock(), "city")
-        lines = quads(count, self.roads, per_tick, seed)
-        while some := list(islice(lines, 4 * _CHUNK)):
-            yield _by_tick(reader.feed("".join(some).encode()))
-        yield _by_tick(reader.finish())
-
-
-def _by_tick(items: Iterable[Any]) -> Ticks:
-    return [(tick, [batch for _, batch in some]) for tick, some in groupby(items, key=lambda item: item[0])]
-
-
 def by_layer(city: City, count: int) -> list[LayerCost]:
     """The same events through one layer after the other, each timed for itself."""
     part = city.load(program())
@@ -146,9 +78,9 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
     lines = quads(count, city.roads)
     seconds = dict.fromkeys(("reading", "classes", "patterns", "writing"), 0.0)
     classified = matched = written = 0
-    while some := list(islice(lines, 4 * _CHUNK)):
+    while some := list(islice(lines, 4 * CHUNK)):
         before = time.process_time()
-        ticks = _by_tick(reader.feed("".join(some).encode()))
+        ticks = by_tick(reader.feed("".join(some).encode()))
         seconds["reading"] += time.process_time() - before
         for tick, batches in ticks:
             began = time.process_time()
@@ -177,14 +109,17 @@ def batch_times(city: City, largest: int) -> list[BatchTime]:
     """Batches of one tick, as in the paper's Table 1; what is met first has been met."""
     run = city.start(program())
     tick = 0
-    for ticks in city.ticks(run, largest):
+    for ticks in city.ticks(run.dictionary, largest):
         for tick, batches in ticks:
             run.advance(tick, batches)
     times = []
     sizes = [size for size in _BATCHES if size <= largest]
     for size, published, hermit in zip(sizes, _PUBLISHED, _PUBLISHED_HERMIT, strict=False):
         batches = [
-            batch for ticks in city.ticks(run, size, per_tick=size, seed=size) for _, some in ticks for batch in some
+            batch
+            for ticks in city.ticks(run.dictionary, size, per_tick=size, seed=size)
+            for _, some in ticks
+            for batch in some
         ]
         tick += 1_000
         before = time.process_time()
@@ -196,7 +131,7 @@ def batch_times(city: City, largest: int) -> list[BatchTime]:
 def _cost(city: City, text: str, count: int, what: str, size: int) -> Grown:
     """What an event costs once what it looks like has been met."""
     run = city.start(text)
-    chunks = list(city.ticks(run, count))
+    chunks = list(city.ticks(run.dictionary, count))
     last = max((tick for ticks in chunks for tick, _ in ticks), default=0) + 1
     answers, took = 0, 0.0
     for again in (0, 1):
@@ -243,6 +178,43 @@ def verdict(whole: EndToEnd, growing: list[Grown], matched: list[Matched], esper
     return targets
 
 
+def draw_paper(folder: Path, times: Sequence[BatchTime], windows: Sequence[WindowCost]) -> None:
+    """`paper` has the experiments of the paper: batches, windows, rates and selection rates."""
+    batches = Lines()
+    for one in times:
+        add_point(batches, "Thalweg", one.events, one.thalweg)
+        add_point(batches, "published: cascade, on a machine of 2009", one.events, one.published_cascade)
+        add_point(batches, "published: HermiT", one.events, one.published_hermit)
+    growing: dict[str, Lines] = {}
+    for each in windows:
+        lines = growing.setdefault(each.grows, Lines())
+        for layer in ("selection", "classes", "patterns"):
+            add_point(lines, layer, each.size, getattr(each, layer))
+    panels = [
+        Panel("Table 1: a batch of events", "events", "ms", batches, log="xy"),
+        Panel("Test 1: a window of 2 s, by events a second", "events/s", "ms", growing["events/s"], log="xy"),
+        Panel("Test 2: a window of 100 events/s, by its length", "seconds", "ms", growing["seconds"], log="xy"),
+        Panel("Test 3: a window, by the part selected", "% selected", "ms", growing["% selected"], log="xy"),
+    ]
+    draw(folder, "paper", panels[:2], panels[2:], size=(5.5, 3.8))
+
+
+def draw_costs(
+    folder: Path, layers: Sequence[LayerCost], growing: Sequence[Grown], patterns: Sequence[Matched]
+) -> None:
+    """`layers` has what an event costs in each layer, and patterns alone; `grown` what it costs as something grows."""
+    lines: dict[str, Lines] = {}
+    for one in growing:
+        add_point(lines.setdefault(one.what, Lines()), one.what, one.size, one.microseconds_per_event)
+    unit = "µs an event"
+    costs = {"": {one.layer: one.microseconds_per_event for one in layers}}
+    rates = {"": {one.way.replace(", ", ",\n"): one.events_per_second for one in patterns}}
+    grown = [Panel(f"growing: {what}", what, unit, points, log="x", from_zero=True) for what, points in lines.items()]
+    alone = [Panel("each layer", "", unit, bars=costs), Panel("patterns alone", "", "events a second", bars=rates)]
+    draw(folder, "layers", alone, size=(5.5, 3.6))
+    draw(folder, "grown", grown, size=(4.5, 3.6))
+
+
 def main(out: Path, quick: bool = False) -> None:
     """Runs all experiments, prints the tables, and writes CSV files to the folder `cascade` of `out`."""
     report = Report(out, "cascade")
@@ -254,16 +226,24 @@ def main(out: Path, quick: bool = False) -> None:
         whole = city.command(count)
         report.add("end_to_end", [whole])
         report.log("layer by layer")
-        report.add("layers", by_layer(city, min(count, 200_000)))
+        layers = by_layer(city, min(count, 200_000))
+        report.add("layers", layers)
         report.log("batches")
-        report.add("batches", batch_times(city, 1_000 if quick else max(_BATCHES)))
+        times = batch_times(city, 1_000 if quick else max(_BATCHES))
+        report.add("batches", times)
         report.log("subscriptions, background, bounds")
         growing = list(grown(folder, city, some, quick))
         report.add("grown", growing)
+        report.log("selections")
+        windows = list(by_window(city, 2 if quick else 4, quick))
+        report.add("windows", windows)
     report.log("patterns alone")
     matched = [by_pairs(keyed), by_graphs(keyed)]
     esper = by_esper(keyed)
     if isinstance(esper, str):
         report.log(f"Esper is left out: {esper}")
-    report.add("patterns", [*matched, *([esper] if isinstance(esper, Matched) else [])])
+    patterns = [*matched, *([esper] if isinstance(esper, Matched) else [])]
+    report.add("patterns", patterns)
+    draw_paper(report.folder, times, windows)
+    draw_costs(report.folder, layers, growing, patterns)
     report.close(verdict(whole, growing, matched, esper))

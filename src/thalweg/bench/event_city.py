@@ -34,6 +34,10 @@ NAMED EVENT :BusyWhileCalm {
   IF { EVENT :Alert { ?a :hasValue ?v . FILTER(?v > 0.99) } }
 }
 """
+_SELECTION: Final = """
+FROM NAMED WINDOW :w ON STREAM :city [RANGE {seconds}s, SLIDE {seconds}s]
+WHERE {{ {known} WINDOW :w {{ ?o a :Observation ; :observedProperty ?p ; :hasValue ?v . FILTER({condition}) }} }}
+"""
 
 
 def program(seconds: int = 60) -> str:
@@ -59,6 +63,20 @@ def subscriptions(count: int, roads: int, seconds: int = 60) -> str:
         for number in range(count)
     )
     return _PROLOGUE + _CLASSES.partition("NAMED EVENT :Alert")[0] + "".join(patterns)
+
+
+def selecting(seconds: int, share: float | None = None) -> str:
+    """A pattern behind a selection of what it needs, in tumbling windows; or of a share of all events.
+
+    >>> "SLIDE 2s" in selecting(2)
+    True
+    """
+    known, condition = "?p a :CongestionLevel ; :isPropertyOf ?road . ?road a :Road2 .", "?v > 0.5 || ?v < 0.3"
+    if share is not None:
+        known, condition = "", f"?v < {share}"
+    selection = _SELECTION.format(seconds=seconds, known=known, condition=condition)
+    classes = _CLASSES.partition("NAMED EVENT :Alert")[0]
+    return _PROLOGUE + classes + _DECREASING.format(number="", seconds=60, road="?road") + selection
 
 
 def quads(count: int, roads: int, per_tick: int = PER_TICK, seed: int = 1) -> Iterator[str]:

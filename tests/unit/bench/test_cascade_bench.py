@@ -5,9 +5,21 @@ from pathlib import Path
 import pytest
 
 from thalweg.bench import esper
-from thalweg.bench.cascade import City, EndToEnd, Grown, batch_times, by_layer, grown, verdict
+from thalweg.bench.cascade import (
+    BatchTime,
+    Grown,
+    LayerCost,
+    batch_times,
+    by_layer,
+    draw_costs,
+    draw_paper,
+    grown,
+    verdict,
+)
 from thalweg.bench.event_city import program, subscriptions
 from thalweg.bench.keyed_events import Matched, by_graphs, by_pairs
+from thalweg.bench.running_city import City, EndToEnd
+from thalweg.bench.selection_windows import WindowCost, by_window
 
 
 def test_the_layers_of_a_small_city_hand_on_what_the_command_outputs(tmp_path: Path) -> None:
@@ -31,7 +43,7 @@ def test_a_subscription_finds_what_a_road_alone_has(tmp_path: Path) -> None:
         run = city.start(subscriptions(count, 20))
         lines = [
             str(line)
-            for ticks in city.ticks(run, 400)
+            for ticks in city.ticks(run.dictionary, 400)
             for tick, some in ticks
             for block in run.advance(tick, some)
             for line in block.answers()
@@ -45,6 +57,30 @@ def test_what_grows_is_measured_alone(tmp_path: Path) -> None:
     assert [one.what for one in measured] == ["subscriptions"] * 3 + ["background statements"] * 2 + [
         "WITHIN in ticks"
     ] * 4
+
+
+def test_a_selection_hands_on_more_as_windows_rates_and_shares_grow(tmp_path: Path) -> None:
+    measured = list(by_window(City(tmp_path, 20), 2, quick=True))
+    for grows, events in (("seconds", [100, 500, 2_000]), ("events/s", [20, 200, 2_000]), ("% selected", [200] * 3)):
+        some = [one for one in measured if one.grows == grows]
+        assert [one.events for one in some] == events
+        selected = [one.selected for one in some]
+        assert selected == sorted(selected)
+        assert selected[-1] > 3 * selected[0]
+        assert all(one.classed <= one.selected for one in some)
+        assert some[-1].classed > 0
+
+
+def test_pictures_of_the_paper_and_of_costs(tmp_path: Path) -> None:
+    windows = [
+        WindowCost(grows, size, 100, size, size, 1.0 * size, 0.1 * size, 0.1)
+        for grows in ("seconds", "events/s", "% selected")
+        for size in (1, 10)
+    ]
+    draw_paper(tmp_path, [BatchTime(1, 0.1, 74.2, 12_895.0), BatchTime(10, 1.0, 76.9, None)], windows)
+    growing = [Grown(what, size, 1, 5.0) for what in ("subscriptions", "background statements") for size in (1, 10)]
+    draw_costs(tmp_path, [LayerCost("reading", 1, 1, 2.0)], growing, [Matched("Thalweg, keys given", 10, 5, 3e5)])
+    assert {one.name for one in tmp_path.glob("*.png")} == {"paper.png", "layers.png", "grown.png"}
 
 
 def test_all_ways_to_match_find_the_same() -> None:

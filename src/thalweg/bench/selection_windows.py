@@ -1,0 +1,128 @@
+"""What an explicit selection costs, layer by layer, as windows, rates of events and the part that is selected grow.
+
+The selection is that of Streaming MASSIF's Listing 1, with tumbling windows. One thing grows at a time: how long a
+window is (its Test 2), how many events a second come (Test 1), and how large a part of them is selected (Test 3).
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from thalweg.bench.event_city import PER_TICK, selecting
+from thalweg.bench.running_city import City, Ticks
+from thalweg.diagnostics import Source
+from thalweg.ir.pattern_semantics import Instance
+from thalweg.languages.cascade.read_events import read_events
+from thalweg.model.event import Batch
+from thalweg.parts.abstraction.abstract_events import Classifier
+from thalweg.parts.patterns import EventCascade
+from thalweg.parts.patterns.event_layers import EventLayers
+from thalweg.parts.patterns.event_run import instances
+from thalweg.parts.patterns.restrictions import known_besides
+from thalweg.parts.patterns.selected_events import SelectedEvent, SelectedEvents
+from thalweg.parts.queries.streams_read import StreamsRead
+
+RANGES: Final = (1, 2, 5, 10, 20, 50, 100)
+RATES: Final = (10, 30, 100, 300, 1_000)
+PERCENTAGES: Final = (1, 3, 10, 30, 100)
+# The windows of the paper's Tests 1 and 3.
+_RANGE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCost:
+    """A window on average: the events in it, those selected and those with a class, and the milliseconds of layers."""
+
+    grows: str
+    size: int
+    events: float
+    selected: float
+    classed: float
+    selection: float
+    classes: float
+    patterns: float
+
+
+def by_window(city: City, windows: int, quick: bool = False) -> Iterator[WindowCost]:
+    """Selections of growing windows, rates and shares; of each so many windows."""
+    layers = _Layers(city.load(selecting(_RANGE)))
+    few = slice(0, 5, 2) if quick else slice(None)
+    for seconds in RANGES[few]:
+        text, ticks = selecting(seconds), seconds * windows
+        yield layers.measure("seconds", seconds, text, city.ticks(layers.words, PER_TICK * ticks))
+    events = PER_TICK * _RANGE * windows
+    for rate in RATES[few]:
+        some = city.ticks(layers.words, rate * _RANGE * windows, rate)
+        yield layers.measure("events/s", rate, selecting(_RANGE), some)
+    for percent in PERCENTAGES[few]:
+        text = selecting(_RANGE, percent / 100)
+        yield layers.measure("% selected", percent, text, city.ticks(layers.words, events))
+
+
+class _Layers:
+    """Selection, classes and patterns, each timed for itself."""
+
+    def __init__(self, part: EventCascade) -> None:
+        ladder, _ = part.classifier().ladder()
+        self._program = part.program
+        self._known = known_besides(ladder.program)
+        self._classifier = Classifier(ladder, frozenset(), 0, lambda found: None)
+        self.words = self._classifier.dictionary
+
+    def measure(self, grows: str, size: int, text: str, stream: Iterable[Ticks]) -> WindowCost:
+        """The windows of a text once what events look like has been met: the same come again, later."""
+        _, (selection,), _ = read_events(Source("city.tw", text))
+        assert selection.query is not None
+        read = StreamsRead(selection.query, ["city"])
+        selected = SelectedEvents(selection.query, self._program.background, self.words, read, lambda found: None)
+        selected.begin(0)
+        layers = EventLayers(self._program, self._known)
+        events: dict[int, list[Batch]] = {}
+        for some in stream:
+            for tick, batches in some:
+                events.setdefault(tick, []).extend(batches)
+        for start in (0, len(events)):
+            spent = _Spent()
+            for tick, batches in events.items():
+                began = time.process_time()
+                closed = list(selected.advance(start + tick, batches))
+                spent.selection += time.process_time() - began
+                for closing, found in closed:
+                    self._hand_on(closing, found, layers, spent)
+        count = sum(len(batch.graphs) for some in events.values() for batch in some)
+        return spent.average(grows, size, count)
+
+    def _hand_on(self, closing: int, selected: list[SelectedEvent], layers: EventLayers, spent: "_Spent") -> None:
+        """What a window has selected goes through classes and patterns."""
+        began = time.process_time()
+        events: dict[int, dict[str, list[Instance]]] = {closing: {}}
+        for one in selected:
+            facts = [(fact.predicate, tuple(map(self.words.code, fact.terms))) for fact in one.facts]
+            for event in instances(one.tick, self._classifier.classify(one.graph, facts), self.words):
+                events.setdefault(one.tick, {}).setdefault(event.event, []).append(event)
+        between = time.process_time()
+        for tick in sorted(events):
+            layers.advance(tick, events[tick])
+        spent.classes += between - began
+        spent.patterns += time.process_time() - between
+        spent.windows += 1
+        spent.selected += len(selected)
+        spent.classed += sum(len(some) for named in events.values() for some in named.values())
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What all windows took, in seconds, and what they had."""
+
+    windows: int = 0
+    selected: int = 0
+    classed: int = 0
+    selection: float = 0.0
+    classes: float = 0.0
+    patterns: float = 0.0
+
+    def average(self, grows: str, size: int, events: int) -> WindowCost:
+        counts = (one / self.windows for one in (events, self.selected, self.classed))
+        times = (1_000 * one / self.windows for one in (self.selection, self.classes, self.patterns))
+        return WindowCost(grows, size, *counts, *times)
