@@ -23,9 +23,9 @@ from thalweg.parts.patterns.restrictions import known_besides
 from thalweg.parts.patterns.selected_events import SelectedEvent, SelectedEvents
 from thalweg.parts.queries.streams_read import StreamsRead
 
-RANGES: Final = (1, 2, 5, 10, 20, 50, 100)
-RATES: Final = (10, 30, 100, 300, 1_000)
-PERCENTAGES: Final = (1, 3, 10, 30, 100)
+RANGES: Final[tuple[int, ...]] = (1, 2, 5, 10, 20, 50, 100)
+RATES: Final[tuple[int, ...]] = (10, 30, 100, 300, 1_000)
+PERCENTAGES: Final[tuple[int, ...]] = (1, 3, 10, 30, 100)
 # The windows of the paper's Tests 1 and 3.
 _RANGE: Final = 2
 
