@@ -1,7 +1,9 @@
 import gzip
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -247,6 +249,64 @@ def test_a_mapping_that_is_missing_is_raised_at_once(tmp_path, kind):
     reported = []
     assert not list(thalweg.run(RECENT, stream=stream, on_error="skip", report=reported.append))
     assert reported[0].code == "E301"
+
+
+EIGHT = datetime(2026, 11, 15, 8, tzinfo=UTC)
+
+
+def test_events_of_python_may_have_timestamps():
+    times = EIGHT, "2026-11-15T08:00:01Z", "2026-11-15T09:00:02+01:00"
+    for events in ([(time, "p(a)") for time in times], (Event(time, (Fact("p", ("a",)),)) for time in times)):
+        (change,) = thalweg.run(RECENT, stream=events)
+        assert (change.t, change.begin) == (EIGHT, (A,))
+    # A number of numpy is a tick as any other.
+    (change,) = thalweg.run(RECENT, stream=[(np.int64(3), "p(a)")])
+    assert change.t == 3
+    with pytest.raises(RejectedError, match="E309"):
+        list(thalweg.run(RECENT, stream=[(3, "p(a)"), (EIGHT, "p(a)")]))
+    for wrong in (True, 3.5, None):
+        with pytest.raises(TypeError, match="is not a time"):
+            list(thalweg.run(RECENT, stream=[(wrong, "p(a)")]))
+    with pytest.raises(ValueError, match="neither a tick nor a timestamp"):
+        list(thalweg.run(RECENT, stream=[("noon", "p(a)")]))
+
+
+def test_messages_are_a_stream_with_a_mapping():
+    messages = [{"s": "a", "ts": EIGHT}, {"s": None, "ts": EIGHT}, {"s": "b", "ts": "2026-11-15T08:00:01Z"}]
+    reported = []
+    for stream in (messages, iter(messages)):
+        answers = thalweg.run(RECENT, stream=stream, map="p(s) at ts", report=reported.append)
+        assert [one.begin for one in answers] == [(A,), (B,)]
+    assert {one.code for one in reported} == {"W307"}
+    with pytest.raises(RejectedError, match="an event needs the key `t`") as error:
+        thalweg.run(RECENT, stream=messages)
+    assert "at ts" in error.value.diagnostics[0].help
+    with pytest.raises(RejectedError, match="not all the names of"):
+        thalweg.run(RECENT, stream=[{"x": "a"}], map="p(s) at ts")
+    # What is wrong further on goes by `on_error`; an iterator is read as it comes.
+    for stream in ([*messages, {"x": 1}], iter([*messages, {"x": 1}])):
+        answers = iter(thalweg.run(RECENT, stream=stream, map="p(s) at ts", report=reported.append))
+        assert next(answers).begin == (A,)
+        with pytest.raises(RejectedError, match="not all the names of"):
+            list(answers)
+        reported.clear()
+    skipped = thalweg.run(
+        RECENT, stream=[{"x": 1}, *messages], map="p(s) at ts", on_error="skip", report=reported.append
+    )
+    assert len(list(skipped)) == 2
+    assert reported[0].code == "E301"
+    # Without a time in the mapping, messages that come are of the tick of their arrival.
+    (change,) = thalweg.run(RECENT, stream=iter([{"s": "a"}]), map="p(s)")
+    assert change.t.year >= 2026
+    with pytest.raises(RejectedError, match="says no time"):
+        thalweg.run(RECENT, stream=[{"s": "a"}], map="p(s)")
+
+
+def test_what_is_not_a_stream_is_said_at_the_call():
+    polars = pytest.importorskip("polars")
+    for wrong, said in ((3, "int is not a stream"), (polars.LazyFrame({"a": [1]}), "`collect\\(\\)` it")):
+        with pytest.raises(TypeError, match=said):
+            thalweg.run(RECENT, stream=wrong)
 
 
 def test_a_size_of_memory_is_a_number_or_a_text():

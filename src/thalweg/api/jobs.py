@@ -359,8 +359,8 @@ def _items(
     from thalweg.runtimes.inputs import Streams, Values
     from thalweg.runtimes.passing_time import PassingTime
 
-    if named(on) is None:
-        return Values(on, words)  # type: ignore[arg-type]
     clock = timing.clock
+    if named(on) is None:
+        return Values(on, words, clock, mapped)  # type: ignore[arg-type]
     passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds)
     return Streams(transports, words, clock, interrupt, mapped, passing)

@@ -6,13 +6,12 @@
 A mapping that says no time is for what is pushed with one: `push(message, at=now)`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.held_tables import HeldTable, TableTransport, is_table
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.connectors.mapping.mapped_arrow import MappedArrowReader
 from thalweg.connectors.mapping.mapped_json import MappedJsonReader
 from thalweg.connectors.mapping.mapped_rows import MappedStream
@@ -69,11 +68,9 @@ class PushedRows:
 
 
 def _items(rows: Any, source: MappedStream) -> Iterator[Item]:
-    context = source.words, source.name, source.stream, source.clock
     if is_table(rows):
-        table = MappedArrowReader(source, ArrowReader(*context))
+        table = MappedArrowReader(source, ArrowReader(source.words, source.name, source.stream, source.clock))
         for block in TableTransport(HeldTable(rows, source.name)).blocks(Interrupt()):
             yield from table.feed(block)
-    else:
-        messages: Sequence[Message] = [rows] if isinstance(rows, Mapping) else rows
-        yield from MappedJsonReader(source, JsonLinesReader(*context)).held(list(map(dict, messages)))
+    elif rows:
+        yield from MappedJsonReader.for_held(source).held([rows] if isinstance(rows, Mapping) else rows)

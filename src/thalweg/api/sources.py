@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from thalweg.connectors.batches import Facts, Instant
 from thalweg.connectors.files import read_text
 from thalweg.connectors.held_tables import HeldTable, is_table
 from thalweg.connectors.named_source import NamedSource
@@ -33,11 +34,12 @@ from thalweg.model.rdf import fact_of
 from thalweg.model.vocabulary import Triple
 
 Text = str | Path | Source
-Facts = str | Fact | Iterable[str | Fact]
 Table = Any
 """Of pandas, polars or Arrow."""
 Background = Text | Table | Iterable[Text | Fact | Table]
-On = Text | Table | Iterable[Text | Table] | Mapping[str, Text | Table] | Iterable[Event | tuple[int, Facts]]
+PythonEvents = Iterable[Event | tuple[Instant, Facts] | Mapping[str, Any]]
+"""Events, pairs of a time and facts, or messages that mappings make facts of."""
+On = Text | Table | Iterable[Text | Table] | Mapping[str, Text | Table] | PythonEvents
 
 TEXT: Final = "<text>"
 """How a text is called that has no name of its own."""
@@ -133,6 +135,9 @@ def named(on: On) -> list[Text | HeldTable | NamedSource] | None:
         return as_list(on)
     if isinstance(on, list | tuple) and all(isinstance(one, texts) or is_table(one) for one in on):
         return as_list(on)
+    if not isinstance(on, Iterable):
+        way_out = "`collect()` it" if hasattr(on, "collect") else "give a file, a table, or an iterable of events"
+        raise TypeError(f"{type(on).__name__} is not a stream: {way_out}")
     return None
 
 

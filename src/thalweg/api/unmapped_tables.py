@@ -1,13 +1,16 @@
 """Tables that no mapping fits, found when a run is asked for and not when its answers are read."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from thalweg.api.sources import Text
+from thalweg.api.sources import On, Text, named
+from thalweg.connectors.batches import Item
 from thalweg.connectors.files import open_for_reading, stream_of, unreadable
 from thalweg.connectors.held_tables import HeldTable, TableTransport
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.mapping.mapped_json import MESSAGES, MappedJsonReader
+from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.readers import format_of, open_reader
@@ -20,10 +23,10 @@ _BEGINNING: Final = 1 << 15
 """Bytes of a table of text that are looked at."""
 
 
-def check_tables(streams: Iterable[Text | HeldTable | NamedSource], mapped: Tally | None) -> None:
-    """`RejectedError` where tables are among the streams whose rows neither state facts nor become facts by a mapping.
+def check_tables(on: On, mapped: Tally | None) -> None:
+    """`RejectedError` where rows of tables, or messages, neither state facts nor become facts by a mapping.
 
-    >>> check_tables([Source("readings.csv", "sensor,v,ts\\na,12,36\\n")], None)
+    >>> check_tables(Source("readings.csv", "sensor,v,ts\\na,12,36\\n"), None)
     Traceback (most recent call last):
     thalweg.diagnostics.RejectedError: error[E301]: the table has no column `t`
       readings.csv:1:1
@@ -33,9 +36,21 @@ def check_tables(streams: Iterable[Text | HeldTable | NamedSource], mapped: Tall
     """
     # What is found out here is found again by the run, and counted there.
     tally = Tally(mapped.mappings, mapped.stated) if mapped is not None else Tally()
-    wrong = [found for stream in streams for found in _misfit(stream, tally)]
+    streams = named(on)
+    if streams is not None:
+        wrong = [found for stream in streams for found in _misfit(stream, tally)]
+    else:
+        wrong = [item for item in _first_message(on, tally) if isinstance(item, Diagnostic)]
     if wrong:
         raise RejectedError(wrong)
+
+
+def _first_message(on: On, tally: Tally) -> Iterator[Item]:
+    """What the first of some messages becomes, where they are there already."""
+    first = on[0] if isinstance(on, Sequence) and on else None
+    if isinstance(first, Mapping):
+        source = MappedStream(Dictionary(), MESSAGES, None, Clock(), tally)
+        yield from MappedJsonReader.for_held(source).held([first])
 
 
 def _misfit(given: Text | HeldTable | NamedSource, tally: Tally) -> Iterator[Diagnostic]:

@@ -121,7 +121,7 @@ def run(
     columns = part.answer_columns(emit)
 
     if on_error == "stop":
-        check_tables(named(stream) or (), asked.mapped)
+        check_tables(stream, asked.mapped)
     if runtime == "spark":
         start_there = partial(_on_spark, part, stream, asked, emit, on_error, budget, report, master, partitions)
         if not jobs.repeats(stream) or named(stream) is None:

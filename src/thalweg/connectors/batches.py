@@ -7,6 +7,8 @@ most of them come again and again, and are then looked up as they stand.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from numbers import Integral
 from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic
@@ -21,12 +23,14 @@ from thalweg.model.time import FOREVER, Clock
 __all__ = [
     "Facts",
     "Gatherer",
+    "Instant",
     "Item",
     "Stated",
     "StatedGraph",
     "Statement",
     "code_events",
     "code_facts",
+    "event_tick",
     "moment",
     "read_fact",
     "triple",
@@ -34,6 +38,7 @@ __all__ = [
 
 Item = tuple[int, Batch] | Diagnostic
 Facts = str | Fact | Iterable[str | Fact]
+Instant = int | str | datetime
 Stated = tuple[int, str | None, Predicate, tuple[str, ...]]
 
 
@@ -50,8 +55,7 @@ Statement = Stated | StatedGraph
 
 _KEPT: Final = 65_536
 _PAIRS: Final = (
-    'an event is a pair of a tick and its facts, such as (3, ["p(a)", "q(b)"]); rows become facts by a mapping, from a '
-    "table: pandas.DataFrame(rows)"
+    'an event is a pair of a time and its facts, such as (3, ["p(a)", "q(b)"]), or a dict that a mapping makes facts of'
 )
 
 
@@ -193,20 +197,38 @@ def moment(text: str, clock: Clock) -> int:
     return tick
 
 
-def code_events(events: Iterable[Event | tuple[int, Facts]], words: Dictionary) -> Iterator[tuple[int, Batch]]:
-    """Batches from `Event` values, or pairs of a tick and one or many facts, as text or as `Fact` values.
+def code_events(
+    events: Iterable[Event | tuple[Instant, Facts]], words: Dictionary, clock: Clock | None = None
+) -> Iterator[tuple[int, Batch]]:
+    """Batches from `Event` values, or pairs of a time and one or many facts, as text or as `Fact` values.
 
     >>> [(tick, batch.order) for tick, batch in code_events([(3, "p(a)"), (4, ["p(a)", "q"])], Dictionary())]
     [(3, ['p/1']), (4, ['p/1', 'q/0'])]
     """
+    clock = clock or Clock()
     for event in events:
         if isinstance(event, Event):
-            yield event.tick, code_facts(event.facts, words, event.stream)
+            yield event_tick(event.tick, clock), code_facts(event.facts, words, event.stream)
         else:
             if not isinstance(event, tuple | list) or len(event) != 2:
                 raise TypeError(f"{event!r} is not an event; {_PAIRS}")
-            tick, facts = event
-            yield tick, code_facts([facts] if isinstance(facts, str | Fact) else facts, words)
+            time, facts = event
+            known = [facts] if isinstance(facts, str | Fact) else facts
+            yield event_tick(time, clock), code_facts(known, words)
+
+
+def event_tick(time: Instant, clock: Clock) -> int:
+    """The tick of a tick, a `datetime`, or a timestamp; `ValueError` where it is none of them.
+
+    >>> event_tick(datetime(1970, 1, 1, 0, 1, 30), Clock()), event_tick("1970-01-01T00:01:30Z", Clock())
+    (90, 90)
+    """
+    if type(time) is int:
+        clock.notation.bare = True
+        return time
+    if isinstance(time, bool) or not isinstance(time, Integral | str | datetime):
+        raise TypeError(f"{time!r} is not a time: give a tick, a datetime, or a timestamp as text")
+    return moment(time.isoformat() if isinstance(time, datetime) else str(time), clock)
 
 
 def code_facts(facts: Iterable[str | Fact], words: Dictionary, stream: str | None = None) -> Batch:

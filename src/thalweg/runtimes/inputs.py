@@ -7,20 +7,22 @@ To merge, the next batch of each stream must be known before its turn comes; `wa
 because the terms that they are made of must not be forgotten meanwhile.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from thalweg.connectors.arrivals import arrivals, position_of
-from thalweg.connectors.batches import Facts, code_events
+from thalweg.connectors.batches import Facts, Instant, code_events
 from thalweg.connectors.files import FolderTransport, InputTransport
 from thalweg.connectors.held_tables import HeldTable, TableTransport
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
+from thalweg.connectors.mapping.mapped_json import MESSAGES, MappedJsonReader
+from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
@@ -34,8 +36,12 @@ from thalweg.model.time import NEVER, Clock
 from thalweg.runtimes.passing_time import PassingTime
 
 Timed = tuple[int, Batch] | Diagnostic
+PythonEvent = Event | tuple[Instant, Facts] | Mapping[str, Any]
 Position = dict[str, Any]
 """Where to go on reading, as JSON."""
+
+_TOGETHER: Final = 8192
+"""How many events or messages are read together."""
 
 
 Opening = str | Path | Source | HeldTable | NamedSource
@@ -228,22 +234,45 @@ class _Live:
 
 
 class Values:
-    """Events from Python; anything but a list or the like may make us wait for the next one."""
+    """Events from Python, and messages that mappings make facts of.
 
-    def __init__(self, events: Iterable[Event | tuple[int, Facts]], words: Dictionary) -> None:
+    Anything but a list or the like may make us wait for the next one.
+    """
+
+    def __init__(
+        self, events: Iterable[PythonEvent], words: Dictionary, clock: Clock | None = None, tally: Tally | None = None
+    ) -> None:
         self._events = events
         self._words = words
+        self._clock = clock or Clock()
+        self._tally = tally or Tally()
         self.groups = 1
         self.group: int | None = 0
         self.resting: frozenset[int] = frozenset()
         self.ended: frozenset[int] = frozenset()
 
     def __iter__(self) -> Iterator[Timed | None]:
-        live = not isinstance(self._events, Sequence)
-        for item in code_events(self._events, self._words):
-            yield item
+        live = not self.repeats
+        for events in self._together():
+            for item in self._coded(events):
+                if self._clock.notation.is_mixed:
+                    raise RejectedError([_mixed_times()])
+                yield item
             if live:
                 yield None
+
+    def _together(self) -> Iterator[Sequence[PythonEvent]]:
+        """What is there already, many at once; what comes, one after the other."""
+        if not isinstance(self._events, Sequence):
+            return ([event] for event in self._events)
+        return (self._events[start : start + _TOGETHER] for start in range(0, len(self._events), _TOGETHER))
+
+    def _coded(self, events: Sequence[PythonEvent]) -> Iterator[Timed]:
+        if not isinstance(events[0], Mapping):
+            return code_events(events, self._words, self._clock)  # type: ignore[arg-type]
+        kind: Literal["recorded", "live"] = "recorded" if self.repeats else "live"
+        source = MappedStream(self._words, MESSAGES, None, self._clock, self._tally, kind)
+        return MappedJsonReader.for_held(source).held(events)  # type: ignore[arg-type]
 
     @property
     def repeats(self) -> bool:

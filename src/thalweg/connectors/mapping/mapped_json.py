@@ -8,6 +8,7 @@ What is an event already (`{"t": 36, "facts": […]}`, a document of JSON-LD) is
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping as Table
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
@@ -24,6 +25,8 @@ from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal_for_message
 from thalweg.diagnostics import Diagnostic
 
+MESSAGES: Final = "messages"
+"""What diagnostics call messages that Python hands over."""
 _OBJECT: Final = "a message is an object of JSON, or an array of them"
 _LARGE: Final = 1 << 20
 """Bytes of a document from which on it is tried again only when there is twice as much of it."""
@@ -68,15 +71,20 @@ class MappedJsonReader(MappedRows):
         data, self._rest = self._rest, b""
         return self._read(data, True)
 
-    def held(self, messages: Sequence[dict[str, Any]]) -> Iterator[Item]:
+    @classmethod
+    def for_held(cls, source: MappedStream) -> "MappedJsonReader":
+        """A reader of messages that Python holds."""
+        return cls(source, JsonLinesReader(source.words, source.name, source.stream, source.clock))
+
+    def held(self, held: Sequence[Table[str, Any]]) -> Iterator[Item]:
         """The items of messages that Python holds; one that has not what any mapping needs is wrong."""
+        messages, mappings = list(map(dict, held)), self._source.mappings
+        self._source.tally.met(messages[0])
         said: Said = {}
-        if messages:
-            self._source.tally.met(messages[0])
-        for row, message in enumerate(messages) if self._source.mappings else ():
-            if not _is_event(message) and not any(_has_names(message, one) for one in self._source.mappings):
+        for row, message in enumerate(messages) if mappings else ():
+            if not _is_event(message) and not any(_has_names(message, one) for one in mappings):
                 said[row] = [partial(self._misfit, row, message)]
-        yield from self._mapped(messages, lambda row: (row + 1, str(messages[row])), said)
+        yield from self._mapped(messages, lambda row: (row + 1, str(messages[row])), said, by_names=True)
 
     def _misfit(self, row: int, message: dict[str, Any]) -> Iterator[Diagnostic]:
         needed = " or ".join(f"`{mapping}`" for mapping in self._source.mappings)
@@ -164,8 +172,13 @@ class MappedJsonReader(MappedRows):
         yield from self._mapped(messages, where, said)
 
     def _mapped(
-        self, messages: Sequence[dict[str, Any]], place: Callable[[int], tuple[int, str]], said: Said
+        self,
+        messages: Sequence[dict[str, Any]],
+        place: Callable[[int], tuple[int, str]],
+        said: Said,
+        by_names: bool = False,
     ) -> Iterator[Item]:
+        """The items of messages; a mapping serves them if one has a value for all its names, or `by_names` alone."""
         served: list[tuple[Mapping, Columns]] = []
         used = np.zeros(len(messages), dtype=bool)
         for mapping in self._source.mappings:
@@ -173,7 +186,7 @@ class MappedJsonReader(MappedRows):
             filled = np.ones(columns.count, dtype=bool)
             for column in columns.columns.values():
                 filled &= _filled(column)
-            if not filled.any() and not self._fits_without_values(messages, mapping):
+            if not filled.any() and not (by_names and any(_has_names(one, mapping) for one in messages)):
                 continue
             if (wrong := self._source.untimed([mapping])) is not None:
                 yield wrong
@@ -187,10 +200,6 @@ class MappedJsonReader(MappedRows):
             elif not self._source.mappings:
                 said.setdefault(row, []).append(partial(self._unmapped_message, messages[row], place(row)))
         yield from self._items(served, place, said)
-
-    def _fits_without_values(self, messages: Sequence[dict[str, Any]], mapping: Mapping) -> bool:
-        """Whether a mapping fits what was pushed by the names alone, so that what is empty is counted."""
-        return self._source.kind == "pushed" and any(_has_names(message, mapping) for message in messages)
 
     def _event(self, message: dict[str, Any], number: int) -> Iterator[Item]:
         yield from self._unmapped.line(json.dumps(message).encode(), number)
