@@ -1,5 +1,7 @@
 """A worker that cannot go on ends a run with its diagnostic: once, after the answers before it, and without a retry."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -79,3 +81,18 @@ def test_a_job_of_ones_own_fails_with_the_diagnostic(tmp_path: Path) -> None:
     said = (tmp_path / "said.txt").read_text()
     assert "error[E407]: there is no room for more rows" in said
     assert "Traceback" not in said
+
+
+def test_data_is_rejected_before_the_first_answer_and_fails_the_run_after_it(tmp_path):
+    (tmp_path / "q.lars").write_text("q(X) :- p(X).\n")
+    command = [sys.executable, "-m", "thalweg", "run", "q.lars", "--stream", "in.facts", "--runtime", "spark"]
+    ended = []
+    for text in ("p( at 6.\np(c) at 7.\n", "p(a) at 1.\np(b) at 5.\np( at 6.\n"):
+        (tmp_path / "in.facts").write_text(text)
+        one = subprocess.run(
+            [*command, "--out", "out.csv"], cwd=tmp_path, env=os.environ, capture_output=True, timeout=240
+        )
+        ended.append((one.returncode, one.stderr.count(b"E301"), (tmp_path / "out.csv").exists()))
+    assert ended == [(1, 1, False), (3, 1, True)]
+    rows = ["t,op,predicate,args", '1,+,q,"[""a""]"', '2,-,q,"[""a""]"', '5,+,q,"[""b""]"']
+    assert (tmp_path / "out.csv").read_text().splitlines() == rows

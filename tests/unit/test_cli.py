@@ -137,7 +137,7 @@ def test_late_facts_are_counted_or_kept(folder):
 def test_a_malformed_line_stops_after_what_came_before_it(folder):
     (folder / "bad.facts").write_text("speed(a,12) at 0.\nspeed(b,) at 3.\nspeed(c,1) at 4.\n")
     result = thalweg("run", "slow.lars", "--stream", "bad.facts", "--emit", "changes", "--out", "out.jsonl")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert (folder / "out.jsonl").read_text() == '{"t":0,"begin":["slow(a)"],"end":[]}\n'
     assert "error[E301]" in result.stderr
     assert "bad.facts:2:" in result.stderr

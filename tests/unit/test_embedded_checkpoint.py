@@ -218,7 +218,7 @@ def test_a_folder_that_is_in_use_is_refused() -> None:
 def test_a_run_that_ended_at_a_malformed_line_is_over() -> None:
     Path("in.facts").write_text("speed(a,1) at 1.\nspeed(a,) at 2.\n")
     first = thalweg(*COMMAND)
-    assert (first.exit_code, "error[E301]: expected a term" in first.output) == (1, True)
+    assert (first.exit_code, "error[E301]: expected a term" in first.output) == (3, True)
     answers = Path("out.jsonl").read_text()
     Path("in.facts").write_text("speed(a,1) at 1.\nspeed(a,2) at 2.\n")
     again = thalweg(*COMMAND)

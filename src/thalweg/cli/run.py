@@ -266,8 +266,15 @@ def _run(
                     tell(checkpoint.over)
                     summary.is_wanted = False
                     return
+
+                def opened(purpose: str, name: str | None) -> Any:
+                    sink = checkpoint.open(purpose, name)
+                    # What was answered before it was stopped counts.
+                    summary.has_answered |= purpose != "late" and checkpoint.state is not None
+                    return sink
+
                 resumed = partial(started, checkpoint=checkpoint)
-                deliver(resumed, delivery, written, interrupt, open_report, checkpoint.open, summary, see)
+                deliver(resumed, delivery, written, interrupt, open_report, opened, summary, see)
         if account is not None:
             account.finish()
 

@@ -6,6 +6,10 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import typer
+
+from thalweg.cli.errors import complain
+
 if TYPE_CHECKING:
     from thalweg.api import Part
     from thalweg.diagnostics import Diagnostic
@@ -18,8 +22,12 @@ _SHOWN = 5
 
 @contextmanager
 def summarised(part: "Part", quiet: bool) -> "Iterator[RunSummary]":
-    """Around a run: when it has ended, or was stopped in the middle of something, its summary is printed."""
+    """Around a run: when it has ended, or was stopped in the middle of something, its summary is printed.
+
+    Data that is wrong is rejected as long as nothing has been answered; after that, the run has failed.
+    """
     from thalweg.connectors.interrupt import StoppedError
+    from thalweg.diagnostics import RejectedError
 
     summary = RunSummary()
     try:
@@ -28,6 +36,15 @@ def summarised(part: "Part", quiet: bool) -> "Iterator[RunSummary]":
         if not quiet:
             summary.print(part)
         raise
+    except RejectedError as error:
+        if not summary.has_answered:
+            raise
+        complain(*error.diagnostics)
+        for found in error.diagnostics:
+            summary.hear(found)
+        if not quiet:
+            summary.print(part)
+        raise typer.Exit(3) from None
     if not quiet and summary.is_wanted:
         summary.print(part)
 
@@ -37,6 +54,7 @@ class RunSummary:
 
     def __init__(self) -> None:
         self.is_wanted = True
+        self.has_answered = False
         self._began = monotonic()
         self._events = 0
         self._conclusions = 0
@@ -48,7 +66,9 @@ class RunSummary:
     def look(self, batch: "Batch") -> None:
         """Sees what comes in."""
         self._came.update(batch.rows)
-        if batch.graphs:
+        if batch.arrived is not None:
+            self._events += batch.arrived
+        elif batch.graphs:
             self._events += len(batch.graphs)
         elif batch.order:
             self._events += len(batch.order)
@@ -57,6 +77,7 @@ class RunSummary:
 
     def see(self, block: "AnswerBlock") -> None:
         """Sees what is answered."""
+        self.has_answered = True
         from thalweg.runtimes.emit import Change, Interval, SnapshotRun, Solution
         from thalweg.runtimes.event_answers import EventAnswers
         from thalweg.runtimes.query_answers import Bindings, ConstructedGraph

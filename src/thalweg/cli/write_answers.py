@@ -92,7 +92,7 @@ def deliver(
                 _write(job, opener("out", delivery.out), written, interrupt, see)
         finally:
             if summary is not None:
-                summary.late = job.runtime.late.count
+                summary.late = job.runtime.late_facts
 
 
 def _write(job: "Job", sink: "Sink", written: "AnswerFormat", interrupt: "Interrupt", see: Look) -> None:
@@ -100,21 +100,23 @@ def _write(job: "Job", sink: "Sink", written: "AnswerFormat", interrupt: "Interr
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
     engine, format = job.runtime.engine, written.formatter()
+    # A table without rows has a header, one that is rejected is not there.
+    header = "" if _goes_on(sink) else written.header
     with _writing(sink):
         try:
-            if written.header and not _goes_on(sink):
-                sink.write(written.header.encode())
             for piece in job.pieces():
                 if piece is None:
                     sink.flush()
                 else:
                     interrupt.writing = True
                     for text in format(piece):
-                        sink.write(text.encode())
+                        sink.write((header + text).encode())
+                        header = ""
                     interrupt.writing = False
                     see(piece)
                     interrupt.check()
                     meter.beat(engine.now)
+            sink.write(header.encode())
         finally:
             meter.close()
 
@@ -125,25 +127,43 @@ def _goes_on(sink: "Sink") -> bool:
 
 
 def _write_table(job: "Job", sink: "ParquetFile | ParquetParts", table: "AnswerTable", see: Look) -> None:
+    from thalweg.diagnostics import RejectedError
+    from thalweg.runtimes.parquet_output import ParquetFile
+
     sink.begin(table)
+    answered = False
     try:
         for piece in job.pieces():
             if piece is not None:
                 sink.add(table.rows(piece))
                 see(piece)
-    finally:
+                answered = True
+    except RejectedError:
+        if isinstance(sink, ParquetFile) and not answered:
+            sink.withdraw()
+        else:
+            sink.close()
+        raise
+    except BaseException:
         sink.close()
+        raise
+    sink.close()
 
 
 @contextmanager
 def _writing(sink: "Sink") -> Iterator[None]:
     """What has been written is handed on, however it ends; a sink that takes no more is a failure."""
-    from thalweg.diagnostics import Diagnostic, FailedError
+    from thalweg.connectors.files import NewFile
+    from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 
     to_stdout = sink is sys.stdout.buffer
     try:
         try:
             yield
+        except RejectedError:
+            if isinstance(sink, NewFile):
+                sink.withdraw()
+            raise
         finally:
             sink.flush() if to_stdout else sink.close()
     except OSError as error:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import IO, Final, Protocol
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Sink, Transport
@@ -185,10 +185,56 @@ def read_text(path: Path) -> str:
         raise unreadable(str(path), error) from error
 
 
+class NewFile:
+    """A file that is written anew, packed where its name ends in `.gz`.
+
+    What was in it stays until the first byte is written, or until it is closed; `withdraw` leaves it as it was. That
+    it cannot be written is known when it is made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._was_there = path.exists()
+        self._file: IO[bytes] = path.open("ab")
+        self._sink: Sink | None = None
+
+    def write(self, data: bytes) -> int:
+        return self._begun().write(data)
+
+    def flush(self) -> None:
+        if self._sink is not None:
+            self._sink.flush()
+
+    def tell(self) -> int:
+        """How much of it has been written."""
+        return 0 if self._sink is None else self._sink.tell()  # type: ignore[attr-defined]
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def close(self) -> None:
+        if not self._file.closed:
+            self._begun().close()
+            self._file.close()
+
+    def withdraw(self) -> None:
+        """Leaves the file as it was, if nothing has been written; it is then closed."""
+        if self._sink is None:
+            self._file.close()
+            if not self._was_there:
+                self._path.unlink(missing_ok=True)
+
+    def _begun(self) -> Sink:
+        if self._sink is None:
+            self._file.truncate(0)
+            self._sink = gzip.GzipFile(fileobj=self._file, mode="wb") if self._path.suffix == ".gz" else self._file
+        return self._sink
+
+
 def open_sink(path: Path) -> Sink:
-    """A file to write to, packed where its name ends in `.gz`; what was in it is gone."""
+    """A file to write to; what was in it is gone with the first byte. Pipes and devices are written as they are."""
     try:
-        return gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb")
+        return NewFile(path) if path.is_file() or not path.exists() else path.open("wb")
     except OSError as error:
         raise RejectedError([Diagnostic("E401", f"cannot write `{path}`: {error.strerror}")]) from error
 

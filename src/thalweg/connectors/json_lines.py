@@ -11,7 +11,7 @@ one batch. Only where a fact of them is malformed are they read one by one, so t
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any, Final
@@ -79,7 +79,7 @@ class JsonLinesReader(LineReader):
         """The batches of some runs; where a fact is malformed its run is read line by line, and only its line lost."""
         batches = None if runs[0][0] < 0 else self._facts.batches(runs)
         if batches is not None:
-            return batches
+            return _counted(batches, begins, lines)
         if len(runs) == 1:
             begin, end = begins
             return self._one_by_one([line.encode() for line in lines[begin:end]], before + begin)
@@ -155,7 +155,9 @@ class JsonLinesReader(LineReader):
                 batch = code_facts(self._graph(data["graph"]), self._words, self._named(stream))
                 batch.graphs.append(("", len(batch.order)))
                 return tick, batch
-            return tick, self._batch(data["facts"], self._named(stream))
+            batch = self._batch(data["facts"], self._named(stream))
+            batch.arrived = 1
+            return tick, batch
         except RdfSyntaxError as error:
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
         except json.JSONDecodeError as error:
@@ -224,6 +226,13 @@ class JsonLinesReader(LineReader):
     def _wrong(self, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
         text = line.decode(errors="replace")
         return wrong_line(self._name, self._line, text, LineError(message, at), help)
+
+
+def _counted(batches: Iterable[tuple[int, Batch]], begins: Sequence[int], lines: Sequence[str]) -> Iterator[Item]:
+    """Batches with the number of lines that each came in."""
+    for (tick, batch), (begin, end) in zip(batches, pairwise(begins), strict=True):
+        batch.arrived = end - begin - lines[begin:end].count("")
+        yield tick, batch
 
 
 def parse_lines(lines: list[str]) -> Iterator[Any]:

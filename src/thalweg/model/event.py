@@ -35,13 +35,15 @@ class Batch:
     `rows` has the words of each signature's facts, one fact after the other; `order` has the signature of each fact in
     the order of arrival. Only tuple windows look at the order: a batch of arrays may leave it out. `graphs` has the
     name of each graph that the facts came in, empty where it has none, and how many of the facts it has, in this order;
-    it is empty where a stream has no graphs.
+    it is empty where a stream has no graphs. `arrived` is the number of rows or messages that the facts came in; None
+    where each fact came by itself.
     """
 
     rows: Rows = field(default_factory=dict)
     order: list[Predicate] = field(default_factory=list)
     stream: str | None = None
     graphs: list[tuple[str, int]] = field(default_factory=list)
+    arrived: int | None = field(default=None, compare=False, repr=False)
 
     def add(self, signature: Predicate, words: list[int]) -> None:
         """Appends one fact."""

@@ -226,6 +226,11 @@ class Embedded(Generic[R]):
             else:
                 self._buffer.add(tick, batch)
 
+    @property
+    def late_facts(self) -> int:
+        """How many facts went to the late channel, or would have: those that are far from all others, too."""
+        return self.late.count + self._far.count
+
     def put(self, tick: int, batch: Batch) -> None:
         """Takes a batch that waits until its tick is closed; it is late if that has happened."""
         if self._look is not None:

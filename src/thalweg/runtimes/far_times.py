@@ -43,6 +43,11 @@ class FarTimes:
             self._example = f"`{facts[0]} at {times.text(tick)}`"
         self._count += len(facts)
 
+    @property
+    def count(self) -> int:
+        """How many facts were far."""
+        return self._count
+
     def save(self) -> list[int | str | None]:
         """What must be remembered, as JSON."""
         return [self._first, self._count, self._example]

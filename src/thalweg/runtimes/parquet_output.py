@@ -85,6 +85,10 @@ class ParquetFile(_Rows):
         self._writer.close()
         self._unfinished.replace(self._path)
 
+    def withdraw(self) -> None:
+        """Leaves what is under its name as it was."""
+        self._unfinished.unlink(missing_ok=True)
+
 
 class ParquetParts(_Rows):
     """A folder of parts; those from a number on are of a run that did not get so far, and are gone."""

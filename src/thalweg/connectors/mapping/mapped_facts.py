@@ -125,13 +125,16 @@ class Runs:
             starts = np.union1d(starts, cuts[cuts < len(order)])
         ends = [*starts[1:].tolist(), len(order)][: len(starts)]
         parts = [np.searchsorted(place, [*starts, len(order)]).tolist() for place in places]
+        # A row of which several facts are made has arrived once.
+        first_of_row = np.concatenate((np.ones(1, dtype=bool), order[1:] != order[:-1])) if len(order) else order
+        arrived = np.add.reduceat(first_of_row, starts, dtype=np.int64).tolist() if len(starts) else []
         at = 0
         for number, (start, end, tick) in enumerate(zip(starts.tolist(), ends, ticks[starts].tolist(), strict=True)):
             while at < len(said) and cuts[at] <= start:
                 yield from self._about(said[at])
                 at += 1
             self._done = end
-            yield tick, self._batch([(part[number], part[number + 1]) for part in parts])
+            yield tick, self._batch([(part[number], part[number + 1]) for part in parts], arrived[number])
         for row in said[at:]:
             yield from self._about(row)
 
@@ -139,8 +142,8 @@ class Runs:
         for say in self._said[row]:
             yield from say()
 
-    def _batch(self, parts: list[tuple[int, int]]) -> Batch:
-        batch = Batch(stream=self._stream)
+    def _batch(self, parts: list[tuple[int, int]], arrived: int) -> Batch:
+        batch = Batch(stream=self._stream, arrived=arrived)
         for one, (start, end) in zip(self._found, parts, strict=True):
             if start < end:
                 signature = one.mapping.predicate

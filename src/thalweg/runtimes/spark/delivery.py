@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from thalweg.connectors.files import NewFile
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
 from thalweg.model.time import FOREVER
@@ -107,8 +108,7 @@ class Delivery:
         self._parts = ParquetParts(Path(out or ""), self.done.batch + 1) if written.is_parquet else None
         self._out = None if self._parts else continued(out, self.done.out)
         times = written.times
-        if self._out is not None and not self.done.out and self.done.batch < 0:
-            self._out.write(written.header.encode())
+        self._header = "" if self.done.out else written.header
         self._late = channel = None if late is None else continued(late, self.done.late)
         self.late = Late(None if channel is None else lambda line: channel.write(line.encode()), times)
         self._notation = times.calendar.clock.notation
@@ -197,7 +197,10 @@ class Delivery:
         self.rows += len(rows) + len(shed)
         if self._out is not None:
             missing = [(row["fact"], row["t"], row["until"]) for row in shed]
-            self._out.write("".join(self._formatted(self._blocks(rows, missing, start, last))).encode())
+            text = "".join(self._formatted(self._blocks(rows, missing, start, last)))
+            if text:
+                self._out.write((self._header + text).encode())
+                self._header = ""
         elif self._parts is not None and len(rows):
             blocks = map(self._seen, self._blocks(rows, [], start, last))
             self._parts.write_part(batch, self._table.arrow([row for one in blocks for row in self._table.rows(one)]))
@@ -239,8 +242,17 @@ class Delivery:
         """Whether a person sees the answers as they come."""
         return self._out is not None and _is_standard(self._out) and sys.stdout.isatty()
 
+    def withdraw(self) -> None:
+        """Leaves the file for answers as it was, if there are none: the data was rejected."""
+        if isinstance(self._out, NewFile):
+            self._out.withdraw()
+            self._header = ""
+
     def close(self) -> None:
         self.end()
+        if self._out is not None and self._header:
+            self._out.write(self._header.encode())
+            self._header = ""
         for sink in (self._out, self._late):
             if sink is not None and not _is_standard(sink):
                 sink.close()

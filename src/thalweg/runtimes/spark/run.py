@@ -127,6 +127,7 @@ def run(
         if feeder.error is not None:
             raise feeder.error
         if feeder.malformed is not None:
+            delivery.withdraw()
             (folder / MALFORMED).write_text(json.dumps(feeder.malformed.render()), encoding="utf-8")
         shed = delivery.shedding.summary()
         return Outcome(

@@ -1,0 +1,73 @@
+"""What is wrong with data is a rejection while nothing has been answered, and a failure of the run after that."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RULE = "q(X) :- p(X).\n"
+# The second answer is decided when the malformed line comes.
+LATER = "p(a) at 1.\np(b) at 5.\np( at 6.\np(c) at 7.\n"
+FIRST = "p( at 6.\np(c) at 7.\n"
+OUTPUTS = ["out.jsonl", "out.csv", "out.parquet", "out.jsonl.gz"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("q.lars").write_text(RULE)
+    return tmp_path
+
+
+def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "thalweg", "run", "q.lars", "--stream", "in.facts", *words]
+    return subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=240)
+
+
+def rejects(*words: str) -> None:
+    """Nothing was answered: the exit code is 1, and what was under the names of outputs is there still."""
+    Path("in.facts").write_text(FIRST)
+    ended = run(*words)
+    assert (ended.returncode, ended.stdout) == (1, ""), ended.stderr
+    assert ended.stderr.count("E301") == 1
+    assert "events" not in ended.stderr
+
+
+def fails(*words: str) -> None:
+    """Answers were delivered and stay; the exit code is 3, and the summary counts the line."""
+    Path("in.facts").write_text(LATER)
+    ended = run(*words)
+    assert ended.returncode == 3, ended.stderr
+    assert ended.stderr.count("E301") == 1
+    assert "2 events, 2 conclusions" in ended.stderr
+    assert "1 malformed" in ended.stderr
+    answers = Path("out.jsonl").read_text() if "--out" in words else ended.stdout
+    assert [json.loads(line)["begin"] for line in answers.splitlines()] == [["q(a)"], [], ["q(b)"]]
+
+
+def test_in_one_process() -> None:
+    rejects()
+    fails()
+    fails("--out", "out.jsonl")
+    fails("--checkpoint", "state")
+
+
+@pytest.mark.parametrize("out", OUTPUTS)
+def test_a_rejection_leaves_files_as_they_were(out: str) -> None:
+    rejects("--out", out)
+    assert not list(Path().glob("*out.*"))
+    Path(out).write_bytes(b"earlier")
+    rejects("--out", out)
+    assert Path(out).read_bytes() == b"earlier"
+    assert [path.name for path in Path().glob("*out.*")] == [out]
+
+
+def test_a_run_without_answers_writes_an_empty_file() -> None:
+    Path("in.facts").write_text("r(a) at 1.\n")
+    for out in OUTPUTS:
+        Path(out).write_bytes(b"earlier")
+        assert run("--out", out).returncode == 0
+    assert [Path(out).read_bytes() for out in OUTPUTS[:2]] == [b"", b"t,op,predicate,args\n"]
