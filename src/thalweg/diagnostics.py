@@ -141,6 +141,7 @@ CATALOGUE: Final = {
     "E812": "selection without known triples",
     "W813": "events are selected too late for patterns",
     "W814": "selection loses events",
+    "W815": "event can never happen",
     "E901": "unknown key in a deployment",
     "E902": "value in a deployment cannot be used",
 }

@@ -484,32 +484,6 @@ def test_compilation_is_announced_where_rules_stand_beside_events(monkeypatch: p
     assert "compiling kernels" in run(programs=("rules.tw", "site.ofn", "rules.lars")).stderr
 
 
-@pytest.mark.parametrize(
-    ("written", "column", "message", "help_"),
-    [
-        (":Raeding and :HotReading", 19, "the ontology does not have the name `:Raeding`", "there is `:Reading`"),
-        (
-            ":Reading and (:in some xsd:double)",
-            33,
-            "`:in` is an object property in the ontology, and a data property",
-            "",
-        ),
-        (":celsius some :Room", 33, "`:Room` is a class in the ontology, and a datatype here", ""),
-        (":celsius some xsd:dubble[> 3.0]", 33, "there is no datatype `xsd:dubble`", "did you mean `xsd:double`?"),
-        (":in", 19, "`:in` is an object property in the ontology, and a class here", "`:r some :C`"),
-    ],
-)
-def test_a_name_that_does_not_fit_is_shown_at_its_place(written: str, column: int, message: str, help_: str) -> None:
-    declared = SITE.replace("Declaration(Class(:Reading))", "Declaration(Class(:Reading)) Declaration(Class(:Room))")
-    Path("site.ofn").write_text(declared)
-    Path("rules.tw").write_text(f"PREFIX : <http://ex.org/>\nNAMED EVENT :A AS {written}\nNAMED EVENT :B AS :Reading")
-    result = invoke("check", "rules.tw", "site.ofn")
-    assert (result.exit_code, result.stderr.count("error[")) == (1, 1)
-    assert message in result.stderr
-    assert f"rules.tw:2:{column}\n" in result.stderr
-    assert help_ in result.stderr
-
-
 def test_a_contradiction_of_the_background_is_written_with_prefixes() -> None:
     Path("site.ttl").write_text(KNOWN + " :room1 a :Reading .")
     given = ("--background", "site.ttl", "--stream", "events.trig")
@@ -518,42 +492,6 @@ def test_a_contradiction_of_the_background_is_written_with_prefixes() -> None:
         assert (result.exit_code, "error[E701]" in result.stderr) == (1, True), verb
         assert "ClassAssertion(:Reading :room1)" in result.stderr
         assert "http://ex.org/" not in result.stderr
-
-
-def test_an_unknown_prefix_is_one_error_wherever_it_is_used() -> None:
-    Path("rules.tw").write_text(
-        "PREFIX : <http://ex.org/> NAMED EVENT :A AS ex:Reading and (ex:in some :Room) "
-        "NAMED EVENT :B { MATCH EVERY :A SEQ ex:Other WITHIN (1 m) }"
-    )
-    result = invoke("check", "rules.tw", "site.ofn")
-    assert (result.exit_code, re.findall(r"error\[(\w+)\]", result.stderr)) == (1, ["E103"])
-
-
-def test_a_file_that_includes_itself_is_warned_about() -> None:
-    Path("rules.tw").write_text(f'INCLUDE "rules.tw"\nINCLUDE "more.tw"\n{RULES}')
-    Path("more.tw").write_text('INCLUDE "rules.tw"\nINCLUDE "shared.tw"\n')
-    Path("shared.tw").write_text("PREFIX : <http://ex.org/>\nNAMED EVENT :Warm AS :Reading\n")
-    result = invoke("check", "rules.tw", "site.ofn")
-    assert result.exit_code == 0
-    assert re.findall(r"warning\[W511\]: (.*)\n  (\S+)", result.stderr) == [
-        ("`rules.tw` includes itself", "rules.tw:1:9"),
-        ("`rules.tw` includes itself, by way of `more.tw`", "more.tw:1:9"),
-    ]
-
-
-def test_a_file_may_be_included_by_several() -> None:
-    Path("rules.tw").write_text(f'INCLUDE "one.tw"\nINCLUDE "shared.tw"\n{RULES}')
-    Path("one.tw").write_text('INCLUDE "shared.tw"\n')
-    Path("shared.tw").write_text("PREFIX : <http://ex.org/>\nNAMED EVENT :Warm AS :Reading\n")
-    assert invoke("check", "rules.tw", "site.ofn").stdout == "no problems found (5 events)\n"
-
-
-def test_a_bound_may_be_in_milliseconds_where_ticks_are_short_enough() -> None:
-    Path("rules.tw").write_text(RULES.replace("WITHIN (10 s)", "WITHIN (2500 ms)"))
-    assert invoke("check", "rules.tw", "site.ofn", "--tick", "500ms").exit_code == 0
-    result = invoke("check", "rules.tw", "site.ofn")
-    assert (result.exit_code, "`2500 ms` is not a whole number of ticks of 1s" in result.stderr) == (1, True)
-    assert "`--tick 500ms`" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -96,16 +96,20 @@ def analyse(
     if show == EVERYTHING:
         compiled = [one if isinstance(one, Program) and _is_compiled(one) else _showing_all(one) for one in compiled]
     part, wrong = compose(compiled, everything, solving, shown)
-    found += (*unread, *_apart(given, facts, compiled), *wrong)
+    return part, _in_order([*found, *unread, *_apart(given, facts, compiled), *wrong])
+
+
+def _in_order(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics, those of a text together and as they stand in it."""
     order = list(dict.fromkeys(one.span.source for one in found))
-    return part, sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))
+    return sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))
 
 
 def examine(part: Part, found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What analysis found, and whether the background contradicts the program, if that can be asked."""
+    """What analysis found, and what reasoning finds: whether the background contradicts the program, for one."""
     if not isinstance(part, Examined) or any(one.severity == "error" for one in found):
         return list(found)
-    return [*found, *part.contradictions()]
+    return _in_order([*found, *part.contradictions()])
 
 
 def _chosen(show: str | Iterable[str], texts: Sequence[Any]) -> Shown:

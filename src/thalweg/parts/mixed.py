@@ -13,7 +13,7 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Calendar
 from thalweg.parts.member import Beside, Member
-from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.parts.part import Context, Evaluation, Examined, Explained, SparkWork
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Layer, Wiring, wire
 
@@ -47,6 +47,10 @@ class Mixed:
     def wiring(self) -> Wiring:
         """`RejectedError` where a member would read what rests on its own results."""
         return wire(self.around.rules, [member.ports for member in self.members])
+
+    def contradictions(self) -> list[Diagnostic]:
+        """What its members find."""
+        return [one for member in self.members if isinstance(member, Examined) for one in member.contradictions()]
 
     def identity(self, context: Context) -> tuple[str, str]:
         known = [self.around.identity(context), *(member.identity(context) for member in self.members)]

@@ -97,10 +97,10 @@ class Explained(Protocol):
 
 @runtime_checkable
 class Examined(Protocol):
-    """A part whose background may contradict its program: it takes reasoning to find out."""
+    """A part that may be wrong in a way that it takes reasoning to find."""
 
     def contradictions(self) -> list[Diagnostic]:
-        """An error if the background contradicts the program, a warning if that is undecided."""
+        """An error if the background contradicts the program; warnings, as that this is undecided."""
 
 
 class Part(Protocol):

@@ -20,6 +20,7 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgra
     """The events of all texts, each behind those that it uses, and every diagnostic."""
     from thalweg.languages.cascade.check_events import in_order, too_many, undefined
     from thalweg.languages.cascade.event_definitions import CascadeProgram
+    from thalweg.languages.cascade.impossible_patterns import impossible_patterns
     from thalweg.languages.cascade.read_events import read_events
 
     read = [read_events(source, options.tick_length) for source in sources]
@@ -29,8 +30,11 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgra
     found = [one for *_, some in read for one in some]
     # A definition that could not be read is not unknown to those that use it.
     unknown = () if any(one.code == "E101" for one in found) else tuple(undefined(written, found))
-    program = CascadeProgram(tuple(events), selections, unknown, options.dataset)
-    return program, [*found, *wrong, *too_many(selections)]
+    program = CascadeProgram(tuple(events), selections, unknown, options.dataset, options.tick_length)
+    found += [*wrong, *too_many(selections)]
+    if not any(one.severity == "error" for one in found):
+        found += (one for _, one in impossible_patterns(events, options.tick_length))
+    return program, found
 
 
 def includes(source: Source) -> Sequence[tuple[str, Span]]:

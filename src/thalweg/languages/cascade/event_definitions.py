@@ -69,6 +69,8 @@ class CascadeProgram:
     """The names that patterns use and no text defines, with what is wrong unless rules conclude them."""
     background: Dataset = field(default=Dataset(), repr=False)
     """What selections see besides their windows."""
+    tick_length: int = 1_000
+    """In milliseconds."""
 
     @property
     def name(self) -> str:

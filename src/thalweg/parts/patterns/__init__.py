@@ -207,16 +207,18 @@ class EventCascade:
         return known
 
     def contradictions(self) -> list[Diagnostic]:
-        """What contradicts the ontology, and what a selection loses."""
+        """What contradicts the ontology, which events can never happen, and which ones a selection loses."""
         known = self._abstraction()
         if self.abstraction is None or known is None:
             return []
         found = Abstraction(self.abstraction).contradictions()
-        if found or not self.program.selections:
+        if found:
             return found
+        from thalweg.parts.patterns.impossible_events import impossible_events
         from thalweg.parts.patterns.lost_events import lost_events
 
-        return list(lost_events(self.program, known.ladder()[0]))
+        found = list(impossible_events(self.program, self.abstraction))
+        return [*found, *(lost_events(self.program, known.ladder()[0]) if self.program.selections else ())]
 
     def _abstraction(self) -> Abstraction | None:
         """What decides the classes of events, by the names of these events."""

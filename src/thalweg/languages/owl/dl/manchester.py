@@ -20,7 +20,7 @@ from thalweg.languages.owl.dl.class_syntax import first_mistake
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
 from thalweg.languages.owl.kinds import is_reserved
 from thalweg.languages.rspql.lexer import tokens
-from thalweg.model.literals import DATATYPES
+from thalweg.model.literals import DATATYPES, parts, value_of
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import OWN, XSD
 from thalweg.model.similar import nearest
@@ -112,6 +112,8 @@ class Vocabulary:
             for frame, name in (("Class", part),) if part is found and isinstance(part, str) else _uses_inside(part):
                 if name not in wrong and (said := self._misused(frame, name)) is not None:
                     wrong[name] = said
+            if isinstance(part, ex.DatatypeRestriction):
+                wrong |= _unusable(part)
         if wrong:
             places = _places(text, source, prefixes)
             whole = Span(Source(source, text), 0, len(text))
@@ -156,6 +158,17 @@ _USES: Final = {
     "DataProperty": "a data property leads to values of a datatype, as in `:p some xsd:double[> 3.0]`",
     "Datatype": "a data property leads to values of a datatype, as in `:p some xsd:double[> 3.0]`",
 }
+
+
+def _unusable(range: ex.DatatypeRestriction) -> dict[str, tuple[str, str]]:
+    """What is wrong with a range whose bounds are not values of its datatype."""
+    kinds = [one for one in (range.datatype, f"<{XSD}double>") if one in DATATYPES]
+    for facet, literal in range.facets:
+        text = parts(literal)[0]
+        if facet.endswith("clusive>") and not any(value_of(text, kind) for kind in kinds):
+            message = f"`{literal}` is not a value of `{range.datatype}`"
+            return {range.datatype: (message, "write a value of this datatype, as in `xsd:double[> 3.0]`")}
+    return {}
 
 
 def _uses_inside(part: object) -> Iterator[tuple[str, str]]:

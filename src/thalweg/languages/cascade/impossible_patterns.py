@@ -1,0 +1,138 @@
+"""Patterns that no events can match, found without looking at the ontology.
+
+    MATCH EVERY :A SEQ :B SEQ :C WITHIN (1 s)          three ticks, one after the other, take two seconds
+    EVENT :A { ?o :value ?v . FILTER(?v > 15) FILTER(?v < 10) }
+    MATCH EVERY :A SEQ :X                              where `:X` never happens
+
+The shortest match of a pattern is computed from below: an event of a class lasts no time, a sequence as long as its
+parts and the ticks between them, and a pattern with an open `NOT` as long as its bound.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir import patterns
+from thalweg.ir.pattern_semantics import has_open_not
+from thalweg.ir.patterns import Absent, Both, Clause, Either, Filter, Occurs, Operand, Pattern, occurrences
+from thalweg.languages.cascade.event_definitions import NamedEvent
+from thalweg.languages.cascade.token_reader import written
+from thalweg.languages.lars.windows import spell
+
+_NUMBER: Final = r"[+-]?\s*[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?"
+_COMPARED: Final = re.compile(rf"\?(\w+)\s*(<=|>=|<|>|=)\s*({_NUMBER})")
+_TURNED: Final = re.compile(rf"({_NUMBER})\s*(<=|>=|<|>|=)\s*\?(\w+)")
+# A conjunction of comparisons, in tokens.
+_PLAIN: Final = re.compile(rf"(?:[()\s]|&&|\?\w+|[<>]=?|=|{_NUMBER})+")
+_TURN: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+def impossible_patterns(
+    events: Sequence[NamedEvent], tick_length: int, never: Collection[str] = ()
+) -> Iterator[tuple[str, Diagnostic]]:
+    """The names of patterns that nothing matches, with a warning for each; `never` are events that never happen.
+
+    Definitions come behind those that they use.
+    """
+    shortest: dict[str, int | None] = dict.fromkeys(never)
+    for one in events:
+        if isinstance(one.definition, Pattern):
+            found = _impossible(one, one.definition, shortest, tick_length)
+            if found is not None:
+                yield one.name, found
+            shortest[one.name] = None if found is not None else _length(one.definition, shortest)
+
+
+def _impossible(
+    event: NamedEvent, pattern: Pattern, shortest: Mapping[str, int | None], tick_length: int
+) -> Diagnostic | None:
+    name = f"`{written(event.span)}` can never happen"
+    excluded = [(clause.event, *found) for clause in pattern.clauses for found in _excluded(clause)]
+    least = _shortest(pattern.operand, {**shortest, **{one: None for one, _, _ in excluded}})
+    if least is not None:
+        if pattern.within is None or least <= pattern.within:
+            return None
+        message = f"{name}: its events take at least {spell(least * tick_length)}, and `WITHIN` allows less"
+        way_out = f"allow it, as in `WITHIN ({spell(least * tick_length)})`, or use a shorter `--tick`"
+        return Diagnostic("W815", message, pattern.operand.span, way_out)
+    used = [one for one in occurrences(pattern.operand, under_not=False) if shortest.get(one.event, 0) is None]
+    if used:
+        what = f"`{written(used[0].span)}`"
+        way_out = f"correct {what}, or leave it out"
+        return Diagnostic("W815", f"{name}, because {what} never does", used[0].span, way_out)
+    _, variable, condition = excluded[0]
+    message = f"{name}: no value of `?{variable}` satisfies all filters"
+    return Diagnostic("W815", message, condition.span, "change one of the filters, or leave it out")
+
+
+def _length(pattern: Pattern, shortest: Mapping[str, int | None]) -> int | None:
+    """How long the shortest match lasts, in ticks."""
+    places = frozenset(one.place for one in occurrences(pattern.operand))
+    if not _has_branches(pattern.operand) and has_open_not(pattern.operand, places):
+        return pattern.within
+    return _shortest(pattern.operand, shortest)
+
+
+def _has_branches(operand: Operand) -> bool:
+    match operand:
+        case Either():
+            return True
+        case patterns.Sequence(operands) | Both(operands):
+            return any(map(_has_branches, operands))
+    return False
+
+
+def _shortest(operand: Operand, shortest: Mapping[str, int | None]) -> int | None:
+    """How many ticks lie between the first and the last event of the shortest match; None where there is none."""
+    if isinstance(operand, Occurs):
+        return shortest.get(operand.event, 0)
+    assert not isinstance(operand, Absent)
+    found = [_shortest(one, shortest) for one in operand.operands if not isinstance(one, Absent)]
+    known = [one for one in found if one is not None]
+    if isinstance(operand, Either):
+        return min(known, default=None)
+    if len(known) < len(found):
+        return None
+    return max(known) if isinstance(operand, Both) else sum(known) + len(known) - 1
+
+
+def _excluded(clause: Clause) -> Iterator[tuple[str, Filter]]:
+    """The variables of which no number satisfies all comparisons of a clause, each with the filter that excludes it."""
+    compared: dict[str, list[tuple[str, Decimal]]] = {}
+    for one in clause.filters:
+        for variable, sign, number in _comparisons(one.text):
+            known = compared.setdefault(variable, [])
+            known.append((sign, number))
+            if not _satisfiable(known):
+                yield variable, one
+
+
+def _comparisons(text: str) -> Iterator[tuple[str, str, Decimal]]:
+    """The comparisons of variables with numbers that a condition consists of; none where it has other parts.
+
+    >>> list(_comparisons("( ?v > 15 && 20 >= ?v )")), list(_comparisons("( ?v > 15 || ?v < 3 )"))
+    ([('v', '>', Decimal('15')), ('v', '<=', Decimal('20'))], [])
+    """
+    if not _PLAIN.fullmatch(text):
+        return
+    for piece in text.split("&&"):
+        plain = piece.strip("() ")
+        if found := _COMPARED.fullmatch(plain):
+            yield found[1], found[2], Decimal(found[3].replace(" ", ""))
+        elif found := _TURNED.fullmatch(plain):
+            yield found[3], _TURN[found[2]], Decimal(found[1].replace(" ", ""))
+
+
+def _satisfiable(compared: Sequence[tuple[str, Decimal]]) -> bool:
+    """Whether some number satisfies all comparisons.
+
+    >>> _satisfiable([(">", Decimal(15)), ("<", Decimal(10))]), _satisfiable([(">=", Decimal(3)), ("=", Decimal(3))])
+    (False, True)
+    """
+    low = max((number for sign, number in compared if sign[0] in ">="), default=None)
+    high = min((number for sign, number in compared if sign[0] in "<="), default=None)
+    if low is None or high is None or low < high:
+        return True
+    return low == high and not any(sign in "<>" and number == low for sign, number in compared)
