@@ -209,6 +209,56 @@ def test_a_table_without_rows_is_not_a_misfit(tmp_path: Path) -> None:
     assert read(str(tmp_path / "header.csv"), "temp(device, temp) at ts") == ([], [])
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_typed_table_fits_by_its_columns(tmp_path: Path, rows: int) -> None:
+    """An export of a quiet night has no rows, and one of a broken sensor no values."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = {"ts": pa.array([EIGHT] * rows, pa.int64()), "device": pa.nulls(rows, pa.string())}
+    parquet.write_table(pa.table(columns), tmp_path / "quiet.parquet")
+    facts, warnings = read(str(tmp_path / "quiet.parquet"), "on(device) at ts", "off(other) at ts")
+    assert facts == []
+    assert [one.code for one in warnings] == ["W307", "W306"][not rows :]
+    assert "no mapping fits the columns" in read(str(tmp_path / "quiet.parquet"), "off(other) at ts")[1][0].message
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("2026-11-15 08:00:00 UTC", 0),
+        ("2026-11-15 08:00:00.123+0100", -3600),
+        ("2026-11-15 08:00:00+01", -3600),
+        ("2026-11-15T08:00:05.123456789Z", 5),
+        ("2026-11-15T08:00:05,5Z", 5),
+        ("20261115T080005Z", 5),
+        ("2026-11-15 08:00:00 GMT", 0),
+    ],
+)
+def test_times_as_databases_write_them(tmp_path: Path, written: str, seconds: int) -> None:
+    (tmp_path / "t.csv").write_text(f'ts;d\n"{written}";a\n')
+    assert read(str(tmp_path / "t.csv"), "p(d) at ts") == ([f"p(a) {seconds}"], [])
+    (tmp_path / "t.csv").write_text(f's;p;o;t\na;p;b;"{written}"\n')
+    assert read(str(tmp_path / "t.csv")) == ([f"p(a,b) {seconds}"], [])
+
+
+@pytest.mark.parametrize(
+    ("written", "help"),
+    [
+        ("15/11/2026 08:00", "write the year first, as in `2026-11-15T08:00`"),
+        ("11/15/2026 8:00:00", "write the year first, as in `2026-11-15T08:00:00`"),
+        ("5.11.2026", "write `2026-11-05` or `2026-05-11`: which one is meant is not clear"),
+        ("2026-11-15 08:00:00 CET", "write the offset in the place of `CET`, as in `2026-11-15 08:00:00+01:00`"),
+        ("20261115080000", "write `2026-11-15T08:00:00`"),
+        ("Sun Nov 15 08:00:00 2026", "times are ISO 8601, such as `2026-11-15T08:00:00Z`, or numbers since 1970"),
+    ],
+)
+def test_other_times_are_answered_with_how_to_write_them(tmp_path: Path, written: str, help: str) -> None:
+    (tmp_path / "t.csv").write_text(f"ts,d\n{written},a\n")
+    facts, (wrong,) = read(str(tmp_path / "t.csv"), "p(d) at ts")
+    assert (facts, wrong.help) == ([], help)
+
+
 def test_each_mapping_serves_what_has_its_names() -> None:
     facts, warnings = read("leading_zeros.csv", "v(meter, value) at ts", "open(meter, open) at ts", "x(meter, y) at ts")
     assert facts[:2] == ['v("0042",7) 0', 'v("0043","007") 0']

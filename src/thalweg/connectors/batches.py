@@ -19,6 +19,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
 from thalweg.model.time import FOREVER, Clock
+from thalweg.model.timestamps import proposed_writing
 
 __all__ = [
     "Facts",
@@ -191,7 +192,7 @@ def moment(text: str, clock: Clock) -> int:
         else:
             tick = clock.tick(text)
     except (ValueError, OverflowError):
-        raise ValueError(f"`{text}` is neither a tick nor a timestamp") from None
+        raise ValueError(f"`{text}` is neither a tick nor a timestamp: {proposed_writing(text)}") from None
     if not 0 <= tick < FOREVER:
         raise ValueError(f"`{text}` is outside the timeline, which begins at tick 0")
     return tick

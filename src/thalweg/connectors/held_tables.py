@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from thalweg.connectors.files import shortened
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.tabular import ROWS, pack
+from thalweg.connectors.tabular import ROWS, empty_batches, pack
 from thalweg.diagnostics import Diagnostic, RejectedError
 
 TABLE: Final = "table"
@@ -59,11 +59,14 @@ class TableTransport:
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         passed = 0
-        for batch in self._table.to_batches(max_chunksize=ROWS):
+        batches = (
+            self._table.to_batches(max_chunksize=ROWS) if self._table.num_rows else empty_batches(self._table.schema)
+        )
+        for batch in batches:
             if interrupt.asked:
                 return
             passed += len(batch)
-            if passed > self._rows:
+            if passed > self._rows or not passed:
                 self._rows = passed
                 yield pack(batch)
 

@@ -389,6 +389,9 @@ class ParquetTransport(PathTransport):
                 if passed > self._rows:
                     self._rows = passed
                     yield pack(batch)
+            if not passed:
+                # Without rows its columns are there, all the same.
+                yield from map(pack, empty_batches(self._file.schema_arrow))
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             raise unreadable(self.name, error) from error
         finally:
@@ -405,6 +408,13 @@ class ParquetTransport(PathTransport):
 
     def close(self) -> None:
         self._file.close()
+
+
+def empty_batches(schema: Any) -> list[Any]:
+    """One batch that has columns and no rows."""
+    import pyarrow as pa
+
+    return [pa.RecordBatch.from_pylist([], schema=schema)]
 
 
 def pack(batch: Any) -> bytes:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Literal
 
+from thalweg.model.timestamps import read_timestamp
+
 UNITS: Final = {
     "ms": 1,
     **dict.fromkeys(("s", "sec", "second", "seconds"), 1_000),
@@ -46,7 +48,7 @@ class Clock:
 
     def tick(self, timestamp: str) -> int:
         """The tick of an `xsd:dateTime`; one without a zone is read as UTC."""
-        moment = datetime.fromisoformat(timestamp)
+        moment = read_timestamp(timestamp)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         milliseconds = round(moment.timestamp() * 1_000)
         self.notation.stamped = True

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.mapping.cells import JSON_NUMBER, Coded, Column, Words, coded_rows, is_missing, taken
 from thalweg.connectors.mapping.mapping import Time
+from thalweg.model.timestamps import proposed_writing, read_timestamp
 
 MICROSECONDS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
 LATEST: Final = 253_402_300_800_000_000
@@ -34,7 +35,7 @@ def instants(column: Column, time: Time) -> Coded:
     >>> from thalweg.connectors.mapping.mapping import Path
     >>> found = instants(pa.array(["1970-01-01T01:00:01+01:00", "2", None, "soon"]), Time(Path(("ts",))))
     >>> found.words[:2].tolist(), found.null.tolist(), found.wrong
-    ([1000000, 2000000], [False, False, True, False], {3: '`soon` is not a time'})
+    ([1000000, 2000000], [False, False, True, False], {3: '`soon` is not a time; times are ISO 8601, ...'})
     """
     import pyarrow as pa
 
@@ -78,9 +79,9 @@ def instant(value: object, time: Time) -> int:
         if _NUMBER.match(text):
             return _scaled(float(text) if re.search("[.eE]", text) else int(text), time, text)
         try:
-            return _microseconds(datetime.fromisoformat(text))
+            return _microseconds(read_timestamp(text))
         except ValueError:
-            raise ValueError(f"`{value}` is not a time") from None
+            raise ValueError(f"`{value}` is not a time; {proposed_writing(text)}") from None
     if isinstance(value, datetime):
         return _microseconds(value)
     if isinstance(value, date):
@@ -109,7 +110,8 @@ def _far(written: str, time: Time) -> str:
     unit = {"": "seconds", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}[time.unit]
     size = abs(float(written))
     finer = next((name for name, least in (("ns", 1e17), ("us", 1e14), ("ms", 1e11)) if size >= least), "ms")
-    return f"`{written}` {unit} since 1970 are beyond the year 9999; write `at {time.path} {finer}`"
+    way_out = proposed_writing(written) if len(written) == 14 else f"write `at {time.path} {finer}`"
+    return f"`{written}` {unit} since 1970 are beyond the year 9999; {way_out}"
 
 
 def _microseconds(moment: datetime) -> int:

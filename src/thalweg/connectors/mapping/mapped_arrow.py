@@ -8,7 +8,7 @@ from thalweg.connectors.lines import State
 from thalweg.connectors.mapping.mapped_facts import Columns
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import Mapping
-from thalweg.connectors.tabular import ArrowReader, first_of, has_times
+from thalweg.connectors.tabular import ArrowReader, empty_batches, first_of, has_times
 from thalweg.diagnostics import Diagnostic
 
 
@@ -33,8 +33,8 @@ class MappedArrowReader(MappedRows):
                 yield from self.rows(batch)
 
     def _fits(self, schema: Any) -> Iterator[bool]:
-        empty = schema.empty_table().to_batches() or [_no_rows(schema)]
-        return (columns_of(empty[0], mapping) is not None for mapping in self._source.mappings)
+        (empty,) = empty_batches(schema)
+        return (columns_of(empty, mapping) is not None for mapping in self._source.mappings)
 
     def finish(self) -> Iterator[Item]:
         return iter(())
@@ -55,6 +55,8 @@ class MappedArrowReader(MappedRows):
             columns = columns_of(batch, mapping)
             if columns is not None:
                 found.append((mapping, columns))
+                # Also where no row follows, or no row has all values.
+                self._source.tally.fitted(mapping, 0)
         wrong = self._misfit(names, found, batch)
         if wrong is not None:
             self.hopeless = True
@@ -75,12 +77,6 @@ class MappedArrowReader(MappedRows):
         if not found:
             return source.misfit(first_of(batch), 1, header)
         return source.untimed(mapping for mapping, _ in found)
-
-
-def _no_rows(schema: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def _shown(cell: object) -> str:
