@@ -551,3 +551,41 @@ def test_why_shows_what_events_in_the_windows_of_rules_consist_of(selection: str
 def test_without_a_stream_there_are_no_events() -> None:
     assert "no event of this tick" in invoke("why", "rules.tw", "site.ofn", ":Hot", "--at", "3").stderr
     assert answers(invoke("run", "rules.tw", "site.ofn", "--from", "0", "--to", "3")) == []
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said", "help_"),
+    [
+        (
+            "celsius(<http://ex.org/{o}>, v)",
+            "W304]: `:celsius/2` never came; `celsius/2` did",
+            "write `:celsius` where",
+        ),
+        (
+            ":celcius(<http://ex.org/{o}>, v)",
+            "W304]: `:celsius/2` never came; `:celcius/2` did",
+            "or use `:celcius` in",
+        ),
+        (
+            "speed(o, v)",
+            "W304]: no event reads what the streams brought: `speed/2`",
+            "events read `:HotReading`, `:Reading`",
+        ),
+        (
+            ":celsius(o, v)",
+            "W608]: `:celsius(o1,…)` is about the text `o1`, and not about `:o1`",
+            "`<http://ex.org/{column}>`",
+        ),
+        (":celsius(<{o}>, v)", "W608]: `:celsius(<o1>,…)` is about `<o1>`, and not about `:o1`", ""),
+        (":celsius(<http://ex.org/{o}>, v)", "", ""),
+    ],
+)
+def test_what_comes_and_cannot_match_is_warned_about(mapping: str, said: str, help_: str) -> None:
+    Path("site.ttl").write_text(f"{KNOWN} :o1 :in :room1 .")
+    Path("events.csv").write_text("at,o,v\n1,o1,20\n2,o1,30\n")
+    given = ("--background", "site.ttl", "--stream", "events.csv", "--map", f"{mapping} at at", "--quiet")
+    result = invoke("run", "rules.tw", "site.ofn", *given)
+    assert result.exit_code == 0, result.output
+    assert re.findall(r"warning\[(W304|W608)\]", result.stderr) == ([said[:4]] if said else [])
+    assert said in result.stderr
+    assert help_ in result.stderr

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
     from thalweg.parts.patterns.event_stream import EventStream
+    from thalweg.parts.patterns.unmatched_names import UnmatchedNames
     from thalweg.runtimes.answer_columns import AnswerColumns
 
 
@@ -95,8 +98,18 @@ class EventCascade:
         if context.settings.emit != "changes":
             raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
         self._check(context)
-        run = self._run(context, self.output)
-        return Evaluation(run, run, state=run, summary=run.summary)
+        run, watch = self._run(context, self.output), self.watch()
+        look = partial(watch.look, words=run.dictionary)
+        return Evaluation(run, run, look=look, state=run, summary=lambda: chain(run.summary(), watch.summary()))
+
+    def watch(self) -> "UnmatchedNames":
+        """What sees whether streams bring what classes and clauses are about."""
+        from thalweg.parts.patterns.unmatched_names import UnmatchedNames
+
+        looked_up = self.program.looked_up
+        names = {*self._related(), *self.program.named_classes, *(one.name for one in looked_up or ())}
+        # What takes any name can be about all that comes.
+        return UnmatchedNames(names if looked_up is not None else (), self.triples)
 
     # Beside other parts ---------------------------------------------------------------------------------------------
 
@@ -239,9 +252,12 @@ class EventCascade:
         from thalweg.parts.patterns.spark_events import spread_events
         from thalweg.parts.spark_plan import in_one_bucket
 
+        if not self.program.selections:
+            return spread_events(self, context, partitions)
         # A selection sees many events at once.
-        together = bool(self.program.selections)
-        return (in_one_bucket if together else spread_events)(self, context, partitions)
+        watch = self.watch()
+        look = lambda words: partial(watch.look, words=words)  # noqa: E731
+        return in_one_bucket(self, context, partitions, look, watch.summary)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.event_patterns import ExplainedCascade

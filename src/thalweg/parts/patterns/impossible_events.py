@@ -20,13 +20,14 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Fac
 from thalweg.languages.owl.dl.clausify import clausify
 from thalweg.languages.owl.dl.data_ranges import Ranges
 from thalweg.languages.owl.dl.manchester import Vocabulary
-from thalweg.languages.rspql.names import WELL_KNOWN
-from thalweg.model.rdf import OWN
+from thalweg.model.rdf import OWN, XSD
+from thalweg.model.vocabulary import OWL, RDF, RDFS
 from thalweg.parts.abstraction.contradiction import minimal
 from thalweg.parts.abstraction.ladder import EventFacts, Ladder
 
 _ANY: Final = f"{OWN}any>"
-_WORDS: Final = tuple(f"<{WELL_KNOWN[prefix]}" for prefix in ("xsd", "owl", "rdf", "rdfs"))
+# The words of OWL and of its datatypes.
+_WORDS: Final = tuple(f"<{space}" for space in (XSD, RDF, RDFS, OWL))
 _PROBE: Final = f"{OWN}probe:"
 
 

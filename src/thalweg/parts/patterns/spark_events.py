@@ -8,7 +8,8 @@ each match is found in one bucket, with all that could disturb it or be selected
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from threading import Lock
 from typing import Any, Final
 from zlib import crc32
@@ -105,7 +106,14 @@ def spread_events(part: EventCascade, context: Context, partitions: int) -> Spar
     """A cascade of events on Spark."""
     job = plan_job(EventsJob, part, context, partitions, cascade=part, classes=part.classifier())
     totals = EventTotals(context, frozenset(name for name, pattern in job.patterns.items() if _repeats(pattern)))
-    return SparkWork(job, events_worker, combine=totals.combine, summary=totals.undecided)
+    watch = part.watch()
+    return SparkWork(
+        job,
+        events_worker,
+        combine=totals.combine,
+        look=lambda words: partial(watch.look, words=words),
+        summary=lambda: chain(totals.undecided(), watch.summary()),
+    )
 
 
 def _repeats(pattern: Pattern) -> bool:
