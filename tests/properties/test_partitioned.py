@@ -21,10 +21,15 @@ from thalweg.languages.owl.program import over_triples, specialised
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import fact_of
+from thalweg.model.time import FOREVER
 from thalweg.model.vocabulary import Triple
 from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
-from thalweg.runtimes.embedded import Settings
+from thalweg.planning.revocable import guaranteed
+from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.runtimes.emit import Change, Lasting, emitter_of
+from thalweg.runtimes.inputs import Values
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, unwrap
@@ -141,6 +146,27 @@ def test_partitioned_is_whole(scenario: Scenario, partitions: int, data: st.Data
 def test_partitioned_is_whole_where_rules_remember(scenario: Scenario, partitions: int, data: st.DataObject) -> None:
     asked = (scenario.program, scenario.events, scenario.first, scenario.last)
     assert by_stages(partitions, cuts(data, scenario.events))(*asked) == by_semantics(*asked)
+
+
+@given(st.one_of(scenarios(), remembering_scenarios()), st.integers(1, 4), st.data())
+def test_what_is_guaranteed_is_the_same_in_buckets_and_kept(
+    scenario: Scenario, partitions: int, data: st.DataObject
+) -> None:
+    program = scenario.program
+    how = Settings(scenario.first, scenario.last, with_until=True)
+    engine = RuleEngine(program, first=scenario.first)
+    embedded = Embedded(engine, how, emitter=emitter_of("changes", Lasting(guaranteed(program))))
+    changes = [one for one in embedded.answers(Values(scenario.events, engine.dictionary)) if isinstance(one, Change)]
+    promised = {
+        (change.t, fact): until
+        for change in changes
+        for fact, until in zip(change.begin, change.until, strict=False)
+        if until < FOREVER
+    }
+    rows = answers(Job(program, how, partitions), scenario.events, cuts(data, scenario.events), repeat(kept))
+    assert {(tick, fact): until for tick, ended, fact, until in rows if not ended and until < FOREVER} == promised
+    for (tick, fact), until in promised.items():
+        assert not any(fact in change.end for change in changes if tick < change.t <= until), (fact, tick, until)
 
 
 @given(st.one_of(scenarios(), remembering_scenarios()), st.data())

@@ -17,6 +17,28 @@ STREAM = (
 pytestmark = pytest.mark.spark
 
 
+LAYERS = """
+jam(R) :- speed(R,V) in [10 sec], V < 20.
+free(R) :- speed(R,V) in [20 sec], not jam(R).
+pair(A,B) :- jam(A), jam(B), A != B.
+count(N) :- N = count{R : pair(R,S)}.
+"""
+
+
+def test_text_is_the_same_byte_for_byte(tmp_path: Path) -> None:
+    (tmp_path / "jam.lars").write_text(LAYERS)
+    (tmp_path / "in.jsonl").write_text(STREAM)
+    found = []
+    for runtime in ("embedded", "spark"):
+        about = ("--stream", tmp_path / "in.jsonl", "--format", "text", "--runtime", runtime)
+        said = tmp_path / f"{runtime}.txt"
+        assert run(thalweg("run", tmp_path / "jam.lars", *about), said) == 0, said.read_text()
+        found.append(said.read_text())
+    assert found[0] == found[1]
+    assert "08:00:09  + pair(a,b)   until 08:00:13\n" in found[0], "in a later stage than its premises"
+    assert "08:00:14  + free(a)\n" in found[0], "nobody knows until when"
+
+
 def test_a_table_of_parquet_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "jam.lars").write_text(RULES)
     (tmp_path / "in.jsonl").write_text(STREAM)

@@ -51,6 +51,12 @@ def test_text_has_a_line_for_each_change_below_its_day() -> None:
     assert snapshot[1] == "08:00:03  calm(b)  jam(a,12)"
 
 
+def test_what_may_end_at_any_tick_is_not_said_to_last(folder: Path) -> None:
+    (folder / "lights.lars").write_text("jam(R) :- speed(R,V) in [10 sec], V < 20, not green(R). seen(R) :- jam(R).")
+    lines = run("--format", "text", program="lights.lars").stdout.splitlines()
+    assert lines[1:3] == ["08:00:03  + jam(a)", "08:00:03  + seen(a)"]
+
+
 def test_another_day_is_named(folder: Path) -> None:
     (folder / "late.jsonl").write_text(
         '{"t":"2026-11-15T23:59:55Z","facts":["speed(a,1)"]}\n{"t":"2026-11-16T00:00:30Z","facts":[]}\n'

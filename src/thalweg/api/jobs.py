@@ -218,9 +218,9 @@ def run_on_spark(
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.run import is_claimed, run
 
-    settings = _settings(timing, emit, on_error, memory)
     interrupt = interrupt or Interrupt()
     how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(emit))
+    settings = _settings(timing, emit, on_error, memory, with_until=how.format == "text")
 
     def deliver(ledger: Path) -> Delivery:
         ready()

@@ -93,6 +93,10 @@ class Delta:
         begun, ended, unknown, _ = (self._decoder.columns_of(relation, rows) for rows in self.rows)
         return begun, ended, unknown
 
+    def begun_until(self, relation: Relation) -> Rows:
+        """The rows of one relation that began, as words, each with the last tick for which it is guaranteed."""
+        return self._decoder.columns_of(relation, self.rows[0], with_horizon=True)
+
     def lasting(self, relation: Relation) -> Rows:
         """The rows of one relation that are guaranteed for longer than before, as words, each with its last tick."""
         return self._decoder.columns_of(relation, self.rows[3], with_horizon=True)

@@ -67,13 +67,15 @@ class Mixed:
 
     def start(self, context: Context) -> Evaluation:
         from thalweg.parts.wired_run import WiredRun
-        from thalweg.runtimes.emit import emitter_of
+        from thalweg.planning.revocable import guaranteed
+        from thalweg.runtimes.emit import Lasting, emitter_of
         from thalweg.runtimes.mixed_kinds import mixed_kinds
 
         dictionary, calendar = Dictionary(), context.settings.calendar
         places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
         settings = context.settings
-        run = WiredRun(places, dictionary, emitter_of(settings.emit, settings.with_until), settings.first)
+        known = Lasting(guaranteed(given_by(self.members, self.around.rules))) if settings.with_until else None
+        run = WiredRun(places, dictionary, emitter_of(settings.emit, known), settings.first)
         watch = self._watch()
 
         def summary() -> Iterator[Diagnostic]:

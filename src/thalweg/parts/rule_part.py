@@ -45,6 +45,8 @@ class Rules:
         return FactColumns(emit, None if only is None else head_names(self.rules, only))
 
     def start(self, context: Context) -> Evaluation:
+        from thalweg.planning.revocable import guaranteed
+        from thalweg.runtimes.emit import Lasting, emitter_of
         from thalweg.runtimes.mixed_kinds import mixed_kinds
         from thalweg.runtimes.rule_engine import RuleEngine
         from thalweg.runtimes.unmatched import Unmatched
@@ -58,7 +60,8 @@ class Rules:
             yield from watch.summary()
             yield from mixed_kinds(self.rules, engine.incomparable)
 
-        return Evaluation(engine, look=look, state=engine, summary=summary)
+        emitter = emitter_of(settings.emit, Lasting(guaranteed(self.rules))) if settings.with_until else None
+        return Evaluation(engine, emitter, look=look, state=engine, summary=summary)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.planning.route_justifications import route_justifications

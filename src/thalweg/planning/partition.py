@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import overload
 
-from thalweg.ir.dependency import by_level, least_levels, resting_on
+from thalweg.ir.dependency import by_level, least_levels
 from thalweg.ir.nodes import (
     Aggregate,
     Always,
@@ -35,7 +35,6 @@ from thalweg.ir.nodes import (
     Hints,
     Interface,
     InWindow,
-    KeyedWindow,
     Literal,
     Not,
     Now,
@@ -46,9 +45,9 @@ from thalweg.ir.nodes import (
 )
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
-from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything, uses
+from thalweg.planning.locality import IN_PARTS, Keyed, Role, counts_everything
 from thalweg.planning.placing import Draft, name_of, place_rules
-from thalweg.planning.revocable import revocable
+from thalweg.planning.revocable import lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class _Writer:
         self.background: dict[Predicate, list[Fact]] = {}
         for fact in program.background:
             self.background.setdefault(fact.signature, []).append(fact)
-        self.lasting = _lasting(program)
+        self.lasting = lasting(program)
         self.inputs = program.interface.inputs
 
     def partitioning(self) -> Partitioning:
@@ -274,19 +273,6 @@ def _stand_ins(equality: Equality | None) -> Iterator[Rule]:
             alike = equality.same_keys.name
             yield Rule(pair, (Now(Atom(alike, (y, z, x))), Now(Atom(alike, (z, y, r)))))
             yield Rule(Atom(alike, (x, x, r)), (Now(pair),))
-
-
-def _lasting(program: Program) -> frozenset[Predicate]:
-    """The predicates whose facts nothing can take back before their horizon, and are not prolonged tick by tick."""
-    uncertain = {
-        rule.head.signature
-        for rule in program.rules
-        if any(isinstance(literal, Not | Aggregate | Always) for literal in rule.body)
-        or any(isinstance(use.window, TupleWindow | KeyedWindow) for use in uses(rule.body))
-    }
-    needs = ((rule.head.signature, use.signature, 0) for rule in program.rules for use in uses(rule.body))
-    ended_early = revocable(program, program.rules, ()) if program.recorded else frozenset()
-    return program.derived - resting_on(uncertain, needs) - ended_early
 
 
 def _merging(route: Route) -> Rule:

@@ -11,8 +11,21 @@ what may be taken back is given an open end instead.
 from collections.abc import Iterable, Iterator
 
 from thalweg.ir.dependency import formulas, resting_on
-from thalweg.ir.nodes import InWindow, KeyedWindow, Not, Now, PastWindow, Program, Rule, TimeWindow, TupleWindow
+from thalweg.ir.nodes import (
+    Aggregate,
+    Always,
+    InWindow,
+    KeyedWindow,
+    Not,
+    Now,
+    PastWindow,
+    Program,
+    Rule,
+    TimeWindow,
+    TupleWindow,
+)
 from thalweg.model.predicate import Predicate
+from thalweg.planning.locality import uses
 
 
 def revocable(
@@ -32,6 +45,34 @@ def revocable(
     uncertain |= {key[0] for key in program.interface.imports - program.hints.irrevocable}
     uncertain |= set(_carried_on(program.recorded, rules, needs))
     return resting_on(uncertain, needs)
+
+
+def lasting(program: Program) -> frozenset[Predicate]:
+    """The predicates whose facts nothing can take back before their horizon, and are not prolonged tick by tick.
+
+    >>> from thalweg.ir.nodes import Atom
+    >>> a, b, p = (Now(Atom(name)) for name in "abp")
+    >>> sorted(lasting(Program((Rule(a.atom, (p,)), Rule(b.atom, (p, Not(a)))))))
+    ['a/0']
+    """
+    uncertain = {
+        rule.head.signature
+        for rule in program.rules
+        if any(isinstance(literal, Not | Aggregate | Always) for literal in rule.body)
+        or any(isinstance(use.window, TupleWindow | KeyedWindow) for use in uses(rule.body))
+    }
+    uncertain |= {key[0] for key in program.interface.imports - program.hints.irrevocable}
+    needs = ((rule.head.signature, use.signature, 0) for rule in program.rules for use in uses(rule.body))
+    ended_early = revocable(program, program.rules, ()) if program.recorded else frozenset()
+    return program.derived - resting_on(uncertain, needs) - ended_early
+
+
+def guaranteed(program: Program) -> frozenset[Predicate]:
+    """The predicates whose facts are output at least until their horizon, whatever comes.
+
+    Where equal things are put together, what is output of one of them may end when it is found to be another.
+    """
+    return frozenset() if program.equality is not None else lasting(program)
 
 
 def _needs(rules: list[Rule]) -> Iterator[tuple[Predicate, Predicate, int]]:

@@ -74,6 +74,7 @@ class Settings:
     memory: int | None = None
     calendar: Calendar = field(default_factory=Calendar, repr=False)
     with_until: bool = field(default=False, repr=False)
+    """Whether it is wanted until when what begins, and what holds at the end, is guaranteed."""
 
 
 class Reasoner(Protocol):
@@ -156,7 +157,7 @@ class Embedded(Generic[R]):
         self._interrupt = interrupt or Interrupt()
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
         self._buffer = Reorder()
-        self._emitter: Emitter = emitter or emitter_of(settings.emit, settings.with_until)
+        self._emitter: Emitter = emitter or emitter_of(settings.emit)
         self._advance_engine = advance or engine.advance
         self._present = present
         self._look = look

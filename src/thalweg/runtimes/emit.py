@@ -16,7 +16,7 @@ names say from when to when they hold.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from json.encoder import encode_basestring as quoted
@@ -28,8 +28,10 @@ import numpy as np
 from thalweg.connectors.publish import Graph, Statements
 from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
-from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
+from thalweg.model.predicate import Predicate
+from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples, printed_fact
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
+from thalweg.model.triples import TRIPLES
 from thalweg.runtimes.event_answers import EventAnswers, EventLine
 from thalweg.runtimes.query_answers import QueryAnswer
 from thalweg.runtimes.shedding import MissingFacts, Span, shed_between
@@ -351,6 +353,25 @@ class TextDelta:
     until: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """Predicates whose facts nothing can take back before the tick until which they are guaranteed.
+
+    >>> Lasting(frozenset({Predicate("jam", 1)})).chosen({"jam(a)": 13, "calm(a)": 20})
+    {'jam(a)': 13}
+    """
+
+    predicates: frozenset[Predicate]
+
+    def has(self, predicate: Predicate) -> bool:
+        """Whether a predicate is one of them; rules over triples conclude facts of any."""
+        return predicate in self.predicates or (TRIPLES in self.predicates and predicate.arity in (1, 2))
+
+    def chosen(self, until: Mapping[str, int]) -> dict[str, int]:
+        """What is guaranteed of facts that hold until ticks."""
+        return {fact: tick for fact, tick in until.items() if tick < FOREVER and self.has(printed_fact(fact).signature)}
+
+
 class Emitter(Protocol):
     """Turns what a reasoner concludes into what the user asked to see."""
 
@@ -412,14 +433,15 @@ class RowEmitter(Emitter, Generic[Row]):
 
 
 class Changes(RowEmitter[Delta]):
-    """`changes`: only ticks with a change; `with_until`, what begins has the tick until which it is guaranteed."""
+    """`changes`: only ticks with a change; what begins of the `lasting` has the tick until which it is guaranteed."""
 
-    def __init__(self, with_until: bool = False) -> None:
+    def __init__(self, lasting: Lasting | None = None) -> None:
         super().__init__()
-        self._with_until = with_until
+        self._lasting = lasting
 
     def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterable[Delta]:
-        return map(_with_until, deltas) if self._with_until else deltas
+        lasting = self._lasting
+        return deltas if lasting is None else (_with_until(delta, lasting) for delta in deltas)
 
     @staticmethod
     def arrange(rows: Iterable[Delta], missing: Sequence[Span]) -> Iterator[Change]:
@@ -433,9 +455,9 @@ class Changes(RowEmitter[Delta]):
                 yield Change(delta.tick, begin, end, bool(shed), shed, unknown, until)
 
 
-def _with_until(delta: Delta) -> TextDelta:
+def _with_until(delta: Delta, lasting: Lasting) -> TextDelta:
     texts = delta.begin_text, delta.end_text, delta.unknown_text
-    return TextDelta(delta.tick, *texts, delta.shed, getattr(delta, "until", {}))
+    return TextDelta(delta.tick, *texts, delta.shed, lasting.chosen(getattr(delta, "until", {})))
 
 
 class Snapshots(RowEmitter[Run]):
@@ -536,6 +558,6 @@ EMITTERS: Final[dict[str, type[RowEmitter[Any]]]] = {
 }
 
 
-def emitter_of(emit: str, with_until: bool = False) -> RowEmitter[Any]:
-    """The emitter of `--emit`; `with_until`, changes also say until when what begins is guaranteed."""
-    return Changes(with_until) if emit == "changes" else EMITTERS[emit]()
+def emitter_of(emit: str, lasting: Lasting | None = None) -> RowEmitter[Any]:
+    """The emitter of `--emit`; changes also say until when what begins of the `lasting` is guaranteed."""
+    return Changes(lasting) if emit == "changes" else EMITTERS[emit]()

@@ -1,6 +1,7 @@
 """Answers on their way from the buckets to the driver: the rows of an emitter as columns.
 
-changes      ticks, ended, facts       what began (0), what ended (1), and what became unknown (2)
+changes      ticks, ended, facts       what began (0), what ended (1), and what became unknown (2);
+                                       and `until` which tick what began is guaranteed, where wanted
 intervals    ticks, until, facts       from when to when; until is -1 while the fact holds at the end of the stream
 snapshot     ticks, facts              every fact that holds, at every tick
 """
@@ -24,17 +25,25 @@ Taken = tuple[int, int, Words]
 class BucketAnswers:
     """Collects the deltas of a batch, has them spelled all at once, by the column, and keeps the emitter."""
 
-    def __init__(self, emit: str, words: Dictionary) -> None:
+    def __init__(self, emit: str, words: Dictionary, with_until: bool = False) -> None:
         self.words = words
         self.emitter = EMITTERS[emit]()
         self._emit = emit
+        self._with_until = with_until and emit == "changes"
+        self._until: dict[tuple[str, int], list[Words]] = {}
         self._rows: dict[tuple[str, int], list[Taken]] = {}
         self._texts: list[tuple[int, int, str]] = []
 
-    def take(self, tick: int, what: int, predicate: str, rows: Words) -> None:
-        """Facts of a predicate that began, ended or became unknown, as rows of words; ticks never go back."""
+    def take(self, tick: int, what: int, predicate: str, rows: Words, until: Words | None = None) -> None:
+        """Facts of a predicate that began, ended or became unknown, as rows of words; ticks never go back.
+
+        `until` has the ticks until which they are guaranteed.
+        """
         # One name may stand for a class and for a property.
-        self._rows.setdefault((predicate, rows.shape[1]), []).append((tick, what, rows))
+        key = predicate, rows.shape[1]
+        self._rows.setdefault(key, []).append((tick, what, rows))
+        if self._with_until:
+            self._until.setdefault(key, []).append(np.full(len(rows), FOREVER) if until is None else until)
 
     def take_text(self, delta: Delta) -> None:
         """The same for facts that are spelled already."""
@@ -59,8 +68,12 @@ class BucketAnswers:
             ticks.append(when)
             ended.append(what)
             facts.append(self.words.spell_column_of_facts(predicate, rows))
-        self._rows, self._texts = {}, []
-        return {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
+        found = {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
+        if self._with_until:
+            known = (some for key in self._rows for some in self._until[key])
+            found["until"] = np.concatenate([np.full(len(self._texts), FOREVER), *known])
+        self._rows, self._texts, self._until = {}, [], {}
+        return found
 
 
 def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
@@ -71,7 +84,7 @@ def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
     return when, kinds, np.concatenate(rows)
 
 
-def deltas_of(ticks: Words, ended: Words, facts: Any) -> Iterator[TextDelta]:
+def deltas_of(ticks: Words, ended: Words, facts: Any, until: Words | None = None) -> Iterator[TextDelta]:
     """The deltas that columns of changes stand for, in the order of time.
 
     >>> import pyarrow as pa
@@ -80,12 +93,14 @@ def deltas_of(ticks: Words, ended: Words, facts: Any) -> Iterator[TextDelta]:
     (4, ['b'], ['a'])
     """
     delta = TextDelta(NEVER)
-    for (tick, what), some in grouped(facts, ticks, ended):
+    for (tick, what, *last), some in grouped(facts, ticks, ended, *(() if until is None else (until,))):
         if tick != delta.tick:
             if delta.tick != NEVER:
                 yield delta
             delta = TextDelta(tick)
         (delta.begin_text, delta.end_text, delta.unknown_text)[what].extend(some)
+        if last and what == 0 and last[0] < FOREVER:
+            delta.until.update(dict.fromkeys(some, last[0]))
     if delta.tick != NEVER:
         yield delta
 

@@ -134,7 +134,7 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
     if emit == "changes":
         names = [BEGIN, END, BECAME_UNKNOWN]
         kinds = pa.DictionaryArray.from_arrays(pa.array(lists["ended"], type=pa.int8()), names).cast(pa.string())
-        yield _answers(kinds, ticks, None, None, facts)
+        yield _answers(kinds, ticks, lists.get("until"), None, facts)
     elif emit == "intervals":
         yield _answers([INTERVAL] * len(facts), ticks, lists["until"], None, facts)
     elif emit == "windows":

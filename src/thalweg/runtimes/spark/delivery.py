@@ -273,7 +273,8 @@ def _rows(emit: str, answers: Any, first: int, last: int) -> Iterable[Any]:
 
     ticks, facts = answers["t"].to_numpy(), answers["fact"].combine_chunks()
     if emit == "changes":
-        return deltas_of(ticks, pc.index_in(answers["kind"], value_set=pa.array(_CHANGES)).to_numpy(), facts)
+        kinds = pc.index_in(answers["kind"], value_set=pa.array(_CHANGES)).to_numpy()
+        return deltas_of(ticks, kinds, facts, pc.fill_null(answers["until"], FOREVER).to_numpy())
     if emit == "intervals":
         until = answers["until"].to_numpy()
         return zip(facts.to_pylist(), ticks.tolist(), np.where(until < 0, FOREVER, until).tolist(), strict=True)

@@ -22,6 +22,7 @@ from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.planning.plan import Relation
+from thalweg.planning.revocable import guaranteed
 from thalweg.runtimes.consistency.clashes import Tracker
 from thalweg.runtimes.consistency.justifier import Justifier
 from thalweg.runtimes.mixed_kinds import mixed_kinds
@@ -67,7 +68,8 @@ class Worker:
         share, calendar = _share(self.stage, bucket, job.buckets(stage)), settings.calendar
         self.engine = engine(share, memory=settings.memory, calendar=calendar)
         self.inbox = Inbox(job, stage, bucket, self.engine.dictionary, self._name)
-        self.answers = BucketAnswers(settings.emit, self.engine.dictionary)
+        self.answers = BucketAnswers(settings.emit, self.engine.dictionary, settings.with_until)
+        self._guaranteed = guaranteed(job.program) if settings.with_until else frozenset()
         self._missing = self.answers.emitter.missing
         self._tracker: Tracker | None = None
         if job.program.hints.justification is not None and self.stage.outputs:
@@ -227,7 +229,11 @@ class Worker:
                 self.answers.take_text(explained)
         for delta in deltas:
             for relation, signature in outputs if self._tracker is None else ():
-                for what, rows in enumerate(delta.columns(relation)):
+                begun, *others = delta.columns(relation)
+                if signature in self._guaranteed:
+                    self._take_lasting(delta, relation, signature)
+                    begun = begun[:0]
+                for what, rows in enumerate((begun, *others)):
                     for predicate, some in self._named(signature, rows) if len(rows) else ():
                         self.answers.take(delta.tick, what, predicate, some)
             lacks = any(relation.number in delta.incomplete for relation, _ in outputs)
@@ -235,6 +241,14 @@ class Worker:
             for supply in self._supplies:
                 relation = plan.exports[supply.name, supply.route.timed]
                 supply.take(delta, relation, self._world(delta.shed) if relation.number in delta.incomplete else ())
+
+    def _take_lasting(self, delta: Delta, relation: Relation, signature: Predicate) -> None:
+        """What began of a predicate, together with what is guaranteed just as long."""
+        begun = delta.begun_until(relation)
+        for until in np.unique(begun[:, -1]).tolist():
+            rows = begun[begun[:, -1] == until, :-1]
+            for predicate, some in self._named(signature, rows):
+                self.answers.take(delta.tick, 0, predicate, some, np.full(len(some), until))
 
     def _named(self, signature: Predicate, rows: Words) -> Iterable[tuple[str, Words]]:
         """Rows of an output with the predicates that they belong to."""
