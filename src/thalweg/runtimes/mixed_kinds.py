@@ -42,4 +42,6 @@ def _way_out(*terms: str) -> str:
     kinds = {value.kind for term in terms if (value := value_of(term)) is not None}
     if kinds == {Kind.NUMBER, Kind.TEXT}:
         return "keep texts out of the comparison, or compare `number(X)`, the number that a text stands for"
+    if kinds == {Kind.NUMBER, Kind.TIME}:
+        return "only a tick that `at` binds is compared with a time, as in `p(X) at T in [1 h], T > @2026-11-15`"
     return "compare values of one kind: numbers, texts or times"

@@ -4,6 +4,7 @@
     count{X : q(X)} > 3 becomes   V'1 = count{X : q(X)}, V'1 > 3
     20 < V < 25         becomes   20 < V, V < 25
     contains(X,"a")     becomes   a comparison
+    p at T, T > @2026…  becomes   p at T, T > 1794729600
     _                   becomes   a variable of its own, _'1
 
 Nobody who writes a program would name a variable `V'1`; where text that was printed from the representation does, new
@@ -45,6 +46,7 @@ from thalweg.ir.nodes import (
 from thalweg.languages.lars import windows
 from thalweg.languages.lars.parser import Statement
 from thalweg.languages.lars.terms import ReadingError, canonical
+from thalweg.languages.lars.tick_comparisons import compare_ticks
 from thalweg.model.functions import CONDITIONS, FUNCTIONS, MANY, Function, is_pattern
 from thalweg.model.predicate import Predicate
 from thalweg.model.values import moment_of, text_of
@@ -133,7 +135,8 @@ class _RuleLowering:
         time = None
         if rest and rest[0].data == "time":
             time = self.tick(self.expression(rest.pop(0).children[0]))
-        return Rule(atom, tuple(self.literals(rest)), time, self.text.span(self.tree))
+        rule = Rule(atom, tuple(self.literals(rest)), time, self.text.span(self.tree))
+        return compare_ticks(rule, self.tick)
 
     def literals(self, trees: Iterable[Statement]) -> Iterator[Literal]:
         for tree in trees:
