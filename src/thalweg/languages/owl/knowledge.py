@@ -1,7 +1,8 @@
 """Facts that rules are matched against while an ontology is compiled: indexed sets, and the joins over them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Now, Rule, Variable
 from thalweg.model.fact import Fact
@@ -16,7 +17,7 @@ class Knowledge:
     """Facts, found by any of their arguments.
 
     >>> known = Knowledge([Fact("p", ("a", "b")), Fact("p", ("a", "c"))])
-    >>> sorted(known.rows(Predicate("p", 2), {1: "c"}))
+    >>> known.rows(Predicate("p", 2), (1,), ("c",))
     [('a', 'c')]
     """
 
@@ -39,43 +40,72 @@ class Knowledge:
             index.setdefault(tuple(row[place] for place in places), []).append(row)
         return True
 
-    def rows(self, signature: Predicate, known: dict[int, str]) -> Iterable[Row]:
-        """The facts with these arguments, by place."""
-        if not known:
+    def rows(self, signature: Predicate, places: tuple[int, ...], terms: Row) -> list[Row]:
+        """The facts with these terms at these places."""
+        if not places:
             return list(self.facts[signature])
-        places = tuple(known)
         index = self._indexes[signature].get(places)
         if index is None:
             index = self._indexes[signature][places] = {}
             for row in self.facts[signature]:
                 index.setdefault(tuple(row[place] for place in places), []).append(row)
-        return list(index.get(tuple(known.values()), ()))
+        return list(index.get(terms, ()))
+
+
+class Look(NamedTuple):
+    """How an atom is found when those before it are: by the arguments at `places`, which binds `new` ones."""
+
+    signature: Predicate
+    places: tuple[int, ...]
+    arguments: tuple[Expression, ...]
+    new: tuple[tuple[int, str], ...]
+
+
+def looks(atoms: Sequence[Atom], bound: Collection[str]) -> list[Look]:
+    """The order in which atoms are joined: always the one with most known arguments next."""
+    left, known, found = list(atoms), set(bound), list[Look]()
+
+    def is_known(arg: Expression) -> bool:
+        return arg.name in known if isinstance(arg, Variable) else isinstance(arg, Constant)
+
+    while left:
+        first = max(left, key=lambda atom: sum(map(is_known, atom.args)))
+        left = [atom for atom in left if atom is not first]
+        bound_at = {place: arg for place, arg in enumerate(first.args) if is_known(arg)}
+        rest = [(place, arg) for place, arg in enumerate(first.args) if place not in bound_at]
+        new = tuple((place, arg.name) for place, arg in rest if isinstance(arg, Variable))
+        found.append(Look(first.signature, tuple(bound_at), tuple(bound_at.values()), new))
+        known.update(name for _, name in new)
+    return found
 
 
 def solve(atoms: Sequence[Atom], known: Knowledge, binding: Binding) -> Iterator[Binding]:
-    """Every way to find the atoms among the facts, the atom with most known arguments first."""
-    if not atoms:
+    """Every way to find the atoms among the facts."""
+    return _joined(looks(atoms, binding), 0, known, binding)
+
+
+def _joined(order: Sequence[Look], number: int, known: Knowledge, binding: Binding) -> Iterator[Binding]:
+    if number == len(order):
         yield binding
         return
-    first = max(atoms, key=lambda atom: sum(ground(arg, binding) is not None for arg in atom.args))
-    rest = [atom for atom in atoms if atom is not first]
-    places = {place: term for place, arg in enumerate(first.args) if (term := ground(arg, binding)) is not None}
-    for row in known.rows(first.signature, places):
-        extended = unify(first, row, binding)
-        if extended is not None:
-            yield from solve(rest, known, extended)
+    signature, places, arguments, new = order[number]
+    terms = tuple(ground(arg, binding) or "" for arg in arguments)
+    for row in known.rows(signature, places, terms):
+        extended = dict(binding)
+        if all(extended.setdefault(name, row[place]) == row[place] for place, name in new):
+            yield from _joined(order, number + 1, known, extended)
 
 
-def unify(atom: Atom, row: Row, binding: Binding) -> Binding | None:
+def unify(atom: Atom, row: Row) -> Binding | None:
     """The binding that makes an atom this fact."""
-    extended = dict(binding)
+    binding: Binding = {}
     for arg, term in zip(atom.args, row, strict=True):
         if isinstance(arg, Variable):
-            if extended.setdefault(arg.name, term) != term:
+            if binding.setdefault(arg.name, term) != term:
                 return None
         elif not isinstance(arg, Constant) or arg.term != term:
             return None
-    return extended
+    return binding
 
 
 def ground(arg: Expression, binding: Binding) -> str | None:
@@ -109,27 +139,39 @@ def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Kn
     """
     stated = list(facts)
     known, marked = Knowledge(stated), Knowledge(stated)
-    readers: dict[tuple[Predicate, str | None], list[tuple[Rule, bool, Atom, list[Atom]]]] = defaultdict(list)
+    readers: dict[tuple[Predicate, str | None], list[_Reader]] = defaultdict(list)
     for rule, mark in rules:
         for atom in atoms_of(rule):
             rest = [other for other in atoms_of(rule) if other is not atom]
-            readers[atom.signature, _predicate(atom)].append((rule, mark, atom, rest))
+            order = looks(rest, [arg.name for arg in atom.args if isinstance(arg, Variable)])
+            reader = _Reader(atom, order, comparisons_of(rule), rule.head, mark)
+            readers[atom.signature, _predicate(atom)].append(reader)
     waiting = [(fact.signature, fact.terms) for fact in dict.fromkeys(stated)]
     while waiting:
         signature, row = waiting.pop()
         concerned = [*readers[signature, None], *(readers[signature, row[1]] if len(row) == 3 else ())]
-        for rule, mark, atom, rest in concerned:
-            start = unify(atom, row, {})
+        for atom, order, tests, head, mark in concerned:
+            start = unify(atom, row)
             if start is None:
                 continue
-            for binding in list(solve(rest, known, start)):
-                if all(holds(test, binding) for test in comparisons_of(rule)):
-                    made = tuple(ground(arg, binding) or "" for arg in rule.head.args)
+            for binding in list(_joined(order, 0, known, start)):
+                if all(holds(test, binding) for test in tests):
+                    made = tuple(ground(arg, binding) or "" for arg in head.args)
                     if mark:
-                        marked.add(rule.head.signature, made)
-                    if known.add(rule.head.signature, made):
-                        waiting.append((rule.head.signature, made))
+                        marked.add(head.signature, made)
+                    if known.add(head.signature, made):
+                        waiting.append((head.signature, made))
     return known, marked
+
+
+class _Reader(NamedTuple):
+    """An atom of a rule, and what is left to do where a new fact is found for it."""
+
+    atom: Atom
+    order: list[Look]
+    tests: list[Comparison]
+    head: Atom
+    mark: bool
 
 
 def _predicate(atom: Atom) -> str | None:
