@@ -299,7 +299,7 @@ def test_much_follows_facts_and_some_rules_are_set_apart() -> None:
     """Else the property above would be about nothing."""
     found = []
 
-    @settings(max_examples=min(200, 15 * settings().max_examples), phases=[Phase.generate])
+    @settings(max_examples=min(200, 8 * settings().max_examples), phases=[Phase.generate])
     @given(passing_on())
     def count(program: Program) -> None:
         placing = place_rules(program)
@@ -314,7 +314,7 @@ def test_many_programs_are_spread_and_chained() -> None:
     """Else the properties above would be about nothing."""
     found = []
 
-    @settings(max_examples=min(300, 15 * settings().max_examples), phases=[Phase.generate])
+    @settings(max_examples=min(300, 8 * settings().max_examples), phases=[Phase.generate])
     @given(programs())
     def count(program: Program) -> None:
         stages = partition(program).stages

@@ -28,11 +28,7 @@ from thalweg.testing.strategies import Scenario, scenarios
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-PAGES = {
-    page.stem: read_page(Source(page.name, page.read_text(encoding="utf-8")))
-    for page in sorted((Path(__file__).parents[1] / "cases").glob("*.md"))
-}
-LONGEST = [max(cases, key=lambda case: len(case.program.rules)) for cases in PAGES.values()]
+PAGES = {page.stem: page for page in sorted((Path(__file__).parents[1] / "cases").glob("*.md"))}
 BATCHES = 3
 TOGETHER = 10
 
@@ -42,15 +38,21 @@ pytestmark = pytest.mark.filterwarnings("ignore::thalweg.diagnostics.ThalwegWarn
 TABLE = pa.schema([("number", pa.int32()), ("fact", pa.string()), ("t", pa.int64()), ("stream", pa.string())])
 
 
+def cases_of(page: str) -> list[Case]:
+    path = PAGES[page]
+    return read_page(Source(path.name, path.read_text(encoding="utf-8")))
+
+
 def test_the_longest_case_of_every_page(session: "SparkSession") -> None:
-    check_cases(session, LONGEST, partitions=2)
+    longest = [max(cases_of(page), key=lambda case: len(case.program.rules)) for page in PAGES]
+    check_cases(session, longest, partitions=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("partitions", [2, 3])
 @pytest.mark.parametrize("page", PAGES)
 def test_every_case(session: "SparkSession", page: str, partitions: int) -> None:
-    check_cases(session, PAGES[page], partitions)
+    check_cases(session, cases_of(page), partitions)
 
 
 @pytest.mark.parametrize("programs", [2, pytest.param(200, marks=pytest.mark.slow)])

@@ -72,9 +72,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return printed(out), out
 
 
-def printed(out: Path | None, runtime: str = "embedded", width: int = 200) -> str:
+def printed(out: Path | None, runtime: str = "embedded") -> str:
     text = StringIO()
-    main(Console(file=text, width=width, force_terminal=False), out, runtime, paced=False)
+    main(Console(file=text, width=200, force_terminal=False), out, runtime, paced=False)
     return text.getvalue()
 
 
@@ -114,26 +114,24 @@ def test_the_summary_has_a_line_for_each_layer(shown: tuple[str, Path]) -> None:
         assert word in summary
 
 
-def test_without_a_name_the_picture_is_a_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_the_live_picture_goes_and_the_summary_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     work, temporary = tmp_path / "work", tmp_path / "temporary"
     work.mkdir()
     temporary.mkdir()
     monkeypatch.chdir(work)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    text = printed(None, width=500)
-    (picture,) = temporary.glob("*/*.svg")
-    assert str(picture) in text
-    assert not list(work.iterdir())
-
-
-def test_on_a_terminal_the_live_picture_goes_and_the_summary_stays(tmp_path: Path) -> None:
     text = StringIO()
-    console = Console(file=text, width=100, height=30, force_terminal=True, force_interactive=True)
-    main(console, tmp_path / "city.svg", "embedded")
+    main(Console(file=text, width=500, height=30, force_terminal=True, force_interactive=True), None, "embedded")
     before, summary = text.getvalue().rsplit("the timeline", 1)
     assert "observations" in before
     assert "blocked(mill)" in before
     assert "answer sets" in summary
+    # A picture without a name is a temporary file.
+    (picture,) = temporary.glob("*/*.svg")
+    assert str(picture) in summary
+    assert not list(work.iterdir())
 
 
 def test_on_a_small_terminal_the_live_picture_has_the_states_alone() -> None:

@@ -30,14 +30,14 @@ def test_counting_for_ever_ends_within_the_budget() -> None:
 
 
 def test_without_a_budget_it_is_the_memory_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "allowed", lambda: 300 << 20)
+    monkeypatch.setattr(budget, "allowed", lambda: 100 << 20)
     monkeypatch.setattr(budget, "resident", lambda: 0)
     engine = engine_of(ENDLESS)
     with pytest.raises(
-        FailedError, match=r"the memory of this process \(300 MB, of which it may take 80 %\) is used up"
+        FailedError, match=r"the memory of this process \(100 MB, of which it may take 80 %\) is used up"
     ):
         engine.advance(0)
-    assert engine.size <= 240 << 20
+    assert engine.size <= 80 << 20
 
 
 @pytest.mark.parametrize("most", [1 << 16, 1 << 20])

@@ -16,7 +16,7 @@ CROSS = "h(X) :- p(X), p(Y), p(Z), X + Y + Z < 0."
 
 def test_a_second_thread_gets_an_error() -> None:
     engine = Engine(read(Source("cross.lars", CROSS)))
-    facts = [Fact("p", (str(number),)) for number in range(200)]
+    facts = [Fact("p", (str(number),)) for number in range(120)]
     worker = threading.Thread(target=engine.advance, args=(0, facts))
     worker.start()
     refused = 0
