@@ -17,7 +17,8 @@ from thalweg.cli.help_panels import PANELS
 FOLDER = Path(__file__).parent / "reference"
 GENERATED = "<!-- Written by `make reference` from the code: edit the docstrings and help texts instead. -->\n"
 VALUES = ("Answers", "Session", "Engine", "Fact", "IRI", "Term", "Event", "Source")
-ANSWERS = ("Change", "Snapshot", "Interval", "Solution", "Bindings", "ConstructedGraph", "Truth")
+ANSWERS = ("Change", "Snapshot", "Interval", "Clash", "Solution", "Bindings", "ConstructedGraph", "Truth")
+ANSWERS += ("AbstractEvent", "ComplexEvent", "RejectedEvents")
 VERBS = ("run", "open", "load", "check", "why", "why_event", "why_not", "why_row")
 ERRORS = ("RejectedError", "FailedError", "BusyError", "ThalwegWarning", "Diagnostic")
 

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from thalweg.api import Answers, Session, check, load, run, why, why_event, why_not, why_row
     from thalweg.api import open as open
-    from thalweg.api.answer_values import Bindings, Change, ConstructedGraph, Interval, Snapshot, Solution, Truth
+    from thalweg.api.answer_values import (
+        AbstractEvent,
+        Bindings,
+        Change,
+        Clash,
+        ComplexEvent,
+        ConstructedGraph,
+        Interval,
+        RejectedEvents,
+        Snapshot,
+        Solution,
+        Truth,
+    )
     from thalweg.api.rule_engine_face import Engine
     from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, ThalwegWarning
     from thalweg.engine import BusyError
@@ -26,10 +38,13 @@ if TYPE_CHECKING:
 # `open` is not among them: `from thalweg import *` must not hide Python's own.
 __all__ = [
     "IRI",
+    "AbstractEvent",
     "Answers",
     "Bindings",
     "BusyError",
     "Change",
+    "Clash",
+    "ComplexEvent",
     "ConstructedGraph",
     "Diagnostic",
     "Engine",
@@ -39,6 +54,7 @@ __all__ = [
     "Interval",
     "Program",
     "RejectedError",
+    "RejectedEvents",
     "Session",
     "Snapshot",
     "Solution",
@@ -57,7 +73,19 @@ __all__ = [
 
 _NAMES = {
     "api": ("Answers", "Session", "check", "load", "open", "run", "why", "why_event", "why_not", "why_row"),
-    "api.answer_values": ("Bindings", "Change", "ConstructedGraph", "Interval", "Snapshot", "Solution", "Truth"),
+    "api.answer_values": (
+        "AbstractEvent",
+        "Bindings",
+        "Change",
+        "Clash",
+        "ComplexEvent",
+        "ConstructedGraph",
+        "Interval",
+        "RejectedEvents",
+        "Snapshot",
+        "Solution",
+        "Truth",
+    ),
     "api.rule_engine_face": ("Engine",),
     "diagnostics": ("Diagnostic", "FailedError", "RejectedError", "Source", "ThalwegWarning"),
     "engine": ("BusyError",),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_consistency import AXIOM, DECLARED, FACT, Definition
 from test_partitioned import Answers, answers, cuts, kept, loaded, replayed
 
-from thalweg import api
+from thalweg import Change, Clash, Interval, Snapshot, api
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.owl import graph, structure
@@ -17,9 +17,10 @@ from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.checking import checked
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.python_values import term_of
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.route_justifications import route_justifications
-from thalweg.runtimes.consistency.clashes import Clash, ClashChange, ClashInterval, Inconsistent
+from thalweg.runtimes.consistency.clashes import ClashChange, Clashing, ClashInterval
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.job import Job
 
@@ -64,16 +65,16 @@ class Case:
 
 
 def named(clash: Clash) -> tuple[str, str, str]:
-    return clash.axiom, clash.individual, clash.other or clash.individual
+    return clash.axiom, term_of(clash.individual), term_of(clash.other or clash.individual)
 
 
 def cases() -> st.SearchStrategy[Case]:
     return st.builds(Case, AXIOMS, STREAM, st.integers(0, 5))
 
 
-def snapshots(program: Program, stream: Stream) -> Iterator[Inconsistent]:
+def snapshots(program: Program, stream: Stream) -> Iterator[Snapshot]:
     for answer in api.run(program, stream=stream, start=0, end=LAST, emit="snapshot"):
-        assert isinstance(answer, Inconsistent)
+        assert isinstance(answer, Snapshot)
         yield answer
 
 
@@ -83,8 +84,8 @@ def test_every_topology_tells_the_clashes_of_each_window(case: Case) -> None:
     first = list(snapshots(case.program("ntm", None), case.stream))
     assert [answer.t for answer in first] == list(range(LAST + 1))
     for answer in first:
-        assert {named(clash) for clash in answer.clashes} == case.expected(answer.t)
-        for clash in answer.clashes:
+        assert {named(clash) for clash in answer.facts} == case.expected(answer.t)
+        for clash in answer.facts:
             case.check_reasons(clash, answer.t)
     for topology, bolts in TOPOLOGIES[1:]:
         assert list(snapshots(case.program(topology, bolts), case.stream)) == first, topology
@@ -96,18 +97,18 @@ def test_changes_tell_each_clash_once_when_it_begins_and_once_when_it_ends(
     case: Case, topology: tuple[str, int | None]
 ) -> None:
     now: Named = set()
-    told: dict[int, ClashChange] = {}
+    told: dict[int, Change] = {}
     for answer in api.run(case.program(*topology), stream=case.stream, emit="changes", start=0, end=LAST):
-        assert isinstance(answer, ClashChange)
+        assert isinstance(answer, Change)
         told[answer.t] = answer
     for tick in range(LAST + 1):
         if tick in told:
-            ended, begun = set(map(named, told[tick].ended)), set(map(named, told[tick].begun))
+            ended, begun = set(map(named, told[tick].end)), set(map(named, told[tick].begin))
             assert ended <= now
             assert begun.isdisjoint(now)
             now = (now - ended) | begun
-            assert all(clash.because is None for clash in told[tick].ended)
-            for clash in told[tick].begun:
+            assert all(clash.because is None for clash in told[tick].end)
+            for clash in told[tick].begin:
                 case.check_reasons(clash, tick)
         assert now == case.expected(tick)
 
@@ -117,10 +118,10 @@ def test_changes_tell_each_clash_once_when_it_begins_and_once_when_it_ends(
 def test_intervals_tell_from_when_to_when(case: Case, topology: tuple[str, int | None]) -> None:
     found: dict[int, Named] = {tick: set() for tick in range(LAST + 1)}
     for answer in api.run(case.program(*topology), stream=case.stream, emit="intervals", start=0, end=LAST):
-        assert isinstance(answer, ClashInterval)
-        case.check_reasons(answer.clash, answer.start)
+        assert isinstance(answer, Interval)
+        case.check_reasons(answer.fact, answer.start)
         for tick in range(answer.start, (LAST if answer.until is None else answer.until) + 1):
-            found[tick].add(named(answer.clash))
+            found[tick].add(named(answer.fact))
     assert found == {tick: case.expected(tick) for tick in range(LAST + 1)}
 
 
@@ -128,8 +129,8 @@ def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
     """What one process tells, in the rows that buckets tell."""
     found: Answers = []
     for answer in api.run(case.program(*topology), stream=case.stream, emit=emit, start=0, end=LAST):  # type: ignore[arg-type]
-        match answer:
-            case Inconsistent(tick, clashes):
+        match answer._answer[0]:
+            case Clashing(tick, _, clashes):
                 found += [(tick, text) for text in clashes]
             case ClashChange(tick, begun, ended):
                 found += [(tick, 0, text) for text in begun] + [(tick, 1, text) for text in ended]

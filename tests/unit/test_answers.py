@@ -1,11 +1,15 @@
 """The answers of a run as a value."""
 
 import gc
+import json
+from datetime import UTC, datetime
 
 import pytest
 
 import thalweg
-from thalweg import Fact, RejectedError, Source
+from thalweg import IRI, Fact, RejectedError, Source
+from thalweg.api.answer_values import value_of_answer
+from thalweg.api.spark_answers import answer_of_line
 
 RECENT = "q(X) :- p(X) in [2]."
 EVENTS = [(3, "p(a)"), (4, "p(b)")]
@@ -99,3 +103,123 @@ def test_answer_sets_queries_and_graphs_have_values():
     assert bindings.rows == ({"s": thalweg.IRI("http://a"), "o": 1.5},)
     (truth,) = thalweg.run(Source("q.rspql", f"ASK {window}"), stream=events, end=2)
     assert truth.answer is True
+
+
+# Events, clashes, explanations ---------------------------------------------------------------------------------------
+
+CITY = Source(
+    "city.ttl",
+    """@prefix : <http://ex.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+    @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+    :Camera rdfs:subClassOf :Sensor ; owl:disjointWith :Road .""",
+)
+TWICE = Source(
+    "twice.tw",
+    """PREFIX : <http://ex.org/>
+    NAMED EVENT :Seen AS :Sensor
+    NAMED EVENT :Twice { MATCH EVERY :Camera SEQ :Seen WITHIN (5 s) IF { EVENT :Camera { ?c :on ?road } } }
+    NAMED EVENT :Camera AS :Camera""",
+)
+SEEN = Source(
+    "in.trig",
+    """@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> .
+    @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+    :g1 prov:generatedAtTime "2026-11-15T08:00:00Z"^^xsd:dateTime . :g1 { :c1 a :Camera ; :on :r1 . }
+    :g2 prov:generatedAtTime "2026-11-15T08:00:03Z"^^xsd:dateTime . :g2 { :c2 a :Sensor . }
+    :g3 prov:generatedAtTime "2026-11-15T08:00:09Z"^^xsd:dateTime . :g3 { :c3 a :Camera , :Road . }""",
+)
+
+
+def ex(name: str) -> IRI:
+    return IRI(f"http://ex.org/{name}")
+
+
+def moment(second: int) -> datetime:
+    return datetime(2026, 11, 15, 8, 0, second, tzinfo=UTC)
+
+
+def test_events_are_values_of_python():
+    twice, rejected = thalweg.run([TWICE, CITY], SEEN, event=[":Twice"])
+    begun, seen = twice.events
+    assert (twice.event, twice.start, twice.end) == (ex("Twice"), moment(0), moment(3))
+    assert twice.bindings == {"c": ex("c1"), "road": ex("r1")}
+    assert (begun.event, begun.t, begun.individual, begun.graph) == (ex("Camera"), moment(0), ex("c1"), ex("g1"))
+    assert (seen.event, seen.start, seen.individual) == (ex("Seen"), moment(3), ex("c2"))
+    assert json.loads(str(twice))["from"] == "2026-11-15T08:00:00Z"
+    assert (rejected.t, rejected.why, rejected.graphs) == (moment(9), "inconsistent", (ex("g3"),))
+    with thalweg.open([TWICE, CITY], event=[":Seen"]) as session:
+        session.push(Fact(ex("Sensor"), (ex("c9"),)), at=moment(0))
+        (found,) = session.advance()
+        assert (found.t, found.individual, found.graph) == (moment(0), ex("c9"), None)
+
+
+@pytest.mark.parametrize("emit", ["changes", "snapshot", "intervals"])
+def test_clashes_are_values_of_python(emit):
+    stream = [(moment(0), ["<http://ex.org/Camera>(<http://ex.org/c>)", "<http://ex.org/Road>(<http://ex.org/c>)"])]
+    answers = thalweg.run(CITY, stream, as_="consistency", window=0, emit=emit, end=moment(1))
+    first = next(iter(answers))
+    (clash,) = {"changes": lambda: first.begin, "snapshot": lambda: first.facts, "intervals": lambda: [first.fact]}[
+        emit
+    ]()
+    assert (clash.individual, clash.other) == (ex("c"), None)
+    assert clash.axiom == "DisjointClasses(<http://ex.org/Camera> <http://ex.org/Road>)"
+    assert clash.because[0] == "<http://ex.org/Camera>(<http://ex.org/c>) at 2026-11-15T08:00:00Z"
+    assert "2026-11-15T08:00:00Z" in str(first)
+    assert answers.to_arrow().num_rows == (2 if emit == "changes" else 1)
+
+
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        ([TWICE, CITY], {"event": [":Twice"]}),
+        ([TWICE, CITY], {"event": [":Seen"]}),
+        *((CITY, {"as_": "consistency", "window": 0, "emit": emit}) for emit in ("changes", "snapshot", "intervals")),
+    ],
+)
+def test_answers_are_read_from_lines_as_they_were(program, options):
+    """Python reads those of a run on Spark from a file."""
+    answers = list(thalweg.run(program, SEEN, times="ticks", **options))
+    lines = list(map(str, answers))
+    assert lines
+    blocks = [answer_of_line(json.loads(line)) for line in lines]
+    assert [value_of_answer(one) for block in blocks for one in block.answers()] == answers
+    assert [line for block in blocks for line in block.jsonl().splitlines()] == lines
+
+
+def test_explanations_print_as_text_with_the_times_of_the_run():
+    class Printer:
+        def text(self, text):
+            self.shown = text
+
+    query = "SELECT ?s FROM NAMED WINDOW <w> ON <in> [RANGE 2, SLIDE 1] { WINDOW <w> { ?s <urn:thalweg:p> ?o } }"
+    events = [(moment(0), "p(<http://ex.org/a>,1)"), (moment(2), "p(<http://ex.org/a>,2)")]
+    rules = "q(X) :- p(X,Y)."
+    for found in (
+        thalweg.why(rules, "q(<http://ex.org/a>)", at=moment(2), stream=events),
+        thalweg.why_not(rules, "q(<http://ex.org/b>)", at=moment(2), stream=events),
+        thalweg.why_row(Source("q.rspql", query), "?s=<http://ex.org/a>", at=moment(2), stream=events),
+        thalweg.why_event([TWICE, CITY], ":Twice", at=moment(3), stream=SEEN),
+    ):
+        printer = Printer()
+        found._repr_pretty_(printer, False)
+        assert printer.shown == str(found) == found.render(times=found.times)
+        assert "17947296" not in str(found)
+
+
+def test_an_answer_shows_what_it_says_and_no_more():
+    (change, *_) = thalweg.run("q(X) :- p(X).", [(3, "p(a)")])
+    assert repr(change) == "Change(t=3, begin=(Fact('q', ('a',)),), end=())"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("PREFIX : <http://ex.org/>\nSELECT ?s WHERE { ?s ?p ?o }", "query.rspql"),
+        ("ask { ?s ?p ?o }", "query.rspql"),
+        ("PREFIX : <http://ex.org/> NAMED EVENT :A AS :B", "events.tw"),
+    ],
+)
+def test_a_text_of_another_kind_is_answered_with_how_to_name_it(text, name):
+    with pytest.raises(thalweg.RejectedError) as error:
+        thalweg.run(text)
+    assert f'Source("{name}", text)' in error.value.diagnostics[0].help

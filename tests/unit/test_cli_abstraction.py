@@ -7,7 +7,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from thalweg import api
+from thalweg import IRI, api
 from thalweg.cli import app
 
 CITY = """
@@ -251,11 +251,8 @@ def test_explain_shows_the_axioms_that_can_matter() -> None:
 def test_the_same_from_python(folder: Path) -> None:
     asked = {"profile": "dl", "as_": "abstraction", "classes": ":High"}
     found = list(api.run(folder / "city.ofn", folder / "events.trig", background=folder / "city.ttl", **asked))
-    assert [getattr(one, "individual", None) for one in found] == [
-        "<http://ex.org/obs1>",
-        None,
-        "<http://ex.org/obs4>",
-    ]
+    individuals = [getattr(one, "individual", None) for one in found]
+    assert individuals == [IRI("http://ex.org/obs1"), None, IRI("http://ex.org/obs4")]
 
 
 def check(*arguments: str) -> Result:

@@ -251,6 +251,18 @@ def test_changes_come_by_themselves_to_an_async_for():
     assert asyncio.run(main()) == [(3, ["slow(a)"], []), (5, ["slow(b)"], [])]
 
 
+def test_a_session_is_closed_by_async_with_and_says_where_it_is():
+    async def main():
+        async with thalweg.open(SLOW) as session:
+            assert repr(session) == "<Session: not begun>"
+            session.push("speed", "a", 12, at=datetime(2026, 11, 15, 8, tzinfo=UTC))
+            session.advance()
+            assert repr(session) == "<Session: at 2026-11-15T08:00:00Z>"
+        assert repr(session) == "<Session: closed>"
+
+    asyncio.run(main())
+
+
 def test_other_kinds_of_programs_have_sessions_too():
     with thalweg.open(Source("a.lp", "q(X) :- p(X), not r(X)."), workers=0) as session:
         session.push("p", "a", at=1)

@@ -15,8 +15,6 @@ from thalweg.api.jobs import Job
 from thalweg.api.spark_answers import SparkAnswers
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.runtimes.answer_columns import AnswerColumns
-from thalweg.runtimes.consistency.clashes import Clashing, Inconsistent
-from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
 
 
 class Answers:
@@ -129,8 +127,4 @@ def _flowing(job: Job | SparkAnswers) -> Iterator[Any]:
 
 def _block(answer: Any) -> Any:
     """The runtime's answer that a value was made of."""
-    if isinstance(answer, AbstractEvent | ComplexEvent | RejectedEvents):
-        return EventAnswers((answer,))
-    if isinstance(answer, Inconsistent):
-        return Clashing(answer.t, answer.t, answer.facts, answer.partial, answer.shed)
-    return answer._answer[0] if hasattr(answer, "_answer") else answer
+    return answer._answer[0]

@@ -202,6 +202,19 @@ class Session:
     ) -> None:
         self.close()
 
+    async def __aenter__(self) -> "Session":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        now = self._job.runtime.engine.now
+        reached = "not begun" if now is None else f"at {self._timing.format.text(now)}"
+        return f"<Session: {'closed' if self._closed else reached}>"
+
     # Inside ---------------------------------------------------------------------------------------------------------
 
     def _tick(self, at: Moment) -> int:

@@ -16,6 +16,7 @@ from thalweg.api.sources import (
     language_of_program,
     read_all,
     read_background,
+    with_kind_of_text,
 )
 from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
@@ -96,7 +97,8 @@ def analyse(
     if show == EVERYTHING:
         compiled = [one if isinstance(one, Program) and _is_compiled(one) else _showing_all(one) for one in compiled]
     part, wrong = compose(compiled, everything, solving, shown)
-    return part, _in_order([*found, *unread, *_apart(given, facts, compiled), *wrong])
+    every = [*found, *unread, *_apart(given, facts, compiled), *wrong]
+    return part, _in_order(list(map(with_kind_of_text, every)))
 
 
 def _in_order(found: Sequence[Diagnostic]) -> list[Diagnostic]:

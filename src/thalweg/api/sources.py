@@ -44,6 +44,16 @@ On = Text | Table | Iterable[Text | Table] | Mapping[str, Text | Table] | Python
 TEXT: Final = "<text>"
 """How a text is called that has no name of its own."""
 
+_DECLARED: Final = r"\s*(?:(?:PREFIX|BASE)\b[^>]*>\s*)*"
+# How texts begin that are not rules, and what to call them.
+_KINDS: Final = (
+    (
+        "query.rspql",
+        "a query",
+        re.compile(r"\s*(?:(?:PREFIX|BASE)\b[^>]*>\s*)*(?:SELECT|CONSTRUCT|ASK|REGISTER)\b", re.I),
+    ),
+    ("events.tw", "events", re.compile(r"\s*(?:PREFIX\b[^>]*>\s*)*NAMED\s+EVENT\b", re.I)),
+)
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]*")
 _PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<suffix>\.[A-Za-z]+)")
 
@@ -58,6 +68,23 @@ def classify(thing: Text) -> Text:
         return thing
     found = _PATH.fullmatch(thing.removesuffix(".gz"))
     return Path(thing) if found and found["suffix"].lower() in _known_suffixes() else Source(TEXT, thing)
+
+
+def with_kind_of_text(found: Diagnostic) -> Diagnostic:
+    """What is wrong with a text that was taken for rules and is something else: then the way out is to name it.
+
+    >>> from thalweg.diagnostics import Span
+    >>> wrong = Diagnostic("E101", "expected a predicate", Span(Source(TEXT, "SELECT ?s"), 0, 6))
+    >>> with_kind_of_text(wrong).help
+    'a text without a name is rules; for a query write `Source("query.rspql", text)`'
+    """
+    source = found.span.source
+    if found.code == "E101" and source.name == TEXT:
+        for name, kind, begins in _KINDS:
+            if begins.match(source.text):
+                way_out = f'a text without a name is rules; for {kind} write `Source("{name}", text)`'
+                return replace(found, help=way_out)
+    return found
 
 
 def on_command_line(name: str) -> Text:

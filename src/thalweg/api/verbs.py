@@ -280,7 +280,7 @@ def why_row(
     """
     asked, ran = _run_to(program, at, stream, kinds)
     proof: RowProof | None = ran.why(row, asked.prefixes)
-    return proof
+    return None if proof is None else replace(proof, times=asked.timing.format)
 
 
 @verb
@@ -298,7 +298,7 @@ def why_event(
     """
     asked, engine = _run_to(program, at, stream, kinds)
     found: EventExplanation | None = engine.why_event(_fact(name, asked)) if hasattr(engine, "why_event") else None
-    return found
+    return None if found is None else replace(found, times=asked.timing.format)
 
 
 @verb

@@ -27,6 +27,7 @@ from thalweg.engine.proof import (
 from thalweg.engine.search import Row, Search
 from thalweg.ir.nodes import Comparison, Variable
 from thalweg.ir.text import show
+from thalweg.model.explanation import Explanation
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
@@ -92,7 +93,7 @@ class FailedRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(Explanation):
     """Why a fact does not hold at a tick.
 
     `note` says what concerns no single rule; `more_rules` counts the rules that are not shown. Where it is `cut`, there
@@ -106,9 +107,6 @@ class Absence:
     more_rules: int = 0
     cut: bool = False
     times: TimeFormat = field(default=AS_TICKS, compare=False, repr=False)
-
-    def __str__(self) -> str:
-        return self.render(times=self.times)
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""

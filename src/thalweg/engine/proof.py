@@ -27,6 +27,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.ir.rewrite import substitute
 from thalweg.ir.text import show
+from thalweg.model.explanation import Explanation
 from thalweg.model.fact import Fact
 from thalweg.model.functions import call, holds
 from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, is_of_kind
@@ -46,7 +47,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Explanation):
     """A step of a derivation: what holds, until when, by which rule, because of what.
 
     `until` is the last tick for which it is guaranteed (None: for ever). What rests on something absent is guaranteed
@@ -76,9 +77,6 @@ class Proof:
             case "answer set":
                 return ("another window closes",)
         return tuple(dict.fromkeys(name for step in self.because for name in step.unless))
-
-    def __str__(self) -> str:
-        return self.render(times=self.times)
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""

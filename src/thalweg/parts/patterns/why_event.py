@@ -12,6 +12,7 @@ from thalweg.ir.pattern_semantics import Instance, Pair, Solution, bindings_of, 
 from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Clause, Pattern
 from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText
+from thalweg.model.explanation import Explanation
 from thalweg.model.fact import Fact
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.parts.abstraction.ladder import Ladder
@@ -79,7 +80,7 @@ class EventProof:
 
 
 @dataclass(frozen=True, slots=True)
-class EventExplanation:
+class EventExplanation(Explanation):
     """Why the first event of a name is known at a tick, which `others` there are, and what has begun."""
 
     name: str
@@ -90,6 +91,7 @@ class EventExplanation:
     begun: tuple[Begun, ...]
     is_class: bool
     rejected: tuple[RejectedEvents, ...] = ()
+    times: TimeFormat = field(default=AS_TICKS, compare=False, repr=False)
 
     def render(self, times: TimeFormat = AS_TICKS) -> str:
         """As text: the proof, or what has begun where there is none."""

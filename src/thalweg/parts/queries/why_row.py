@@ -8,7 +8,7 @@ to close, and nothing comes.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -19,6 +19,7 @@ from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_t
 from thalweg.languages.rspql.lexer import closing, tokens
 from thalweg.languages.rspql.names import local_name
 from thalweg.languages.rspql.query import Query
+from thalweg.model.explanation import Explanation
 from thalweg.model.prefixes import Prefixes
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.parts.queries.construct import Constructed, fact_text
@@ -57,7 +58,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class RowProof:
+class RowProof(Explanation):
     """A row, the evaluation that has it, what its solutions rest on, and the last evaluation that will have it.
 
     `until` is None where nothing ends it.
@@ -68,6 +69,7 @@ class RowProof:
     solutions: tuple[tuple[Support, ...], ...]
     number: int
     until: int | None
+    times: TimeFormat = field(default=AS_TICKS, compare=False, repr=False)
 
     def render(self, times: TimeFormat = AS_TICKS) -> str:
         lines = [f"{self.row} at the evaluation of {times.text(self.tick)}"]

@@ -69,10 +69,6 @@ class Inconsistent(Snapshot):
     {"t":7,"inconsistent":[]}
     """
 
-    @property
-    def clashes(self) -> tuple[Clash, ...]:
-        return tuple(map(Clash.read, self.facts))
-
     def __str__(self) -> str:
         return f'{{"t":{self.t},"inconsistent":[{",".join(self.facts)}]{marked(self.partial, self.shed)}}}'
 
@@ -97,14 +93,6 @@ class ClashChange(Change):
     {"t":7,"begin":[],"end":[{"individual":"<bob>","axiom":"DisjointClasses(<Person> <Work>)"}]}
     """
 
-    @property
-    def begun(self) -> tuple[Clash, ...]:
-        return tuple(map(Clash.read, self.begin))
-
-    @property
-    def ended(self) -> tuple[Clash, ...]:
-        return tuple(map(Clash.read, self.end))
-
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
         begin, end, unknown = (_listed(some, times) for some in (self.begin, self.end, self.unknown))
         rest = f',"unknown":[{unknown}]' * bool(unknown) + marked(self.partial, self.shed)
@@ -118,10 +106,6 @@ class ClashInterval(Interval):
     >>> print(ClashInterval(str(Clash("<bob>", "DisjointClasses(<Person> <Work>)")), 7, None))
     {"individual":"<bob>","axiom":"DisjointClasses(<Person> <Work>)","from":7,"until":null}
     """
-
-    @property
-    def clash(self) -> Clash:
-        return Clash.read(self.fact)
 
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
         start, until = times.json(self.start), "null" if self.until is None else times.json(self.until)
