@@ -9,7 +9,8 @@ import pytest
 import thalweg
 from thalweg import IRI, Fact, RejectedError, Source
 from thalweg.api.answer_values import value_of_answer
-from thalweg.api.spark_answers import answer_of_line
+from thalweg.api.spark_answers import BlockFormat
+from thalweg.parts.spark_plan import unpacked
 
 RECENT = "q(X) :- p(X) in [2]."
 EVENTS = [(3, "p(a)"), (4, "p(b)")]
@@ -176,12 +177,13 @@ def test_clashes_are_values_of_python(emit):
         *((CITY, {"as_": "consistency", "window": 0, "emit": emit}) for emit in ("changes", "snapshot", "intervals")),
     ],
 )
-def test_answers_are_read_from_lines_as_they_were(program, options):
+def test_answers_are_read_back_as_they_were(program, options):
     """Python reads those of a run on Spark from a file."""
     answers = list(thalweg.run(program, SEEN, times="ticks", **options))
     lines = list(map(str, answers))
     assert lines
-    blocks = [answer_of_line(json.loads(line)) for line in lines]
+    write = BlockFormat().formatter()
+    blocks = [unpacked("".join(write(answer._answer[0]))) for answer in answers]
     assert [value_of_answer(one) for block in blocks for one in block.answers()] == answers
     assert [line for block in blocks for line in block.jsonl().splitlines()] == lines
 

@@ -20,7 +20,7 @@ from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import PushedRows
 from thalweg.api.sources import Background, On, Text, as_list, named
-from thalweg.api.spark_answers import SparkAnswers
+from thalweg.api.spark_answers import BlockFormat, SparkAnswers
 from thalweg.api.timing import Moment, Timing
 from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
@@ -123,7 +123,7 @@ def run(
     if on_error == "stop":
         check_tables(stream, asked.mapped)
     if runtime == "spark":
-        start_there = partial(_on_spark, part, stream, asked, emit, on_error, budget, report, master, partitions)
+        start_there = partial(_on_spark, part, stream, asked, emit, on_error, budget, late, report, master, partitions)
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
         return Answers(start_there, repeats=True, columns=columns, times=asked.timing.format)
@@ -332,6 +332,7 @@ def _on_spark(
     emit: str,
     on_error: Literal["stop", "skip"],
     memory: int | None,
+    late: Callable[[str], None] | None,
     report: Report,
     master: str | None,
     partitions: int | None,
@@ -343,23 +344,25 @@ def _on_spark(
     from thalweg.runtimes.spark.run import SparkTarget
     from thalweg.runtimes.spark.startup import is_small
 
-    def deliver(path: Path) -> None:
+    def deliver(path: Path, late_path: Path) -> None:
         target = SparkTarget(master, None, (), False, short=is_small(named(stream) or ()))
         jobs.run_on_spark(
             part,
             stream,
-            replace(asked.timing, times="ticks"),
+            asked.timing,
             target,
             partitions or 2,
             emit=emit,
             on_error=on_error,
             out=str(path),
+            late=None if late is None else str(late_path),
+            written=BlockFormat(times=asked.timing.format),
             memory=memory,
             report=report,
             mapped=deepcopy(asked.mapped),
         )
 
-    return SparkAnswers(deliver, asked.timing.format)
+    return SparkAnswers(deliver, asked.timing.format, late)
 
 
 def _budget(memory: int | str | None) -> int | None:
