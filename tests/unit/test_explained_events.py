@@ -94,6 +94,34 @@ def test_explain_draws_layers() -> None:
     assert {":Cooling", "patterns, layer 2", "pattern, split by ?room"} <= texts
 
 
+def test_explain_draws_events_beside_rules() -> None:
+    Path("main.tw").write_text('INCLUDE "rules.tw"')
+    Path("rules.lars").write_text(
+        "@prefix : <http://ex.org/> . :cooled(R) :- :Cooling_room(E,R). many(N) :- N = count{R : :cooled(R)}, N > 1."
+    )
+    svg = invoke("explain", "main.tw", "site.ofn", "rules.lars", "--format", "svg").stdout
+    # Titles, which are shown where the pointer is, have names in full.
+    texts = [one.text for one in ET.fromstring(svg).iter() if one.text and not one.tag.endswith("title")]
+    assert {"1  events main", "2  rules", "class", "pattern", ":Cooling/1", ":Cooling_room/2"} <= set(texts)
+    assert ":Cooling_v/2" not in texts
+    assert any("xsd:double[< 10.0]" in one for one in texts)
+    assert not any("http://ex.org/" in one for one in texts)
+
+
+def test_others_hear_events_under_the_name_of_the_first_file() -> None:
+    Path("main.tw").write_text('INCLUDE "rules.tw"')
+    Path("hot.rspql").write_text(
+        "PREFIX : <http://ex.org/> SELECT ?o FROM NAMED WINDOW :w ON STREAM :main [RANGE 1s SLIDE 1s] "
+        "WHERE { WINDOW :w { ?o a :Hot } }"
+    )
+    result = invoke("run", "main.tw", "site.ofn", "hot.rspql", "--stream", "events.trig")
+    rows = [json.loads(line) for line in result.stdout.splitlines() if '"o"' in line]
+    assert [(one["t"], one["bindings"]) for one in rows if "window" in one] == [
+        (1, [{"o": "<http://ex.org/o1>"}]),
+        (6, [{"o": "<http://ex.org/o6>"}]),
+    ]
+
+
 def test_what_nothing_bounds_is_said() -> None:
     Path("rules.tw").write_text(RULES.replace(" WITHIN (10 s)", ""))
     assert ":Hot until they are matched: nothing bounds it" in invoke("explain", "rules.tw", "site.ofn").stdout

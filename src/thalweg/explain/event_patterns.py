@@ -1,6 +1,5 @@
 """A cascade of events for people to read: its layers, how classes are decided, what patterns keep, and for how long."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,18 +8,20 @@ from typing import Final
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.event_classes import ExplainedAbstraction
-from thalweg.explain.plan_text import count
+from thalweg.explain.plan_text import OF_OWL, briefly, count
+from thalweg.explain.stages import NEGATED, POSITIVE
+from thalweg.explain.wired_parts import Statement
 from thalweg.ir.pattern_semantics import has_open_not, nots
 from thalweg.ir.pattern_text import show_clause, show_pattern
 from thalweg.ir.patterns import Both, Either, Operand, Pattern, Sequence, occurrences
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, compile_abstraction
+from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.split_pattern import split_variable
 from thalweg.planning.stage_patterns import stage_patterns
 
-_IRI: Final = re.compile(r"<(?:[^<>\s]*[#/])?([^<>\s#/]+)>")
 _RULES: Final = "rules alone"
 _MODELS: Final = "rules where all guards hold; else a search for models; else the reasoner"
 
@@ -263,7 +264,9 @@ class ExplainedCascade:
         """Streams at the left, then classes, then the patterns layer by layer."""
         layers = max((one.layer for one in self.patterns), default=0)
         bands = ["streams", "classes", *(f"patterns, layer {number}" for number in range(1, layers + 1))]
-        drawing = Drawing(bands, {"positive": "reads", "negated": "NOT"}, _local_names)
+        texts = [*(one.text for one in self.classes), *(show_pattern(one.pattern) for one in self.patterns)]
+        names = [one.name for one in self.program.events]
+        drawing = Drawing(bands, {"positive": "reads", "negated": "NOT"}, briefly([*texts, *names], OF_OWL))
         place = {one.event: one.layer + 1 for one in self.patterns} | {one.event: 1 for one in self.classes}
         for each in self.classes:
             drawing.rule(f"class {each.event}", "class", each.text, 1)
@@ -285,7 +288,16 @@ class ExplainedCascade:
             drawing.arrow(source, box, "negated" if name in absent else "positive")
         drawing.arrow(box, drawing.thing(one.event, "derived", one.event, band))
 
-
-def _local_names(text: str) -> str:
-    """A text in which IRIs are shortened to what follows their namespaces."""
-    return _IRI.sub(r":\1", text)
+    def statements(self) -> Iterator[Statement]:
+        """The definitions, as parts of a drawing that has more than events."""
+        for one in self.classes:
+            yield Statement(one.text, (Predicate(one.event, 1),), (), "class")
+        for pattern in self.patterns:
+            operand = pattern.pattern.operand
+            absent = {each.event for under in nots(operand) for each in occurrences(under.operand)}
+            names = dict.fromkeys(each.event for each in occurrences(operand))
+            needs = ((Predicate(name, 1), NEGATED if name in absent else POSITIVE) for name in names)
+            text = f"{pattern.event}: {show_pattern(pattern.pattern)}"
+            bound = sorted({name for clause in pattern.pattern.clauses for name in clause.variables})
+            heads = (Predicate(f"{pattern.event[:-1]}_{name}>", 2) for name in bound)
+            yield Statement(text, (Predicate(pattern.event, 1), *heads), tuple(needs), "pattern")

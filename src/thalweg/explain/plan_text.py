@@ -11,6 +11,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.rdf import XSD
 from thalweg.model.time import FOREVER, NEVER
+from thalweg.model.vocabulary import PREFIXES
 
 if TYPE_CHECKING:
     from thalweg.explain.plan import ExplainedRule, Explanation, Memory, Reading
@@ -56,6 +57,10 @@ def arrives(stage: "ExplainedStage", arrival: "Arrival") -> str:
     return (
         f"{'' if arrival.stage is None else f' of stage {arrival.stage}'}{place}{', merged' if arrival.merged else ''}"
     )
+
+
+OF_OWL: Final = Prefixes.of(PREFIXES)
+"""The prefixes of RDF and OWL, and of its datatypes."""
 
 
 def briefly(texts: Iterable[str], prefixes: Prefixes = NO_PREFIXES) -> Callable[[str], str]:

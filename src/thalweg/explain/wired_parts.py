@@ -7,15 +7,17 @@ from typing import Final, Protocol
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan import explain
-from thalweg.explain.stages import NEGATED, POSITIVE
+from thalweg.explain.plan_text import OF_OWL, briefly
+from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import Program
+from thalweg.ir.nodes import Aggregate, Literal, Not, Program
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.wire_parts import BEFORE, Layer, Station, Wiring
 
 _RULES: Final = "rules"
+_CLASS: Final = "class"
 
 _TOGETHER: Final = "parts of several kinds are evaluated one after the other at each tick"
 
@@ -30,6 +32,7 @@ class Statement:
     text: str
     heads: tuple[Predicate, ...]
     needs: tuple[tuple[Predicate, str], ...]
+    title: str = "rule"
 
 
 class Explained(Protocol):
@@ -186,12 +189,17 @@ def _statements(program: Program) -> tuple[Statement, ...]:
         Statement(
             show(rule),
             (rule.head.signature,),
-            tuple(
-                (formula.atom.signature, NEGATED if settled else POSITIVE) for formula, settled in formulas(rule.body)
-            ),
+            tuple(_needs(rule.body)),
         )
         for rule in program.rules
     )
+
+
+def _needs(body: tuple[Literal, ...]) -> Iterator[tuple[Predicate, str]]:
+    """What a body reads, and how."""
+    for literal in body:
+        role = AGGREGATED if isinstance(literal, Aggregate) else NEGATED if isinstance(literal, Not) else POSITIVE
+        yield from ((formula.atom.signature, role) for formula, _ in formulas((literal,)))
 
 
 def _needed(program: Program) -> set[Predicate]:
@@ -202,12 +210,29 @@ class _Parts(Drawing):
     """Streams at the left, then a band for each part, with its rules and what they derive."""
 
     def __init__(self, plan: ExplainedParts) -> None:
-        super().__init__(["streams and background", *(f"{n}  {part.kind}" for n, part in enumerate(plan.parts, 1))])
+        bands = ["streams and background", *(f"{n}  {part.kind}" for n, part in enumerate(plan.parts, 1))]
+        texts = [one.text for part in plan.parts for one in part.statements]
+        names = [name for part in plan.parts for name in (*part.outputs, *(one for one, _ in part.reads))]
+        super().__init__(bands, brief=briefly([*texts, *names], OF_OWL))
+        self._read = {name for part in plan.parts for name, _ in part.reads}
         for band, part in enumerate(plan.parts, 1):
             for number, statement in enumerate(part.statements, 1):
                 self.statement(band, number, statement, dict(part.reads))
-            if part.hears:
+            if any(one.title == _CLASS for one in part.statements):
+                self.events(band, part, plan.parts)
+            elif part.hears:
                 self.whole(band, part, plan.parts)
+
+    def events(self, band: int, part: Part, parts: Sequence[Part]) -> None:
+        """What the classes of a part are about: events of the streams, and those that another part makes."""
+        made = {stream: parts[source - 1].outputs for stream, source in part.hears if source}
+        event = self.thing(f"events {band}", "stream", "events of the stream", band if made else 0)
+        for number, statement in enumerate(part.statements, 1):
+            if statement.title == _CLASS:
+                self.arrow(event, f"rule {number} in {band}")
+        for stream, source in part.hears:
+            for one in made.get(stream, ()):
+                self.arrow(self.thing(f"{source} {one}", "derived", one, source), event)
 
     def whole(self, band: int, part: Part, parts: Sequence[Part]) -> None:
         """A part that reads streams, as one box; the first line of its explanation says what it is."""
@@ -224,8 +249,9 @@ class _Parts(Drawing):
 
     def statement(self, band: int, number: int, one: Statement, outside: Mapping[Predicate, int]) -> None:
         name = f"rule {number} in {band}"
-        self.rule(name, f"rule {number}", one.text, band)
-        for head in one.heads:
+        self.rule(name, f"{one.title} {number}" if one.title == "rule" else one.title, one.text, band)
+        # What an event binds is drawn where something reads it.
+        for head in (*one.heads[:1], *(head for head in one.heads[1:] if head in self._read or one.title == "rule")):
             self.arrow(name, self.thing(f"{band} {head}", "derived", head, band))
         for need, role in one.needs:
             source = outside.get(need, band)

@@ -7,6 +7,7 @@ The definitions of all texts of a run are one program. What patterns mean: `ir/p
 """
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Source, Span
@@ -30,7 +31,8 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgra
     found = [one for *_, some in read for one in some]
     # A definition that could not be read is not unknown to those that use it.
     unknown = () if any(one.code == "E101" for one in found) else tuple(undefined(written, found))
-    program = CascadeProgram(tuple(events), selections, unknown, options.dataset, options.tick_length)
+    name = PurePath(sources[0].name).stem if sources else ""
+    program = CascadeProgram(tuple(events), selections, unknown, options.dataset, options.tick_length, name)
     found += [*wrong, *too_many(selections)]
     if not any(one.severity == "error" for one in found):
         found += (one for _, one in impossible_patterns(events, options.tick_length))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
@@ -71,11 +70,8 @@ class CascadeProgram:
     """What selections see besides their windows."""
     tick_length: int = 1_000
     """In milliseconds."""
-
-    @property
-    def name(self) -> str:
-        """What others call the stream of its events: the name of the first file, without its ending."""
-        return PurePath(self.events[0].span.source.name).stem if self.events else ""
+    name: str = ""
+    """What others call the stream of its events: the name of the first file, without its ending."""
 
     @property
     def top(self) -> frozenset[str]:

@@ -21,11 +21,12 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.member import Beside
-from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.parts.part import Context, Evaluation, SparkWork
 from thalweg.parts.patterns.event_facts import predicates_given
 from thalweg.planning.wire_parts import Ports, resting_on_part
 
 if TYPE_CHECKING:
+    from thalweg.explain.event_patterns import ExplainedCascade
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
@@ -154,7 +155,9 @@ class EventCascade:
 
         outputs = tuple(sorted(predicates_given(self.program)))
         name, streams = self.program.name, tuple(sorted(self.beside.streams))
-        return ExplainedMember(f"events {name}", name, (), outputs, (), self.explain(), streams)
+        explained = self.explain()
+        statements = tuple(explained.statements())
+        return ExplainedMember(f"events {name}", name, (), outputs, statements, explained, streams)
 
     def surrounded(self, rules: Program, others: Sequence[Ports]) -> "EventCascade":
         """The same beside rules and other parts: it reads what they conclude, and what queries make of streams.
@@ -259,7 +262,7 @@ class EventCascade:
         look = lambda words: partial(watch.look, words=words)  # noqa: E731
         return in_one_bucket(self, context, partitions, look, watch.summary)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedCascade":
         from thalweg.explain.event_patterns import ExplainedCascade
 
         return ExplainedCascade(self.program, self.abstraction, self.output, partitions)
