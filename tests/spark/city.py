@@ -29,6 +29,24 @@ NAMED EVENT :Jam { MATCH EVERY :Braking SEQ NOT :Fast WITHIN (9 s)
   IF { EVENT :Braking { ?o :by ?s . ?s :on ?road } EVENT :Fast { ?f :by ?t . ?t :on ?road } } }
 NAMED EVENT :Worse { MATCH LAST :Jam SEQ :Jam WITHIN (22 s) }
 """
+# Rules that are split by the observation, pieces of an answer set program, and classes; all meet in one bucket.
+MIXED = {
+    "program.tw": CASCADE,
+    "rules.lars": """
+@prefix : <http://ex/> .
+slow(S)  :- :speed(O,V) in [5], :by(O,S) in [5], V < 20.
+jam(R)   :- :Jam_road(E,R) in [9], not calm(R).
+calm(R)  :- first(S), :on(S,R), not slow(S).
+meet(S)  :- slow(S), seen(S) in [4], not first(S).
+""",
+    "choice.lp": """
+#prefix ex: <http://ex/>.
+fast(O) :- ex_speed(O,V), V > 70.
+seen(S) :- ex_by(O,S), not ex_by(O,ex_s1).
+first(ex_s2) :- ex_by(O,ex_s2).
+#show seen/1. #show first/1. #show fast/1.
+""",
+}
 ONTOLOGY = """
 Prefix(:=<http://ex/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
 Ontology(Declaration(DataProperty(:speed)) DisjointClasses(:Reading :Sensor) ObjectPropertyRange(:by :Sensor))
@@ -52,12 +70,14 @@ def late_facts(file: Path) -> list[tuple[int, int, str]]:
     return sorted((line["t"], line["watermark"], fact) for line in found for fact in line["facts"])
 
 
-def write_city(folder: Path, ticks: int, program: str = PROGRAM) -> None:
-    """A program, its background, and readings: many out of order, a few of them late."""
-    kind = {ANSWER_SETS: "lp", CASCADE: "tw"}.get(program, "lars")
-    (folder / f"program.{kind}").write_text(program)
+def write_city(folder: Path, ticks: int, program: str | dict[str, str] = PROGRAM) -> None:
+    """A program, or several, its background, and readings: many out of order, a few of them late."""
+    kinds = {ANSWER_SETS: "program.lp", CASCADE: "program.tw"}
+    programs = {kinds.get(program, "program.lars"): program} if isinstance(program, str) else program
+    for name, text in programs.items():
+        (folder / name).write_text(text)
     random = Random(1)
-    if kind == "tw":
+    if "program.tw" in programs:
         (folder / "city.ofn").write_text(ONTOLOGY)
         (folder / "city.nt").write_text(
             "".join(triple(f"s{each}", "on", f"r{each % ROADS}") for each in range(SENSORS))
@@ -107,6 +127,9 @@ def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
     elif (folder / "program.tw").exists():
         programs, told = [folder / "program.tw", folder / "city.ofn"], ("--event", ":Jam", "--event", ":Worse")
         files = ("--stream", folder / "readings.nq", "--background", folder / "city.nt")
+    if (folder / "choice.lp").exists():
+        programs += [folder / "rules.lars", folder / "choice.lp"]
+        told = ("--window", "4", "--slide", "3")
     return thalweg("run", *programs, *files, *told, "--delay", str(DELAY), *out, *options, segment=SEGMENT)
 
 

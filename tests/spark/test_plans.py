@@ -8,6 +8,7 @@ import pytest
 
 from spark.processes import run, thalweg
 from thalweg import api
+from thalweg.demo import write_files
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 CSRBENCH = Path(__file__).parents[3] / "shared" / "data" / "csrbench"
@@ -46,6 +47,43 @@ def test_a_plan_of_rules_queries_and_answer_sets(tmp_path: Path) -> None:
     facts = (f"<http://ex/speed>(<http://ex/{random.choice('abc')}>,{random.randrange(60)})" for _ in range(60))
     (tmp_path / "readings.facts").write_text("".join(f"{fact} at {tick}.\n" for tick, fact in enumerate(facts)))
     alone, spread = both([tmp_path / name for name in names], tmp_path / "readings.facts", "--emit", "changes")
+    assert spread == alone
+    assert len(alone) > 100
+
+
+def test_the_six_programs_of_the_demo(tmp_path: Path) -> None:
+    known, programs, streams = write_files(tmp_path)
+    part = api.load_part(programs, background=known, report=lambda _: None)
+    assert [stage["partitions"] for stage in part.explain(2).as_data()["stages"]] == [2, 1]
+    about = ["--background", known, *(word for stream in streams for word in ("--stream", stream))]
+    for runtime in ("embedded", "spark"):
+        line = thalweg("run", *programs, *about, "--runtime", runtime, "--out", tmp_path / f"{runtime}.jsonl")
+        assert run(line, tmp_path / "said.txt") == 0
+    alone, spread = ((tmp_path / f"{runtime}.jsonl").read_bytes() for runtime in ("embedded", "spark"))
+    assert spread == alone
+    assert len(alone.splitlines()) > 50
+
+
+RAISED = "@prefix : <http://ex/> . slow(R) :- :speed(R,V) in [3], V < 30. calm(R) :- slow(R), not busy(R), not shut(R)."
+PIECES = """#prefix ex: <http://ex/>.
+busy(R) :- ex_load(R,N), N > 5, not ex_load(R,0).
+shut(R) :- ex_closed(R), not ex_opened(R). 1 { pick(R) : ex_closed(R) } 1.
+#show busy/1. #show shut/1. #show pick/1."""
+
+
+def test_rules_and_pieces_that_are_split_beside_each_other(tmp_path: Path) -> None:
+    random = Random(4)
+    (tmp_path / "rules.lars").write_text(RAISED)
+    (tmp_path / "pieces.lp").write_text(PIECES)
+    with (tmp_path / "readings.facts").open("w") as file:
+        for tick in sorted([*range(80)] * 5):
+            road, number = f"<http://ex/r{random.randrange(7)}>", random.randrange(60)
+            facts = f"speed>({road},{number})", f"load>({road},{number % 9})", f"closed>({road})", f"opened>({road})"
+            file.write(f"<http://ex/{random.choice(facts)} at {tick}.\n")
+    programs = [tmp_path / "rules.lars", tmp_path / "pieces.lp"]
+    part = api.load_part(programs, report=lambda _: None)
+    assert [stage["partitions"] for stage in part.explain(2).as_data()["stages"]] == [2, 2, 1, 1]
+    alone, spread = both(programs, tmp_path / "readings.facts")
     assert spread == alone
     assert len(alone) > 100
 

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from spark.city import ANSWER_SETS, CASCADE, CHECKPOINT, PROGRAM, assert_same, batches, run_line, spark_line, write_city
+from spark.city import (
+    ANSWER_SETS,
+    CASCADE,
+    CHECKPOINT,
+    MIXED,
+    PROGRAM,
+    assert_same,
+    batches,
+    run_line,
+    spark_line,
+    write_city,
+)
 from spark.processes import Family, kill, run, started, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
@@ -55,9 +66,12 @@ WORKER, DRIVER, COMMAND, JAVA = "worker", "driver", "command", "java"
             id="events, 20 times",
             marks=pytest.mark.slow,
         ),
+        pytest.param(MIXED, 500, {WORKER: 4, DRIVER: 1}, id="several kinds, 5 times", marks=pytest.mark.slow),
     ],
 )
-def test_killed_and_resumed_is_never_stopped(tmp_path: Path, program: str, ticks: int, targets: dict[str, int]) -> None:
+def test_killed_and_resumed_is_never_stopped(
+    tmp_path: Path, program: str | dict[str, str], ticks: int, targets: dict[str, int]
+) -> None:
     write_city(tmp_path, ticks, program)
     assert run(run_line(tmp_path, "embedded"), tmp_path / "said.txt") == 0
     order = [target for target, count in targets.items() for _ in range(count)]

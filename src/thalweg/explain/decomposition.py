@@ -83,8 +83,12 @@ class ExplainedAnswerSets:
         }
         if self.partitions is not None:
             combined: dict[str, object] = {"rules": [], "key": None, "partitions": 1, "why": _COMBINED}
-            data["stages"] = [*map(self._stage_data, found.pieces), combined]
+            data["stages"] = [*self.pieces_data(), combined]
         return data
+
+    def pieces_data(self) -> list[dict[str, object]]:
+        """The pieces as the stages of Spark."""
+        return list(map(self._stage_data, self.dependency.pieces))
 
     def _stage_data(self, piece: Piece) -> dict[str, object]:
         """On a cluster each piece is for itself."""

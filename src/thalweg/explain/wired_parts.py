@@ -1,7 +1,7 @@
 """A plan of several kinds of program, for people to read: its parts, how they are wired, and each part explained."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from thalweg.diagnostics import Diagnostic
@@ -20,6 +20,7 @@ _RULES: Final = "rules"
 _CLASS: Final = "class"
 
 _TOGETHER: Final = "parts of several kinds are evaluated one after the other at each tick"
+_MEETING: Final = "parts that need each other's results are evaluated one after the other at each tick"
 
 # Keys of other plans that are found at the top as well.
 _REPEATED: Final = ("dependency", "inputs", "communities")
@@ -80,10 +81,15 @@ class Part:
 
 @dataclass(frozen=True)
 class ExplainedParts:
-    """Parts in the order in which they are evaluated at each tick; on Spark, where there are `partitions`, in one."""
+    """Parts in the order in which they are evaluated at each tick.
+
+    On Spark, where there are `partitions`, they meet in one; those of `split`, by their places, have done their work,
+    or a part of it, in stages before.
+    """
 
     parts: tuple[Part, ...]
     partitions: int | None = None
+    split: Mapping[int, Sequence[Mapping[str, object]]] = field(default_factory=dict)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -100,9 +106,15 @@ class ExplainedParts:
             data |= {key: own[key] for key in _REPEATED if key in own}
         data |= {"strata": strata, "parts": list(map(self._part_data, self.parts))}
         if self.partitions is not None:
-            rules = [one.text for part in self.parts for one in part.statements]
-            data["stages"] = [{"rules": rules, "key": None, "partitions": 1, "why": _TOGETHER}]
+            data["stages"] = list(self._stages())
         return data
+
+    def _stages(self) -> Iterator[Mapping[str, object]]:
+        split = [stage for stages in self.split.values() for stage in stages]
+        done = {rule for stage in split for rule in stage["rules"]}  # type: ignore[attr-defined]
+        yield from split
+        rest = [one.text for part in self.parts for one in part.statements if one.text not in done]
+        yield {"rules": rest, "key": None, "partitions": 1, "why": _MEETING if split else _TOGETHER}
 
     @staticmethod
     def _part_data(part: Part) -> dict[str, object]:
@@ -119,8 +131,12 @@ class ExplainedParts:
 
     def _lines(self, prefixes: Prefixes) -> Iterator[str]:
         yield f"{len(self.parts)} parts, evaluated in this order at each tick"
-        if self.partitions is not None:
+        if self.partitions is not None and not self.split:
             yield f"on Spark in one partition of {self.partitions}: {_TOGETHER}"
+        for number, stages in self.split.items() if self.partitions is not None else ():
+            yield f"on Spark part {number + 1} begins in stages of its own: {_widths(stages)}"
+        if self.partitions is not None and self.split:
+            yield f"on Spark all parts meet in one partition: {_MEETING}"
         for number, part in enumerate(self.parts, 1):
             yield ""
             yield f"{number}  {part.kind}"
@@ -142,9 +158,29 @@ class ExplainedParts:
         return _Parts(self).svg()
 
 
-def explain_parts(wiring: Wiring, members: Sequence[ExplainedMember], partitions: int | None = None) -> ExplainedParts:
-    """How rules and parts that are more than rules are evaluated together."""
-    return ExplainedParts(tuple(_explained(place, wiring, members) for place in wiring.places), partitions)
+def _widths(stages: Iterable[Mapping[str, object]]) -> str:
+    """How many partitions stages have, and by what they are split.
+
+    >>> _widths([{"key": ["R"], "partitions": 2}, {"key": None, "partitions": 1}])
+    '2 partitions by R, 1 partition'
+    """
+    return ", ".join(_width(stage["key"], stage["partitions"]) for stage in stages)
+
+
+def _width(key: object, partitions: object) -> str:
+    by = f" by {', '.join(key)}" if isinstance(key, list) and key else ""
+    return f"{partitions} partition{'s' if partitions != 1 else ''}{by}"
+
+
+def explain_parts(
+    wiring: Wiring,
+    members: Sequence[ExplainedMember],
+    partitions: int | None = None,
+    split: Mapping[int, Sequence[Mapping[str, object]]] | None = None,
+) -> ExplainedParts:
+    """How rules and parts that are more than rules are evaluated together; `split` has stages by places."""
+    parts = tuple(_explained(place, wiring, members) for place in wiring.places)
+    return ExplainedParts(parts, partitions, split or {})
 
 
 def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[ExplainedMember]) -> Part:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thalweg.engine.proof import Proof
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.ir.nodes import Program
+    from thalweg.parts.split_place import SplitPlace
     from thalweg.runtimes.answer_columns import AnswerColumns
 
 Words = NDArray[np.int64]
@@ -123,6 +124,9 @@ class Member(Protocol):
 
     def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> MemberAtWork:
         """Makes what reasons in a plan; `RejectedError` where the settings have no meaning for it."""
+
+    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitPlace | None":
+        """How its work is split over buckets of Spark, where that is so; `is_alone`: it reads nothing but streams."""
 
     def explain_member(self) -> "ExplainedMember":
         """How it is evaluated, as one part of a plan."""

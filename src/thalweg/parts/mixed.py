@@ -1,6 +1,6 @@
 """Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -11,13 +11,14 @@ from thalweg.ir.dependency import formulas
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.time import Calendar
+from thalweg.model.time import Calendar, Clock
 from thalweg.parts.member import Beside, Member
 from thalweg.parts.part import Context, Evaluation, Examined, Explained, SparkWork
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Layer, Wiring, wire
 
 if TYPE_CHECKING:
+    from thalweg.parts.split_place import SplitPlace
     from thalweg.parts.wired_run import Place
     from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.unmatched import Unmatched
@@ -66,13 +67,20 @@ class Mixed:
         return several([*own, *(member.answer_columns(emit) for member in self.members)])
 
     def start(self, context: Context) -> Evaluation:
+        return self.started(context, {})
+
+    def started(self, context: Context, split: "Mapping[int, SplitPlace]") -> Evaluation:
+        """A plan at work, some of whose places, by their numbers, are split over buckets elsewhere."""
         from thalweg.parts.wired_run import WiredRun
         from thalweg.planning.revocable import guaranteed
         from thalweg.runtimes.emit import Lasting, emitter_of
         from thalweg.runtimes.mixed_kinds import mixed_kinds
 
         dictionary, calendar = Dictionary(), context.settings.calendar
-        places = [self._place(number, context, dictionary, calendar) for number in range(len(self.wiring.places))]
+        places = [
+            self._place(number, context, dictionary, calendar, split.get(number))
+            for number in range(len(self.wiring.places))
+        ]
         settings = context.settings
         known = Lasting(guaranteed(given_by(self.members, self.around.rules))) if settings.with_until else None
         run = WiredRun(places, dictionary, emitter_of(settings.emit, known), settings.first)
@@ -84,11 +92,15 @@ class Mixed:
 
         return Evaluation(run, run, look=watch.look, state=run, summary=summary, close=run.close)
 
-    def _place(self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar) -> "Place":
+    def _place(
+        self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar, split: "SplitPlace | None"
+    ) -> "Place":
         from thalweg.parts.rule_layer import RuleLayer
         from thalweg.parts.wired_run import Place
 
         place, sources = self.wiring.places[number], tuple(self.wiring.sources(number))
+        if isinstance(place, Layer) and split is not None:
+            return Place(split.join(context, dictionary, Beside()), fed=True)
         if isinstance(place, Layer):
             layer = RuleLayer(place, context.settings.first, dictionary, calendar)
             return Place(layer, place.links, sources, place.events, delayed=place.delayed)
@@ -103,8 +115,8 @@ class Mixed:
             None if any(number in one.hears for one in others) else wanted,
             tuple(sorted({*streams, *heard.values(), *map(self._name, place.events)})),
         )
-        worker = member.join(context, dictionary, beside)
-        return Place(worker, place.links, sources, place.events, heard, member.ports)
+        worker = (split or member).join(context, dictionary, beside)
+        return Place(worker, place.links, sources, place.events, heard, member.ports, fed=split is not None)
 
     def _name(self, number: int) -> str:
         place = self.wiring.places[number]
@@ -112,11 +124,34 @@ class Mixed:
         return self.members[place.part].ports.name
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
-        """All of it in one bucket: what one part gives is there when the next one is evaluated."""
-        from thalweg.parts.spark_plan import in_one_bucket
+        """Places meet in one bucket, where what one gives is there when the next one is evaluated.
 
-        watch = self._watch()
-        return in_one_bucket(self, context, partitions, lambda words: watch.look, watch.summary)
+        Some of them can be split; they do their work in buckets before.
+        """
+        from thalweg.parts.spark_plan import in_one_bucket
+        from thalweg.parts.staged_plan import in_stages
+
+        watch, split = self._watch(), self.split(context, partitions)
+        if not split:
+            return in_one_bucket(self, context, partitions, lambda words: watch.look, watch.summary)
+        return in_stages(self, split, context, partitions, watch)
+
+    def split(self, context: Context, partitions: int) -> "dict[int, SplitPlace]":
+        """The places that are split over buckets, by their numbers: those that need nothing of others, or whose work
+        on streams does not.
+        """
+        from thalweg.parts.split_layer import split_layer
+
+        found: dict[int, SplitPlace] = {}
+        for number, place in enumerate(self.wiring.places if partitions > 1 else ()):
+            if isinstance(place, Layer):
+                one: SplitPlace | None = split_layer(place, context, partitions)
+            else:
+                is_alone = not self.wiring.sources(number) and not place.delayed
+                one = self.members[place.part].split(context, partitions, is_alone)
+            if one is not None:
+                found[number] = one
+        return found
 
     def _watch(self) -> "Unmatched":
         """What sees whether facts come that are read; what members give counts as come."""
@@ -128,7 +163,15 @@ class Mixed:
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.wired_parts import explain_parts
 
-        return explain_parts(self.wiring, [member.explain_member() for member in self.members], partitions)
+        members = [member.explain_member() for member in self.members]
+        return explain_parts(self.wiring, members, partitions, self._stages(partitions) if partitions else {})
+
+    def _stages(self, partitions: int) -> dict[int, list[dict[str, object]]]:
+        """The stages of places that are split, for people to read."""
+        from thalweg.runtimes.embedded import Settings
+
+        context = Context(Settings(), Clock(), lambda found: None)
+        return {number: one.stages() for number, one in self.split(context, partitions).items()}
 
 
 def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:

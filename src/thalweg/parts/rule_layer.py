@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine import Delta, Given
+from thalweg.engine.incomparable import Incomparable
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Calendar
@@ -29,6 +30,11 @@ class RuleLayer:
     @first.setter
     def first(self, tick: int | None) -> None:
         self.engine.first = tick
+
+    @property
+    def incomparable(self) -> list[Incomparable]:
+        """The comparisons that met terms of different kinds."""
+        return self.engine.incomparable
 
     def advance(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Iterator[Output]:
         for change in self.engine.advance(tick, batches, given):

@@ -46,8 +46,7 @@ class PlanJob(Job):
     def plan(self) -> Partitioning:
         return Partitioning((Stage(0, Program(), (), (), False, (), (), (), frozenset()),))
 
-    @property
-    def keeps_events(self) -> bool:
+    def keeps_events(self, stage: int) -> bool:
         """Parts may classify events, each of which is a graph with a name."""
         return True
 
@@ -60,18 +59,18 @@ class PlanJob(Job):
     def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
         return True
 
-    @cached_property
     def _identity(self) -> tuple[str, str]:
+        """Not kept: it has the background as text, and would go to every process."""
         assert self.part is not None
         return self.part.identity(self.context(lambda found: None))
 
     @property
     def text(self) -> str:
-        return self._identity[0]
+        return self._identity()[0]
 
     @cached_property
     def fingerprint(self) -> str:
-        what = FORMAT, self._identity[1], self.settings, self.emit, self.partitions, self.groups
+        what = FORMAT, self._identity()[1], self.settings, self.emit, self.partitions, self.groups
         return sha256(repr(what).encode()).hexdigest()
 
     def context(self, report: Callable[[Diagnostic], None]) -> Context:

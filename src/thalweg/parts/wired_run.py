@@ -75,7 +75,7 @@ class Place:
     """A layer of rules or a member at work, and what it takes from the places before it.
 
     `heard` are the places whose held facts come as events, with the names of their streams; by `delayed` links facts
-    come a tick later.
+    come a tick later. One whose work is done in buckets elsewhere is `fed` with what they send, and reads no streams.
     """
 
     worker: RuleLayer | MemberAtWork
@@ -85,6 +85,7 @@ class Place:
     heard: Mapping[int, str] = field(default_factory=dict)
     ports: Ports | None = None
     delayed: tuple[Link, ...] = ()
+    fed: bool = False
     late: Arrivals = field(default_factory=Arrivals)
     """What held at the last tick, for the next one."""
     waiting: tuple[int, Arrivals] | None = None
@@ -149,8 +150,8 @@ class Place:
     def save(self, words: Dictionary) -> bytes:
         waiting = b"" if self.waiting is None else self.waiting[1].save(self.waiting[0], words)
         presence = b"" if self.presence is None else self.presence.save(words)
-        # One that has waited from the beginning has no state yet.
-        worker = b"" if self._reached is None else self.worker.snapshot()
+        # One that has waited from the beginning has no state yet, but for what it was fed with.
+        worker = b"" if self._reached is None and not self.fed else self.worker.snapshot()
         about = encode({"reached": self._reached}, {})
         return frame([about, worker, self.union.save(words), presence, waiting, self.late.save(0, words)])
 
@@ -236,7 +237,7 @@ class WiredRun(Emitter):
         batches: Sequence[Batch] | None,
         over: bool,
     ) -> Iterator[Output]:
-        arrivals = Arrivals(list(batches or ()))
+        arrivals = Arrivals([] if place.fed else list(batches or ()))
         if batches is not None:
             late, place.late = place.late, Arrivals()
             arrivals.given += late.given
@@ -276,7 +277,7 @@ class WiredRun(Emitter):
                 yield Joined(tick, tuple(held))
                 held = []
             tick = output.tick
-            if isinstance(output.answer, Delta):
+            if isinstance(output.answer, Delta | TextDelta):
                 held.append(output.answer)
             elif output.answer is not None:
                 yield output.answer
@@ -391,7 +392,7 @@ class WiredRun(Emitter):
     @property
     def incomparable(self) -> list[Incomparable]:
         """The comparisons of rules that met terms of different kinds."""
-        return [one for _, engine in self._engines(len(self.places)) for one in engine.incomparable]
+        return [one for place in self.places for one in getattr(place.worker, "incomparable", ())]
 
     # State ----------------------------------------------------------------------------------------------------------
 

@@ -42,8 +42,7 @@ class ClassesJob(PlanJob):
     def plan(self) -> Partitioning:
         return Partitioning((Stage(0, Program(), (), (), True, (), (), (), frozenset()),))
 
-    @property
-    def spreads_events(self) -> bool:
+    def spreads_events(self, stage: int) -> bool:
         return True
 
 
@@ -130,7 +129,7 @@ class ClassesWorker:
         out = self._inbox.take(map(unwrap, payloads))
         time = self._inbox.watermark
         if time.decided is None or time.start is None:
-            return [*out, answers(self._bucket, [], 0, NEVER, over=True)] if time.is_over else out
+            return [*out, *self.said([], 0, NEVER)] if time.is_over else out
         batches = self._inbox.up_to(time.decided, in_order=True)
         given: list[tuple[int, object]] = []
         try:
@@ -139,18 +138,23 @@ class ClassesWorker:
                 done = self._account()
         except (FailedError, RejectedError) as error:
             reached = self.classifier.now - 1 if self.classifier.now is not None else -1
-            said = answers(self._bucket, given, time.start, reached, over=False)
-            return [*out, *self.handed_on(), said, failure(self._bucket, error, reached)]
+            said = self.said(given, time.start, reached)
+            return [*out, *self.handed_on(), *said, failure(self._bucket, error, reached)]
         doubts = self.doubts() if time.is_over else ()
         given += ((time.decided, one) for one in (*self._found, *doubts, done))
         self._found.clear()
         if self.classifier.dictionary.wants_collection:
             self.classifier.collect(self._inbox.waiting())
-        return [*out, *self.handed_on(), answers(self._bucket, given, time.start, time.decided, time.is_over)]
+        return [*out, *self.handed_on(), *self.said(given, time.start, time.decided)]
 
     def classified(self, tick: int, batches: list[Batch]) -> Iterable[EventAnswers]:
         """What is output of the events of a tick."""
         return self.classifier.advance(tick, batches)
+
+    def said(self, given: list[tuple[int, object]], first: int, decided: int) -> list[Parcel]:
+        """What is output, with its ticks, and how far this bucket has come."""
+        over = self._inbox.watermark.is_over
+        return [answers(self._bucket, given, first, decided, over)]
 
     def doubts(self) -> Iterable[Diagnostic]:
         """What deserves a warning at the end."""
@@ -210,10 +214,8 @@ class Totals:
         return merged(lines)
 
     def _warn(self, found: Diagnostic) -> None:
-        # The first word says what it is about; the values of the examples differ from bucket to bucket.
-        about = found.code, found.message.split(" ", 1)[0]
-        if about not in self._warned:
-            self._warned.add(about)
+        if about(found) not in self._warned:
+            self._warned.add(about(found))
             self._context.report(found)
 
     def finish(self) -> None:
@@ -224,6 +226,11 @@ class Totals:
     def undecided(self) -> Iterator[Diagnostic]:
         """Warnings about undecided events."""
         return undecided(self._reasons, self._examples)
+
+
+def about(found: Diagnostic) -> tuple[str, str]:
+    """What a warning is about: its first word says so; the values of examples differ from bucket to bucket."""
+    return found.code, found.message.split(" ", 1)[0]
 
 
 def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

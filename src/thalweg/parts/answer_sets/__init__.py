@@ -1,5 +1,6 @@
 """Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
 
+import atexit
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.asp.program import AspProgram
     from thalweg.parts.answer_sets.holding import HoldingAnswers
+    from thalweg.parts.answer_sets.split_answers import SplitAnswers
     from thalweg.parts.answer_sets.windowed import Connected, Windowed
     from thalweg.runtimes.answer_columns import AnswerColumns
 
@@ -99,15 +101,31 @@ class AnswerSets:
         return self.program.readers()
 
     def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "HoldingAnswers":
+        from thalweg.parts.answer_sets.held import HeldWindows
         from thalweg.parts.answer_sets.holding import HoldingAnswers
 
-        on_change = self.options.window is None and self.program.window is None
-        solved = self._with_output()
-        windowed, evaluator = solved._windowed(context, dictionary, beside.derived, on_change)
-        shown = None if self.output is None else frozenset(filter(solved.program.writes, self.output.predicates))
-        return HoldingAnswers(windowed, evaluator, beside.wanted, context.report, shown, context.saves)
+        windowed, evaluator = self.solved._windowed(context, dictionary, beside.derived, self.on_change)
+        state = HeldWindows(windowed) if context.saves else None
+        return HoldingAnswers(windowed, evaluator, beside.wanted, context.report, self.selected, state)
 
-    def _with_output(self) -> "AnswerSets":
+    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitAnswers | None":
+        """Its pieces are split, where it reads nothing but streams and there are several."""
+        from thalweg.parts.answer_sets.split_answers import split_answers
+
+        return split_answers(self, context, partitions) if is_alone else None
+
+    @property
+    def on_change(self) -> bool:
+        """Whether it is asked when something changes: beside other parts, where it has no windows."""
+        return self.options.window is None and self.program.window is None
+
+    @property
+    def selected(self) -> frozenset[Predicate] | None:
+        """The predicates of answers that are output beside other parts; None where these are all."""
+        return None if self.output is None else frozenset(filter(self.solved.program.writes, self.output.predicates))
+
+    @property
+    def solved(self) -> "AnswerSets":
         """What is solved: answers have what others read of them, and what is output."""
         if self.output is None:
             return self
@@ -189,6 +207,10 @@ def _read_again(
     program = read_program(source, inputs)[0].knowing(background)
     program = program if program.shown == shown else replace(program.showing(shown), shown=shown)
     return AnswerSets(program, background, options, output)
+
+
+# Syntax trees must be gone before clingo is.
+atexit.register(_read_again.cache_clear)
 
 
 def _refused(option: str) -> RejectedError:

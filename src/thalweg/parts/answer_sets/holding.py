@@ -21,6 +21,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.combined_windows import CombinedWindows
 from thalweg.parts.answer_sets.held import HeldWindows
 from thalweg.parts.answer_sets.windowed import Connected, Windowed
 from thalweg.parts.member import Output
@@ -34,21 +35,22 @@ class HoldingAnswers:
     """Windows and their answers, as a member of a plan at work.
 
     Others read the `wanted` predicates of answers, all where that is None; where some are `shown`, the answers that are
-    output have no others. It can be saved if it `saves`.
+    output have no others. It can be saved where it has a `state`. There is no evaluator where windows are answered
+    elsewhere; then it reads nothing of others.
     """
 
     def __init__(
         self,
-        windowed: Windowed,
-        evaluator: Connected,
+        windowed: Windowed | CombinedWindows,
+        evaluator: Connected | None,
         wanted: Iterable[Predicate] | None,
         report: Callable[[Diagnostic], None],
         shown: frozenset[Predicate] | None = None,
-        saves: bool = False,
+        state: HeldWindows | CombinedWindows | None = None,
     ) -> None:
         self._windowed = windowed
         self._evaluator = evaluator
-        self._state = HeldWindows(windowed) if saves else None
+        self._state = state
         self._derived = Heard()
         self._wanted = None if wanted is None else frozenset(wanted)
         self._answers = Answers(windowed.dictionary, report)
@@ -82,6 +84,7 @@ class HoldingAnswers:
             for batch, rows in ((begun, each.begun), (ended, each.ended)):
                 if len(rows):
                     batch.rows[each.signature] = rows.reshape(-1)
+        assert self._evaluator is not None
         self._evaluator.hold(begun, ended)
         if self._state is not None:
             self._derived.change(("", 0, each) for each in given)
@@ -103,7 +106,8 @@ class HoldingAnswers:
 
     def words_in_use(self) -> Rows:
         kept = () if self._state is None else (*self._state.words(), *self._derived.words())
-        return np.concatenate([self._evaluator.words_in_use(), *kept])
+        own = () if self._evaluator is None else (self._evaluator.words_in_use(),)
+        return np.concatenate([np.zeros(0, dtype=np.int64), *own, *kept])
 
     def why(self, fact: Fact) -> Proof | None:
         return self._answers.why(fact)
@@ -121,6 +125,7 @@ class HoldingAnswers:
         self._state.resume(held)
         self._derived.load(derived, self._windowed.dictionary)
         for batch in self._derived.events():
+            assert self._evaluator is not None
             self._evaluator.hold(batch, Batch())
         self._answers.load(answers)
 

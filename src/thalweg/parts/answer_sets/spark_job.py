@@ -61,8 +61,7 @@ class AnswerSetJob(PlanJob):
     def buckets(self, stage: int) -> range:
         return range(1) if stage else range(sum(spread.buckets for spread in self.spreads))
 
-    @property
-    def keeps_events(self) -> bool:
+    def keeps_events(self, stage: int) -> bool:
         return False
 
     @property

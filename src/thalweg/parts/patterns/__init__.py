@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
     from thalweg.parts.patterns.event_stream import EventStream
+    from thalweg.parts.patterns.split_classes import SplitClasses
     from thalweg.parts.patterns.unmatched_names import UnmatchedNames
     from thalweg.runtimes.answer_columns import AnswerColumns
 
@@ -143,12 +144,23 @@ class EventCascade:
         from thalweg.parts.patterns.concluded_events import ConcludedEvents
         from thalweg.parts.patterns.event_stream import EventStream
 
+        run, concluded = self.run_beside(context, dictionary, beside), ConcludedEvents(self.beside.classes)
+        return EventStream(run, self.program.name, self.output, concluded, context.report)
+
+    def run_beside(self, context: Context, dictionary: Dictionary, beside: Beside) -> "EventRun":
+        """What makes all events, which others read."""
         self._check(context)
         names = frozenset(one.name for one in self.program.events)
         known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
-        run = self._run(known, names, dictionary)
-        concluded = ConcludedEvents(self.beside.classes)
-        return EventStream(run, self.program.name, self.output, concluded, context.report)
+        return self._run(known, names, dictionary)
+
+    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitClasses | None":
+        """Events of streams are classified in all buckets; a selection sees many of them at once."""
+        from thalweg.parts.patterns.split_classes import split_classes
+
+        if self.program.selections or self.abstraction is None or not self.program.classes:
+            return None
+        return split_classes(self, context, partitions)
 
     def explain_member(self) -> "ExplainedMember":
         from thalweg.explain.wired_parts import ExplainedMember

@@ -4,8 +4,8 @@ It is taken through time like an engine, and is its own emitter. What it keeps i
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -28,6 +28,16 @@ from thalweg.parts.patterns.restrictions import known_besides
 from thalweg.parts.patterns.why_event import EventExplanation, EventReasons
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedEvent:
+    """An event of a stream, its tick and the events that it is by its classes; or why it was rejected."""
+
+    tick: int
+    graph: str
+    rejected: str
+    instances: tuple[Instance, ...]
 
 
 class EventRun:
@@ -73,20 +83,26 @@ class EventRun:
         return self._classifier.dictionary
 
     def advance(
-        self, to: int, batches: Sequence[Batch], concluded: Sequence[list[Conclusion]] = ()
+        self,
+        to: int,
+        batches: Sequence[Batch],
+        concluded: Sequence[list[Conclusion]] = (),
+        classified: Sequence[ArrivedEvent] = (),
     ) -> list[EventAnswers]:
         """What is known at a tick, and at those before it since the last one.
 
-        What rules beside it have `concluded` of an individual is an event without a name.
+        What rules beside it have `concluded` of an individual is an event without a name. Some events may have been
+        `classified` elsewhere.
         """
         self._classifier.begin(to)
         events: dict[str, list[Instance]] = {}
         lines: list[AbstractEvent | ComplexEvent | RejectedEvents] = []
         rejected: dict[str, list[str]] = {}
-        for event in chain(self._classifier.classified(batches), map(self._concluded, concluded)):
+        here = chain(self._classifier.classified(batches), map(self._concluded, concluded))
+        for event in chain(classified, (self._arrived(to, one) for one in here)):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
-            for one in instances(to, event, self._spelling):
+            for one in event.instances:
                 events.setdefault(one.event, []).append(one)
                 if one.event in self._output:
                     lines.append(AbstractEvent(to, one.event, one.individual, one.graph))
@@ -101,6 +117,9 @@ class EventRun:
             self._found = [*known, *(found for tick, found in matched if tick == to)]
         found = sorted(lines, key=lambda line: (line.t, str(line)))
         return [EventAnswers(tuple(found))] if found else []
+
+    def _arrived(self, tick: int, event: ClassifiedEvent) -> ArrivedEvent:
+        return ArrivedEvent(tick, event.graph, event.rejected, tuple(instances(tick, event, self._spelling)))
 
     @property
     def _spelling(self) -> Dictionary | None:
@@ -137,6 +156,11 @@ class EventRun:
             return event
         individual = self.dictionary.spell(event.facts[0][1][0])
         return replace(event, classes=[*event.classes, *((name, individual) for name in used)])
+
+    def add_undecided(self, reasons: Mapping[str, int], examples: Mapping[str, str]) -> None:
+        """Events were not decided elsewhere."""
+        self._classifier.reasons.update(reasons)
+        self._classifier.examples = {**examples, **self._classifier.examples}
 
     def summary(self) -> Iterator[Diagnostic]:
         """What could not be decided."""

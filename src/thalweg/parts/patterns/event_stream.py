@@ -19,7 +19,7 @@ from thalweg.model.fact import Fact
 from thalweg.parts.member import Output
 from thalweg.parts.patterns.concluded_events import ConcludedEvents
 from thalweg.parts.patterns.event_facts import batch_of
-from thalweg.parts.patterns.event_run import EventRun
+from thalweg.parts.patterns.event_run import ArrivedEvent, EventRun
 from thalweg.parts.patterns.why_event import EventExplanation
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
 
@@ -59,9 +59,13 @@ class EventStream:
 
     def advance(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Iterator[Output]:
         graphs = list(self._concluded.take(given))
-        for block in self._run.advance(tick, batches, graphs):
+        for block in self._run.advance(tick, batches, graphs, self._classified(tick)):
             for at, lines in groupby(block.lines, key=lambda line: line.t):
                 yield self._outputs(at, list(lines))
+
+    def _classified(self, tick: int) -> Sequence[ArrivedEvent]:
+        """The events of a tick that were classified elsewhere."""
+        return ()
 
     def _outputs(self, tick: int, lines: Sequence[EventLine]) -> Output:
         shown = tuple(one for one in lines if isinstance(one, RejectedEvents) or one.event in self._output)

@@ -7,7 +7,6 @@ tick lies before, is output where it is asked for, and is not part of patterns a
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +20,10 @@ from thalweg.model.event import Batch
 from thalweg.parts.abstraction.abstract_events import ClassifiedEvent
 from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.patterns.concluded_events import Conclusion
-from thalweg.parts.patterns.event_run import EventRun, instances
+from thalweg.parts.patterns.event_run import ArrivedEvent, EventRun
 from thalweg.parts.patterns.selected_events import SelectedEvent, SelectedEvents
 from thalweg.parts.queries.streams_read import StreamsRead
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrived:
-    """An event, its tick and what it is; or why it was rejected."""
-
-    tick: int
-    graph: str
-    rejected: str
-    instances: tuple[Instance, ...]
 
 
 class SelectingRun(EventRun):
@@ -56,14 +45,19 @@ class SelectingRun(EventRun):
         assert query is not None
         self._selection = SelectedEvents(query, program.background, self.dictionary, streams, report)
         self._streams = streams
-        self._waiting: list[_Arrived] = []
+        self._waiting: list[ArrivedEvent] = []
         self._decided: int | None = None
         self._late = 0
 
     def advance(
-        self, to: int, batches: Sequence[Batch], concluded: Sequence[list[Conclusion]] = ()
+        self,
+        to: int,
+        batches: Sequence[Batch],
+        concluded: Sequence[list[Conclusion]] = (),
+        classified: Sequence[ArrivedEvent] = (),
     ) -> list[EventAnswers]:
-        """What is known at the ticks up to one at which windows close."""
+        """What is known at the ticks up to one at which windows close; events that are selected are classified here."""
+        assert not classified
         begun = self.now is not None
         self._classifier.begin(to)
         if not begun:
@@ -83,15 +77,7 @@ class SelectingRun(EventRun):
         facts = [(fact.predicate, tuple(map(code, fact.terms))) for fact in event.facts]
         return self._classifier.classify(event.graph, facts)
 
-    def _arrived(self, tick: int, event: ClassifiedEvent) -> _Arrived:
-        return _Arrived(
-            tick,
-            event.graph,
-            event.rejected,
-            tuple(instances(tick, event, self._spelling)),
-        )
-
-    def _lines(self, closing: int, arrived: Sequence[_Arrived]) -> Iterator[EventLine]:
+    def _lines(self, closing: int, arrived: Sequence[ArrivedEvent]) -> Iterator[EventLine]:
         rejected: dict[str, list[str]] = {}
         events: dict[int, dict[str, list[Instance]]] = {}
         for event in arrived:
@@ -157,7 +143,7 @@ class SelectingRun(EventRun):
         saved = json.loads(about)
         self._decided, self._late = saved["decided"], saved["late"]
         self._waiting = [
-            _Arrived(tick, graph, rejected, tuple(_instance(tick, graph, *one) for one in instances))
+            ArrivedEvent(tick, graph, rejected, tuple(_instance(tick, graph, *one) for one in instances))
             for tick, graph, rejected, instances in saved["waiting"]
         ]
         if selection:

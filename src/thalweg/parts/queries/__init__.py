@@ -97,6 +97,9 @@ class ContinuousQuery:
         known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
         return StreamingQuery(self._continuous(known, dictionary)[0], self.ports.name)
 
+    def split(self, context: Context, partitions: int, is_alone: bool) -> None:
+        """Beside other parts it is evaluated as a whole."""
+
     def explain_member(self) -> "ExplainedMember":
         from thalweg.explain.wired_parts import ExplainedMember
 

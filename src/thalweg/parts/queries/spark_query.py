@@ -114,8 +114,7 @@ class QueryJob(PlanJob):
         last = Stage(1, Program(), (), (), False, (counted,), (), (), frozenset())
         return Partitioning((replace(self.split.stage, number=0), last))
 
-    @property
-    def keeps_events(self) -> bool:
+    def keeps_events(self, stage: int) -> bool:
         return False
 
     def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:

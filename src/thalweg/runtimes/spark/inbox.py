@@ -139,7 +139,7 @@ class Inbox:
     def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
         """Late facts are reported by the first stage that they are sent to, and there by one bucket."""
         job = self._job
-        if run.signature in job.supplied or not job.is_first(run.signature, self._stage, run.route, self._bucket):
+        if run.signature in job.supplied or not job.reports(run.signature, self._stage, run.route, self._bucket):
             return
         lists = {"ticks": run.ticks, "watermarks": watermarks, "facts": self._spelled(run.signature, run.rows)}
         out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": run.stream}, lists))
@@ -159,7 +159,7 @@ class Inbox:
         decided = [run.where(run.ticks <= last) for run in self._waiting]
         waiting = (run.where(run.ticks > last) for run in self._waiting)
         self._waiting = [run for run in waiting if len(run.ticks)]
-        if self._job.keeps_events:
+        if self._job.keeps_events(self._stage):
             return self._by_event([run for run in decided if len(run.ticks)])
         if in_order:
             return self._in_order(decided, across)
@@ -230,7 +230,7 @@ class Inbox:
             for run in self._waiting
         ]
         about = {"watermark": self.watermark.save(), "arrived": self._arrived}
-        if self._job.keeps_events:
+        if self._job.keeps_events(self._stage):
             about |= {"graphs": list(self._graphs.items()), "events": self._events}
         return about, runs
 

@@ -25,7 +25,8 @@ FORMAT: Final = 9
 class Job:
     """A program made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
-    `name` tells runs apart whose engines meet in one process; `bounded`: all of the input is in one batch.
+    `name` tells runs apart whose engines meet in one process; `bounded`: all of the input is in one batch. Where
+    several jobs are one run, those `before` this one report the late facts that they get.
     """
 
     program: Program
@@ -34,6 +35,7 @@ class Job:
     groups: int = 1
     bounded: bool = False
     name: str = ""
+    before: "tuple[Job, ...]" = ()
 
     @cached_property
     def plan(self) -> Partitioning:
@@ -55,14 +57,12 @@ class Job:
         together = ([stage for stage in level if not stage.split] for level in self.plan.levels)
         return {stage.number: place % self.partitions for some in together for place, stage in enumerate(some)}
 
-    @property
-    def keeps_events(self) -> bool:
-        """Whether it matters which facts came together as one event, and the name of its graph."""
+    def keeps_events(self, stage: int) -> bool:
+        """Whether it matters to a stage which facts came together as one event, and the name of its graph."""
         return False
 
-    @property
-    def spreads_events(self) -> bool:
-        """Whether the buckets of the first stage take whole events in turn, wherever facts else would go."""
+    def spreads_events(self, stage: int) -> bool:
+        """Whether the buckets of a stage take whole events in turn, wherever facts else would go."""
         return False
 
     @cached_property
@@ -103,6 +103,11 @@ class Job:
             return stage == min(self.counting, default=0) and bucket == self.buckets(stage)[0]
         first, number, by = known[0]
         return (first, number) == (stage, route) and (by.key is not None or bucket == self.buckets(stage)[0])
+
+    def reports(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
+        """Whether this bucket reports facts of a signature that are late."""
+        is_elsewhere = any(next(one.routes(signature), None) is not None for one in self.before)
+        return not is_elsewhere and self.is_first(signature, stage, route, bucket)
 
     @cached_property
     def counting(self) -> frozenset[int]:

@@ -67,6 +67,7 @@ class Packer:
         self.words = Dictionary()
         self._number = 0
         self._events = 0
+        self._keeps_events = any(job.keeps_events(stage) for stage in range(len(job.stages)))
 
     def pack(
         self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False, decided: int | None = None
@@ -81,7 +82,7 @@ class Packer:
         known = gather((tick, batch) for tick, batch, _ in events)
         met = np.repeat(watermarks, sizes) if late.any() else _EMPTY
         origins = None
-        if self.job.keeps_events:
+        if self._keeps_events:
             origins = _Origins.of((batch for _, batch, _ in events), self._events)
             self._events += len(origins.graphs)
         return self._pack(
@@ -92,7 +93,7 @@ class Packer:
         """The parcels of facts whose order of arrival is not known: none is late because of another."""
         known = list(arrivals)
         origins = None
-        if self.job.keeps_events:
+        if self._keeps_events:
             # What has one place in a table is one event, which has no name.
             places = _joined([each.places for each in known])
             count = int(places.max()) + 1 if len(places) else 0
@@ -146,7 +147,7 @@ class Packer:
         origins: _Origins | None = None,
     ) -> None:
         buckets = self.job.buckets(stage)
-        if origins is not None and self.job.spreads_events:
+        if origins is not None and self.job.spreads_events(stage):
             where: Words | None = buckets[0] + origins.events[arrivals.places] % len(buckets)
         else:
             where = self.job.where(stage, number, key, arrivals.rows, self.words)
@@ -183,7 +184,7 @@ class Packer:
             "watermarks": watermarks[places] if len(watermarks) else _EMPTY,
             "words": words,
             **terms_of(words, self.words),
-            **({} if origins is None else origins.columns(places)),
+            **(origins.columns(places) if origins is not None and self.job.keeps_events(stage) else {}),
         }
         return wrap(stage, bucket, header | {"names": names, "signatures": box.signatures}, lists)
 

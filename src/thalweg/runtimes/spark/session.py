@@ -74,6 +74,8 @@ TUNED: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     # State records are packed batches, megabytes each, and a message holds two gigabytes at most.
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "32",
+    # A job that is larger would be broadcast, and the process that starts an operator does not get what is broadcast.
+    "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
     "spark.python.unix.domain.socket.enabled": "true",
     # The live engine stays in its worker from batch to batch.
     "spark.python.worker.reuse": "true",

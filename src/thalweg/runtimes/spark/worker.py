@@ -234,8 +234,8 @@ class Worker:
                     self._take_lasting(delta, relation, signature)
                     begun = begun[:0]
                 for what, rows in enumerate((begun, *others)):
-                    for predicate, some in self._named(signature, rows) if len(rows) else ():
-                        self.answers.take(delta.tick, what, predicate, some)
+                    if len(rows):
+                        self._output(delta.tick, what, signature, rows)
             lacks = any(relation.number in delta.incomplete for relation, _ in outputs)
             self._missing.see(delta.tick, self._world(delta.shed) if lacks else ())
             for supply in self._supplies:
@@ -249,6 +249,11 @@ class Worker:
             rows = begun[begun[:, -1] == until, :-1]
             for predicate, some in self._named(signature, rows):
                 self.answers.take(delta.tick, 0, predicate, some, np.full(len(some), until))
+
+    def _output(self, tick: int, what: int, signature: Predicate, rows: Words) -> None:
+        """Rows of an output that began (0), ended (1) or became unknown (2)."""
+        for predicate, some in self._named(signature, rows):
+            self.answers.take(tick, what, predicate, some)
 
     def _named(self, signature: Predicate, rows: Words) -> Iterable[tuple[str, Words]]:
         """Rows of an output with the predicates that they belong to."""

@@ -1,0 +1,145 @@
+"""A plan of several kinds that is split over stages answers as it does in one process, whichever buckets are lost."""
+
+import re
+from dataclasses import dataclass
+
+from hypothesis import event, given, note, reject
+from hypothesis import strategies as st
+
+from cells import LOSSES, Buckets
+from thalweg import api
+from thalweg.diagnostics import RejectedError, Source
+from thalweg.model.event import Event
+from thalweg.model.fact import Fact
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.runtimes.embedded import Settings
+
+LAST = 9
+EX = "http://ex/"
+# Rules that read streams only, and some of which have a key.
+BELOW = (
+    "<d>(X) :- <s>(X) in [{n}].",
+    "<d>(X) :- <s>(X) in [{n}], not <q>(X) in [{m}].",
+    "<g>(X) :- <r>(X,Y) in [{n}], not <s>(Y) in [{m}].",
+    "<g>(Y) :- <r>(X,Y), <d>(X).",
+    "<e>(N) :- N = count{{X : <s>(X) in [{n}]}}.",
+)
+# Statements over streams only, in several pieces.
+SOLVED = (
+    "<o>(X) :- <s>(X), not <q>(X).",
+    "<o>(X) :- <w>(X).",
+    "<v>(Y) :- <r>(X,Y).",
+    "<v>(X) :- <q>(X), not <r>(X,X).",
+)
+OPEN = ("{{<u>(X)}} :- <w>(X).", ":- <s>(X), <w>(X).", "<u>(X) ; <o>(X) :- <q>(X).")
+# With this one the program reads what rules conclude, and is not split.
+READING = "<v>(X) :- <d>(X), <s>(X)."
+ABOVE = (
+    "<a>(X) :- <o>(X), not <d>(X).",
+    "<a>(X) :- <v>(X) in [{n}], <s>(X) in [{m}].",
+    "<b>(N) :- N = count{{X : <u>(X)}}.",
+    "<b>(X) :- <a>(X) in [{n}], not <g>(X).",
+    "<c>(X) :- <d>(X) always in [{n}], <o>(X).",
+)
+BACK = (
+    "#record <o>/1. <d>(X) :- <o>(X) before [{k}].",
+    "#record <v>/1. <h>(X) :- <v>(X) before [{k}], <s>(X) in [{n}].",
+)
+OF_EVENTS = ("<c>(X) :- <M_x>(E,X) in [{n}].", "<a>(X) :- <S>(X), not <o>(X).", "<b>(X) :- <K>(X), <d>(X).")
+ONTOLOGY = """Prefix(:=<http://ex/>)
+Ontology(SubClassOf(:s :t) SubClassOf(ObjectIntersectionOf(:q :w) :t) SubClassOf(:d :e))"""
+PATTERNS = (
+    "MATCH EVERY :S SEQ :W WITHIN ({n} s) IF {{ EVENT :S {{ ?x a :s }} EVENT :W {{ ?x a :w }} }}",
+    "MATCH EVERY :S AND NOT :W WITHIN ({n} s) IF {{ EVENT :S {{ ?x a :s }} }}",
+    "MATCH LAST :K SEQ :S WITHIN ({n} s) IF {{ EVENT :S {{ ?x a :s }} }}",
+)
+MADE = """PREFIX : <http://ex/> REGISTER RSTREAM :made AS CONSTRUCT {{ ?y a :k }}
+FROM NAMED WINDOW :w ON STREAM :in [RANGE {n}s, SLIDE {k}s] WHERE {{ WINDOW :w {{ ?x :r ?y }} }}"""
+OF_QUERY = "<c>(X) :- <k>(X) in [{n}]."
+TERMS = tuple(f"<{EX}{name}>" for name in "xyz")
+
+
+@dataclass(frozen=True)
+class Case:
+    sources: tuple[Source, ...]
+    asking: SolveOptions
+    events: tuple[Event, ...]
+    emit: str
+    delay: int
+
+
+def spelled(text: str, of_rdf: bool, prefix: str) -> str:
+    """Names of predicates: with a prefix in programs about RDF."""
+    return re.sub(r"<(\w+)>", lambda found: f"{prefix if of_rdf else ''}{found[1]}", text)
+
+
+@st.composite
+def texts(draw: st.DrawFn, templates: tuple[str, ...], least: int = 0) -> str:
+    chosen = draw(st.lists(st.sampled_from(templates), min_size=least, max_size=3, unique=True))
+    numbers = {"n": st.integers(1, 4), "m": st.integers(0, 2), "k": st.integers(1, 3)}
+    return " ".join(one.format(**{name: draw(some) for name, some in numbers.items()}) for one in chosen)
+
+
+@st.composite
+def events(draw: st.DrawFn, of_rdf: bool, delay: int) -> tuple[Event, ...]:
+    """Events in an order in which none is late."""
+    name = (lambda one: f"<{EX}{one}>") if of_rdf else (lambda one: one)
+    term = st.sampled_from(TERMS if of_rdf else ("x", "y", "1"))
+    single = st.builds(lambda one, x: Fact(name(one), (x,)), st.sampled_from("sqw"), term)
+    facts = st.one_of(single, single, st.builds(lambda x, y: Fact(name("r"), (x, y)), term, term))
+    ticks = draw(st.lists(st.integers(0, LAST), min_size=1, max_size=8))
+    arriving = sorted((tick + draw(st.integers(0, delay)), tick) for tick in ticks)
+    some = st.lists(facts, min_size=1, max_size=4, unique=True)
+    return tuple(Event(tick, tuple(draw(some)), "in") for _, tick in arriving)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    of_rdf = draw(st.booleans())
+    kinds = draw(st.sets(st.sampled_from(("solved", "events", "query") if of_rdf else ("solved",)), min_size=1))
+    above = ABOVE + (OF_EVENTS if "events" in kinds else ()) + ((OF_QUERY,) if "query" in kinds else ())
+    rules = f"{draw(texts(BELOW))} {draw(texts(above))} {draw(st.just('') | texts(BACK, 1))}"
+    found = [Source("rules.lars", f"@prefix : <{EX}> . {spelled(rules, of_rdf, ':')}")]
+    models = "first"
+    if "solved" in kinds:
+        several = draw(st.booleans())
+        models = draw(st.sampled_from(("brave", "cautious"))) if several else "first"
+        solved = draw(texts(SOLVED + (OPEN if several else ()), 1)) + draw(st.sampled_from(("", "", READING)))
+        header = f"#prefix ex: <{EX}>. " if of_rdf else ""
+        found.append(Source("solved.lp", header + spelled(solved, of_rdf, "ex_")))
+    if "events" in kinds:
+        named = "NAMED EVENT :S AS :t NAMED EVENT :W AS :w NAMED EVENT :K AS :d"
+        pattern = draw(st.sampled_from(PATTERNS)).format(n=draw(st.integers(1, 5)))
+        text = f"PREFIX : <{EX}> {named} NAMED EVENT :M {{ {pattern} }}"
+        found += [Source("patterns.tw", text), Source("site.ofn", ONTOLOGY)]
+    if "query" in kinds:
+        found.append(Source("made.rspql", draw(texts((MADE,), 1))))
+    window, slide = draw(st.none() | st.tuples(st.integers(1, 4), st.integers(1, 3))) or (None, None)
+    delay = draw(st.sampled_from((0, 2)))
+    asking = SolveOptions(models, window, slide, workers=0)
+    emit = draw(st.sampled_from(("changes", "snapshot") if kinds == {"solved"} else ("changes",)))
+    return Case(tuple(found), asking, draw(events(of_rdf, delay)), emit, delay)
+
+
+@given(cases(), st.integers(1, 4), st.sampled_from(LOSSES), st.sampled_from((2, 3, 2, 1)))
+def test_a_plan_in_stages_answers_as_one_process_does(case: Case, size: int, loss: str, partitions: int) -> None:
+    try:
+        part = api.load_part(list(case.sources), solving=case.asking, report=lambda _: None)
+    except RejectedError as error:
+        # Random programs may read what rests on their own answers.
+        if {one.code for one in error.diagnostics} != {"E513"}:
+            raise
+        reject()
+    for source in case.sources:
+        note(source.text)
+    timing = api.Timing(first=0, last=LAST, delay=case.delay)
+    with api.start(part, list(case.events), timing, case.emit, report=lambda _: None) as job:
+        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+    buckets = Buckets(part, Settings(first=0, last=LAST, delay=case.delay, emit=case.emit), partitions)
+    event(f"{len(buckets.job.stages)} stages, {len(case.sources)} programs")
+    found: list[str] = []
+    batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
+    for number, some in enumerate(batches, 1):
+        found += (str(one) for block in buckets.take(some, number == len(batches)) for one in block.answers())
+        buckets.lose(loss)
+    assert found == alone

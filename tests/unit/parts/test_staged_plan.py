@@ -1,0 +1,164 @@
+"""A plan of several kinds in stages: what is split, who reports what, and what becomes of facts that are late."""
+
+import pytest
+
+from cells import LOSSES, Buckets
+from thalweg import api
+from thalweg.diagnostics import Source
+from thalweg.languages.lars.facts import read_fact
+from thalweg.model.event import Event
+from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.part import Part
+from thalweg.parts.spark_plan import PlanJob
+from thalweg.parts.staged_plan import StagedJob
+from thalweg.runtimes.embedded import Settings
+
+RULES = "slow(R) :- speed(S,V) in [5], on(S,R), V < 20. go(R) :- slow(R), not closed(R)."
+SOLVED = "closed(R) :- works(R), not done(R). tow(C) :- parked(C), noted(C)."
+ONTOLOGY = """Prefix(:=<http://ex/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(Declaration(DataProperty(:v)) DisjointClasses(:Hot :Cold)
+  EquivalentClasses(:Hot DataSomeValuesFrom(:v DatatypeRestriction(xsd:integer xsd:minInclusive "20"^^xsd:integer))))"""
+EVENTS = "PREFIX : <http://ex/> NAMED EVENT :H AS :Hot NAMED EVENT :M { MATCH EVERY :H SEQ :H WITHIN (3 s) }"
+COLD = ((), (), ("<http://ex/Cold>(<http://ex/o5>)", "<http://ex/v>(<http://ex/o5>,30)"))
+OF_EVENTS = "@prefix : <http://ex/> . hot(E) :- :H(E). seen(E) :- :M(E) in [2]."
+
+
+def plan(*texts: str, asking: SolveOptions = SolveOptions(workers=0)) -> Part:
+    names = ("rules.lars", "solved.lp", "events.tw", "site.ofn", "made.rspql")
+    sources = [Source(name, text) for name, text in zip(names, texts, strict=False) if text]
+    return api.load_part(sources, solving=asking, report=lambda _: None)
+
+
+def event(tick: int, *facts: str) -> Event:
+    return Event(tick, tuple(map(read_fact, facts)), "in")
+
+
+def buckets(part: Part, partitions: int = 2, **settings: int) -> Buckets:
+    return Buckets(part, Settings(emit="changes", **settings), partitions)
+
+
+def said(blocks: list[object]) -> list[str]:
+    return [str(one) for block in blocks for one in block.answers()]
+
+
+def test_places_that_read_streams_only_have_stages_of_their_own_and_all_meet_in_one_bucket() -> None:
+    job = buckets(plan(RULES, SOLVED)).job
+    assert isinstance(job, StagedJob)
+    # Rules by sensor, what they say of roads put together, two pieces with two buckets each, and the meeting.
+    assert [len(job.buckets(stage.number)) for stage in job.stages] == [2, 2, 4, 1]
+    assert [[stage.number for stage in level] for level in job.plan.levels] == [[0, 2], [1], [3]]
+    assert [job.at(stage) for stage in range(3)] == [(0, 0), (0, 1), (1, 0)]
+    assert len(set(job.labels)) == 4
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("go(R) :- slow(R), not closed.", "closed :- slow(_), works."),
+        ("#record closed/1. slow(R) :- closed(R) before [2]. go(R) :- closed(R).", "closed(R) :- slow(R)."),
+    ],
+    ids=["no key", "a loop through the past"],
+)
+def test_a_plan_without_such_places_is_in_one_bucket(texts: tuple[str, str]) -> None:
+    job = buckets(plan(*texts)).job
+    assert type(job) is PlanJob
+    assert [job.buckets(stage.number) for stage in job.stages] == [range(1)]
+
+
+def test_in_one_partition_nothing_is_split() -> None:
+    assert type(buckets(plan(RULES, SOLVED), 1).job) is PlanJob
+
+
+def test_facts_go_where_they_are_read() -> None:
+    job = buckets(plan(RULES, SOLVED)).job
+    read = {name: [stage for stage, _, _ in job.routes(Predicate.read(name))] for name in ("speed/2", "works/1", "x/1")}
+    assert read == {"speed/2": [0], "works/1": [2], "x/1": []}
+    # A rule that is not split reads it, too.
+    both = buckets(plan(f"{RULES} a(S) :- closed(R), speed(S,R).", SOLVED)).job
+    assert [stage for stage, _, _ in both.routes(Predicate("speed", 2))] == [0, 3]
+    # A window that counts all facts needs all of them.
+    counting = buckets(plan("a(X) :- closed(X), on(X) in [2 #].", SOLVED)).job
+    assert [stage for stage, _, _ in counting.routes(Predicate("x", 1))] == [1]
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_answers_of_pieces_are_read_by_rules(how: str) -> None:
+    work = buckets(plan(RULES, SOLVED), first=0)
+    found = said(work.take([event(0, "speed(s1,9)", "on(s1,r1)", "works(r1)")], ended=False))
+    work.lose(how)
+    found += said(work.take([event(2, "done(r1)", "works(r1)", "parked(c)", "noted(c)", "on(s1,r1)")], ended=False))
+    work.lose(how)
+    found += said(work.take([event(4, "on(s1,r1)")]))
+    assert found == [
+        '{"t":0,"window":[0,0],"answers":[["closed(r1)"]]}',
+        '{"t":0,"begin":["slow(r1)"],"end":[]}',
+        '{"t":1,"window":[1,1],"answers":[[]]}',
+        '{"t":1,"begin":[],"end":["slow(r1)"]}',
+        '{"t":2,"window":[2,2],"answers":[["tow(c)"]]}',
+        '{"t":2,"begin":["go(r1)","slow(r1)"],"end":[]}',
+        '{"t":3,"window":[3,3],"answers":[[]]}',
+        '{"t":3,"begin":[],"end":["go(r1)","slow(r1)"]}',
+        '{"t":4,"begin":["go(r1)","slow(r1)"],"end":[]}',
+    ]
+
+
+def test_late_facts_are_reported_once_whoever_gets_them() -> None:
+    part = plan(f"{RULES} a(S) :- closed(R), speed(S,R). b(R) :- works(R) in [2], not slow(R).", SOLVED)
+    work = buckets(part, delay=1)
+    facts = ("speed(s1,9)", "on(s1,r1)", "works(r1)", "done(r1)", "nobody(x)")
+    work.take([event(9, "speed(s1,30)"), event(3, *facts)])
+    assert sorted(work.late) == sorted(facts)
+
+
+def test_what_deserves_a_warning_is_reported_once() -> None:
+    part = plan(
+        "slow(S) :- speed(S,V), V < 20. go(S) :- slow(S), not closed(S).", "closed(R) :- works(R), not done(R)."
+    )
+    work = buckets(part, 3)
+    work.take([event(0, *(f'speed(s{number},"n/a")' for number in range(9)))], ended=False)
+    work.take([event(1, *(f'speed(s{number},"n/a")' for number in range(9)))])
+    assert [one.code for one in work.found] == ["W305"]
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_events_are_classified_in_all_buckets_and_rejected_as_in_one_process(how: str) -> None:
+    part = plan(OF_EVENTS, "", EVENTS, ONTOLOGY)
+    some = [event(tick // 2, f"<http://ex/v>(<http://ex/o{tick}>,{tick * 5})", *COLD[tick % 3]) for tick in range(12)]
+    timing = api.Timing(first=0)
+    with api.start(part, some, timing, "changes", report=lambda _: None) as job:
+        alone = said([block for block in job.pieces() if block is not None])
+    work, found = buckets(part, 3, first=0), list[str]()
+    assert [len(work.job.buckets(stage.number)) for stage in work.job.stages] == [3, 1]
+    for start in range(0, 12, 5):
+        found += said(work.take(some[start : start + 5], ended=start == 10))
+        work.lose(how)
+    assert found == alone
+    assert all(name in str(found) for name in ("inconsistent", "hot", "seen"))
+
+
+def test_windows_of_pieces_that_are_passed_over_are_reported_once() -> None:
+    part = plan("go(R) :- closed(R).", SOLVED, asking=SolveOptions(window=1, slide=1, workers=0))
+    work = buckets(part, first=0)
+    work.take([event(0, "works(a)"), event(5_000, "works(b)")])
+    assert [one.message for one in work.found if one.code == "W512"] == [
+        "3,999 windows without facts skipped after 1000 others in a row, the first at 1001"
+    ]
+
+
+def test_explain_says_what_runs_where() -> None:
+    explained = plan(RULES, SOLVED).explain(2)
+    assert [(stage["key"], stage["partitions"]) for stage in explained.as_data()["stages"]] == [
+        (["S"], 2),
+        (["X0"], 2),
+        (["R"], 2),
+        (["C"], 2),
+        (None, 1),
+    ]
+    assert explained.as_text().splitlines()[1:4] == [
+        "on Spark part 1 begins in stages of its own: 2 partitions by S, 2 partitions by X0",
+        "on Spark part 2 begins in stages of its own: 2 partitions by R, 2 partitions by C",
+        "on Spark all parts meet in one partition: "
+        "parts that need each other's results are evaluated one after the other at each tick",
+    ]
+    assert "Spark" not in plan(RULES, SOLVED).explain().as_text()
