@@ -521,6 +521,15 @@ def test_events_alone_can_be_chosen_by_show() -> None:
     assert "did you mean `:Hot`?" in run("--show", ":hot/1").stderr
 
 
+def test_a_misspelt_event_is_an_error_beside_rules_too() -> None:
+    Path("rules.lars").write_text("@prefix : <http://ex.org/> . :cooled(R) :- :Cooling_room(E,R).")
+    programs = ("rules.tw", "site.ofn", "rules.lars")
+    result = run("--event", ":Colling", programs=programs)
+    assert (result.exit_code, "error[E801]: the event `:Colling` is not defined" in result.stderr) == (1, True)
+    assert "did you mean `:Cooling`?" in result.stderr
+    assert "warning[W205]: `--show :Wet/1`" in run("--show", ":Wet/1", programs=programs).stderr
+
+
 SELECTED = """
 FROM NAMED WINDOW :w ON STREAM :events [RANGE 4s, SLIDE 2s]
 WHERE { WINDOW :w { ?o a :Reading ; :in ?room ; :celsius ?value } }
@@ -546,6 +555,9 @@ def test_why_shows_what_events_in_the_windows_of_rules_consist_of(selection: str
     assert "          by :HotReading, graph :g1" in shown
     assert '            :o1 :celsius "20.0"^^xsd:double   [triple]' in shown
     assert shown[-1] == f"    :Cooling_room(E,:room1) in [5] at {closing}   [event] until {closing + 5}"
+    Path("rules.lars").write_text("@prefix : <http://ex.org/> . :cooled(R) :- :Cooling_room(E,R) in [5].")
+    alone = invoke("why", *given, ":cooled(:room1)", "--at", "7").stdout
+    assert re.sub(r"<urn:thalweg:event:\w+>", "E", alone).splitlines()[3:] == shown[3:-1]
 
 
 def test_without_a_stream_there_are_no_events() -> None:

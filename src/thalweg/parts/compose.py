@@ -12,7 +12,7 @@ Several kinds are members of one plan (`mixed`), wired by predicate.
 A new kind of part has its line here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.model.similar import nearest
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.choose_outputs import Shown, choose_outputs, outputs_of
 from thalweg.parts.part import Part
@@ -103,10 +105,12 @@ def _with_events(
     others = [one for one in compiled if one is not program and not isinstance(one, AbstractionProgram)]
     names = frozenset(one.name for one in program.events)
     asked = frozenset() if shown is None else frozenset(one.name for one in shown.predicates)
-    events, found = cascade_part(program, compiled, background, asked & names), list[Diagnostic]()
+    events = cascade_part(program, compiled, background, asked & names)
     if all(isinstance(one, Program) and not one.rules for one in others):
-        return events, [*found, *undefined(program), *unknown(program, asked)]
+        return events, [*undefined(program), *unknown(program, asked)]
     rest = frozenset() if shown is None else frozenset(one for one in shown.predicates if one.name not in names)
+    misspelt = _misspelt(rest, names, others) if shown is not None and shown.by_option else frozenset()
+    found, rest = unknown(program, (one.name for one in misspelt)), rest - misspelt
     # Rules know what the ontology took of the background; beside rules, even none, answer sets are a member of a plan.
     known = Program(background=background)
     beside, wrong = compose(
@@ -123,6 +127,13 @@ def _with_events(
     found += [*wrong, *undefined(program, events.beside.classes)]
     plan = Mixed(around, (*members, events))
     return plan, [*found, *_loops(plan, found)]
+
+
+def _misspelt(shown: Collection[Predicate], events: Collection[str], others: Sequence[object]) -> frozenset[Predicate]:
+    """What is to be shown, is not derived by rules, and is almost the name of an event."""
+    derived = frozenset[Predicate]().union(*(one.derived for one in others if isinstance(one, Program)))
+    known = [Predicate(name, 1) for name in events]
+    return frozenset(one for one in shown if one.arity == 1 and one not in derived and nearest(one, known) is not None)
 
 
 def _abstraction(

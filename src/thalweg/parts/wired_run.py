@@ -338,9 +338,14 @@ class WiredRun(Emitter):
         return None
 
     def _with_events(self, proof: Proof) -> Proof:
-        """A derivation in which facts that are events say of what these consist."""
+        """A derivation in which facts that are events say of what these consist, once beside each other."""
         if proof.kind != "stream":
-            return replace(proof, because=tuple(map(self._with_events, proof.because)))
+            steps: list[Proof] = []
+            for step in map(self._with_events, proof.because):
+                before = [(one.rule, one.because) for one in steps if one.kind == "event"]
+                repeated = step.kind == "event" and (step.rule, step.because) in before
+                steps.append(replace(step, rule="", because=()) if repeated else step)
+            return replace(proof, because=tuple(steps))
         asking = [place.worker.event_behind for place in self.places if hasattr(place.worker, "event_behind")]
         return next((found for ask in asking if (found := ask(proof)) is not None), proof)
 

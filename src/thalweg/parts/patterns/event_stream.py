@@ -47,7 +47,7 @@ class EventStream:
         self._concluded = concluded
         self._report = report
         self._last: tuple[int, frozenset[Fact]] = (-1, frozenset())
-        self._instances: dict[str, Instance | None] = {}
+        self._instances: dict[str, Instance] = {}
 
     @property
     def first(self) -> int | None:
@@ -84,9 +84,8 @@ class EventStream:
             instance = line.instance if isinstance(line, ComplexEvent) else None
             if isinstance(line, AbstractEvent):
                 instance = found.get((line.event, line.individual, line.graph))
-            # What an event binds stands beside the event itself, which is explained.
-            facts = {f"{fact} at {line.t}": instance if len(fact.terms) == 1 else None for fact in line.facts()}
-            self._instances |= facts
+            if instance is not None:
+                self._instances |= {f"{fact} at {line.t}": instance for fact in line.facts()}
         while len(self._instances) > _MOST_KEPT:
             del self._instances[next(iter(self._instances))]
 
@@ -113,12 +112,8 @@ class EventStream:
     def event_behind(self, leaf: Proof) -> Proof | None:
         """A fact of a derivation with the events, and the triples of graphs, that it is as an event."""
         written, _, tick = leaf.claim.rpartition(" at ")
-        fact = f"{_WINDOW.sub('', written)} at {tick}"
-        if fact not in self._instances:
-            return None
-        instance = self._instances[fact]
-        steps = Proof("", None, "event") if instance is None else self._run.steps(instance)
-        return replace(steps, claim=leaf.claim, until=leaf.until)
+        instance = self._instances.get(f"{_WINDOW.sub('', written)} at {tick}")
+        return None if instance is None else replace(self._run.steps(instance), claim=leaf.claim, until=leaf.until)
 
     def why_event(self, asked: Fact) -> EventExplanation | None:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
