@@ -48,6 +48,14 @@ def test_how_a_table_is_written_can_be_said() -> None:
     assert (found.exit_code, "no mapping fits the columns" in found.stderr) == (1, True), found.output
 
 
+def test_a_header_in_another_encoding_is_said_to_be_that() -> None:
+    deploy(
+        f'[streams.x]\nfrom = "{TABLES / "windows_1252.csv"}"\nmap = "temp(Gerät, Wert) at Zeit"\nencoding = "utf-8"\n'
+    )
+    found = invoke("run", "city.toml")
+    assert (found.exit_code, "this is not UTF-8" in found.stderr, "no mapping" in found.stderr) == (1, True, False)
+
+
 @pytest.mark.parametrize(
     ("table", "said", "facts"),
     [

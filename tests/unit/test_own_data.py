@@ -173,6 +173,7 @@ def test_messages_of_many_kinds_are_taken_one_by_one() -> None:
         ("excel_separator.csv", "'temp(device, temp) at ts'"),
         ("quoted_semicolons.csv", "'temp_c(`Device ID`, `Temp (°C)`) at `Zeit stempel`'"),
         ("epoch_milliseconds.csv", "'v(id, v) at epoch ms'"),
+        ("first_row_empty.csv", "'hohe_m(Station, `Höhe (m)`) at Zeit'"),
         ("gateway_batches.jsonl", "readings[].id"),
         ("thermometers.jsonl", "'temperature(TempUnit, AM2301.Temperature) at Time'"),
         ("senml.json", "'v(n, v) at t'"),

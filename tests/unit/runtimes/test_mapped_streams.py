@@ -22,6 +22,7 @@ from thalweg.connectors.mapping import mapped_csv
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.mqtt import MqttSink
+from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
@@ -338,3 +339,24 @@ def test_timestamps_and_bare_ticks_in_one_run_are_an_error() -> None:
     Path("other.facts").write_text("p(a) at 3.\n")
     with pytest.raises(RejectedError, match="timestamp"):
         list(api.run("hot(D) :- v(D,V).", ["r.csv", "other.facts"], map="v(d, v) at ts"))
+
+
+def test_what_messages_lack_is_counted_also_where_they_come_alone() -> None:
+    """A live stream brings one message at a time."""
+    tally, words = Tally(read_mappings(["temp(d, v)", "level(d, r[].x)"])), Dictionary()
+    reader = open_reader("mqtt://b/readings", "readings", words, Clock(), tally, "live")
+    messages = [
+        '{"d":"a","v":1}',
+        '{"d":"b","v":null}',
+        '{"d":"c"}',
+        '{"d":"e","r":[{"x":1},{"x":null}]}',
+        '{"d":"f","r":[]}',
+    ]
+    items = [item for message in messages for item in reader.feed(f"{message}\n".encode())]
+    facts = [str(fact) for item in items if isinstance(item, tuple) for fact in item[1].facts(words)]
+    assert facts == ["temp(a,1)", "level(e,1)"]
+    said = [one.message for one in tally.summary()]
+    assert said == [
+        "`temp(d, v)` made 1 fact and passed over 4: no value for `v` in 4 rows",
+        "`level(d, r[].x)` made 1 fact and passed over 1: no value for `r[].x` in 1 row",
+    ]

@@ -108,7 +108,10 @@ class MappedCsvReader(MappedRows):
             wrong = self._begin(dialect, data)
             if wrong is not None:
                 self.hopeless = True
-                yield wrong
+                # A header that cannot be decoded fits nothing.
+                header = dialect.skipped - 1
+                self._line = header + 1
+                yield self._not_decoded(data.split(b"\n")[header]) if header in undecoded else wrong
                 return
             lines = data.split(b"\n", dialect.skipped)
             self._line += dialect.skipped
@@ -208,7 +211,7 @@ def _pieces(data: bytes, undecoded: Sequence[int]) -> Iterator[tuple[bytes, byte
 
 
 _ENCODING: Final = (
-    'other lines of it are {}; say how the table is written in a deployment, such as `encoding = "cp1252"`, '
+    'the table is read as {}; say how it is written in a deployment, such as `encoding = "cp1252"`, '
     "or leave such lines out with `--on-error skip`"
 )
 _IN_QUOTES: Final = "put a cell with a separator or a line break in quotes, and double the quotes inside it"

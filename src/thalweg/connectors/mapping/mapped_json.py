@@ -54,6 +54,7 @@ class MappedJsonReader(MappedRows):
     def __init__(self, source: MappedStream, unmapped: JsonLinesReader) -> None:
         super().__init__(source)
         self._unmapped = unmapped
+        self._fitted: set[Mapping] = set()
         self._rest = b""
         self._wanted = 0
         self._line = 0
@@ -186,7 +187,10 @@ class MappedJsonReader(MappedRows):
             filled = np.ones(columns.count, dtype=bool)
             for column in columns.columns.values():
                 filled &= _filled(column)
-            if not filled.any() and not (by_names and any(_has_names(one, mapping) for one in messages)):
+            # Messages of live streams come alone: what one lacks is counted, once another had it.
+            if filled.any():
+                self._fitted.add(mapping)
+            if not (mapping in self._fitted or (by_names and any(_has_names(one, mapping) for one in messages))):
                 continue
             if (wrong := self._source.untimed([mapping])) is not None:
                 yield wrong

@@ -73,7 +73,7 @@ class MappedStream:
         message = f"no mapping fits the columns of `{self.name}`"
         help = proposal(row, has_header, timed)
         if len(self.mappings) == 1:
-            missing = [f"`{path}`" for path in self.mappings[0].paths if not {path.column, path.whole} & row.keys()]
+            missing = [path.quoted for path in self.mappings[0].paths if not {path.column, path.whole} & row.keys()]
             message += f": `{self.mappings[0]}` needs {' and '.join(missing)}" if missing else ""
         if not timed and any(one.time is not None and one.serves(self.stream) for one in self.tally.mappings):
             message += ": a background has no times, so a mapping with `at` is not for it"
@@ -131,7 +131,7 @@ class MappedRows:
         self, row: int, path: Path | None, reason: str, place: Callable[[int], tuple[int, str]]
     ) -> Iterator[Diagnostic]:
         number, line = place(row)
-        where = f" (in `{path}`)" if path is not None else ""
+        where = f" (in {path.quoted})" if path is not None else ""
         written = reason.partition("`")[2].partition("`")[0]
         message, _, help = reason.partition("; ")
         at = max(0, line.find(written)) if written else 0

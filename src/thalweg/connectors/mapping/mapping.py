@@ -36,6 +36,12 @@ class Path:
         return text
 
     @property
+    def quoted(self) -> str:
+        """As a sentence names it, in backticks."""
+        text = str(self)
+        return text if text[0] == text[-1] == "`" else f"`{text}`"
+
+    @property
     def column(self) -> str:
         """The first name, which is that of a column or of a key."""
         assert self.steps[0] is not None

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 from thalweg.connectors.mapping.dialect import Dialect, cells_of, dialect_of
 from thalweg.connectors.mapping.mapping import spelled
@@ -17,6 +18,7 @@ _WHO: Final = re.compile(
     r"(?:^|[_\W])(?:id|device|sensor|name|station|node|source|host|unit|machine|n)(?:$|[_\W\d])", re.IGNORECASE
 )
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|\Z)")
+_ROWS: Final = 100
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?\Z")
 _PREDICATE: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 # The years 2001 to 2286, as they are counted in each unit.
@@ -53,10 +55,19 @@ def proposal_for_text(text: str, timed: bool = True) -> str:
 
 
 def first_row(text: str, dialect: Dialect) -> dict[str, Any]:
-    """The first row of a table of text."""
-    lines = text.splitlines()[dialect.skipped :]
-    cells = cells_of(lines[0], dialect.separator) if lines else []
-    return dict(zip(dialect.names, [*cells, *[None] * len(dialect.names)], strict=False))
+    """The first row of a table of text; where it has no value, that of a later row.
+
+    >>> first_row("device,temp\\na,\\nb,21.5\\n", Dialect(("device", "temp")))
+    {'device': 'a', 'temp': '21.5'}
+    """
+    found: dict[str, Any] = dict.fromkeys(dialect.names)
+    for line in text.splitlines()[dialect.skipped :][:_ROWS]:
+        cells = cells_of(line, dialect.separator)
+        if len(cells) == len(dialect.names):
+            found |= {
+                name: cell for name, cell in zip(dialect.names, cells, strict=True) if found[name] is None and cell
+            }
+    return found
 
 
 def mapping_for(values: Mapping[str, Any], timed: bool = True) -> str:
@@ -111,7 +122,9 @@ def _last(path: str) -> str:
 
 
 def _predicate(path: str) -> str:
-    found = re.sub(r"\W+", "_", _last(path), flags=re.ASCII).strip("_").lower()
+    # Letters without their marks: `Straße` is `strasse`.
+    letters = "".join(sign for sign in normalize("NFKD", _last(path).casefold()) if not combining(sign))
+    found = re.sub(r"\W+", "_", letters, flags=re.ASCII).strip("_")
     return found if _PREDICATE.match(found) else "reading"
 
 

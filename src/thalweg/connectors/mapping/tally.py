@@ -58,16 +58,16 @@ class Tally:
             if mapping not in self._fitted:
                 yield self._never_fitted(mapping)
             elif rows := sum(empty.values()):
-                where = ", ".join(f"`{path}` in {_counted(count, 'row')}" for path, count in empty.most_common(3))
+                where = ", ".join(f"{path.quoted} in {_counted(count, 'row')}" for path, count in empty.most_common(3))
                 facts = _counted(self._facts[mapping], "fact")
                 yield Diagnostic("W307", f"`{mapping}` made {facts} and passed over {rows}: no value for {where}")
 
     def _never_fitted(self, mapping: Mapping) -> Diagnostic:
         tied = "" if mapping.stream is None else f" the stream `{mapping.stream}`"
-        missing = [str(path) for path in mapping.paths if path.column not in self._names]
+        missing = [path.quoted for path in mapping.paths if path.column not in self._names]
         notes = []
         if missing and self._names:
-            notes.append(f"nothing has {' and '.join(f'`{name}`' for name in missing)}")
+            notes.append(f"nothing has {' and '.join(missing)}")
         if self._names:
             names = list(self._names)
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
