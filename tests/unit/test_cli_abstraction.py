@@ -161,7 +161,7 @@ def test_what_only_a_reasoner_decides_is_reported_as_undecided() -> None:
     ("arguments", "words"),
     [
         (("--classes", ":Other"), "the ontology does not have the name"),
-        (("--classes", ":Hihg"), "help: there is `<http://ex.org/High>`"),
+        (("--classes", ":Hihg"), "help: there is `:High`"),
         (("--classes", ":High and"), "expected"),
         (("--classes", " "), "it names no class"),
         (("--emit", "intervals"), "`--emit` cannot be used"),
